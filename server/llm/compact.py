@@ -1,25 +1,35 @@
 """A turn's messages in the plain form that a very small model can follow. Pure.
 
-135 million parameters do not follow instructions about instructions. So the
-wrapping of late `system` messages goes, and a few example exchanges set the tone.
-The words of every hook stay, in their order, before the question: behind it, the
-model answers them and not the question (three of four conversations went round in
-circles). Results of tools are quoted, not retold: the model garbles digits and invents
-the rest (tried on times, files and search results in five layouts of the prompt).
+135 million parameters do not follow instructions about instructions. So the wrapping of
+late `system` messages goes, and a few example exchanges set the tone. The words of every
+hook stand at the end of the system message, in their order: beside the question, the model
+answers them and not the question. Of the conversation it sees the last two exchanges, and
+none where the question stands alone: it repeats what it sees. Results of tools are quoted,
+not retold: it garbles digits and invents the rest.
 """
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from server.llm.language_model import Message
 from server.speech.sentences import CLOSERS, STOPS, TERMINALS
+from skills_engine.skills_context_manager import HEAD as CATALOG_HEAD
 
 _EXCHANGES = (
-    ("What is the capital of Italy?", "The capital of Italy is Rome."),
-    ("What is your name?", "My name is Parley."),
-    ("Why do cats purr?", "Cats purr when they feel safe and happy, and sometimes to calm themselves."),
-    ("Hi", "Hi! I'm Parley. What can I do for you?"),
+    ("Who are you?", "I'm Parley, an assistant that runs on your own computer."),
+    ("Are you alive?", "No, I'm a computer program, an AI assistant."),
+    ("What is the capital of Poland?", "The capital of Poland is Warsaw."),
+    ("What does lazy mean?", "Lazy means not wanting to work, move or make an effort."),
+    ("Give me a synonym for big.", "A synonym for big is large."),
+    ("Tell me a riddle.", "What has hands but can't clap? A clock."),
+    ("Why do leaves fall?", "Leaves fall because trees save water and energy in the cold months."),
+    ("How do you say good night in German?", "Good night in German is gute Nacht."),
+    ("How do I make toast?", "Put a slice of bread into the toaster for two minutes, then spread butter on it."),
+    ("Name two animals.", "Two animals are the horse and the rabbit."),
+    ("My name is Tom.", "Nice to meet you, Tom!"),
+    ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
 )
 EXAMPLES: tuple[Message, ...] = tuple(
@@ -27,12 +37,11 @@ EXAMPLES: tuple[Message, ...] = tuple(
     for exchange in _EXCHANGES
     for role, text in zip(("user", "assistant"), exchange, strict=True)
 )
-EXAMPLE_TOKENS = 160  # 140, as the model counts, and room for the frame around the question
+EXAMPLE_TOKENS = 300  # as the model counts, and room for the frame around the question
+MAX_SHOWN_MESSAGES = 4
+"""The messages of the conversation that the model sees: two exchanges."""
 ANSWER_NOW = "Answer the user."
 """A built-in prompt that says no more than what this model does anyway. It is left out: the model would speak of it."""
-DENIED = "That was not allowed, so I did not do it."
-"""The answer after a refused call, whoever refused it: its result holds an instruction for a model."""
-MAX_QUOTED_CHARS = 400
 MAX_PAST_CHARS = 200
 MAX_LOOP_CHARS = 360
 """The end of a text in which `is_looping` finds repetitions."""
@@ -40,7 +49,14 @@ MAX_LOOP_CHARS = 360
 _TIMES = 3
 _MIN_PERIOD_CHARS = 2
 _MIN_LOOP_CHARS = 24
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_FOLLOW_UP = re.compile(r"(?:and|or|but|so|what about|how about)\b", re.IGNORECASE)
+_MAX_FOLLOW_UP_WORDS = 6
+_MAX_ELLIPSIS_WORDS = 2
+_REFERS_BACK = re.compile(
+    r"\b(?:it|its|that|this|they|them|he|she|him|her|again|another|more|shorter|longer|simpler|my|mine|i|else|ones?|"
+    r"why|mean|meant|sure|please|haha|synonym|sentence)\b",
+    re.IGNORECASE,
+)
 _END = re.compile(rf"\n|[{re.escape(STOPS)}](?=\s)|[{TERMINALS}…][{re.escape(CLOSERS)}]*")
 _WRAPPED = re.compile(
     r"\[Instruction from the system (?P<mark>[0-9a-f]+),[^\]\n]*\]\n(?P<text>.*?)\n\[End of the instruction (?P=mark)\]",
@@ -57,21 +73,30 @@ class CompactTurn:
     question: str = ""
     instructions: tuple[str, ...] = ()
     """The hooks and prompts of this turn, in order; neighbours of one message are one."""
-    results: tuple[str, ...] = ()
-    """The results of this turn's tools, in order; without refusals."""
+    results: tuple[tuple[str, str], ...] = ()
+    """The results of this turn's tools, in order, each behind the path that was read or ""; without refusals."""
     is_denied: bool = False
 
     @property
-    def quotation(self) -> str | None:
-        """The beginning of the results, short enough to listen to, and the refusal; None: there is neither."""
-        texts = [_FRONT_MATTER.sub("", result).strip() for result in self.results]
-        quoted = _opening("\n".join(text for text in texts if text), MAX_QUOTED_CHARS)
-        return "\n".join(filter(None, [quoted, DENIED if self.is_denied else ""])) or None
+    def last_reply(self) -> str:
+        return self.history[-1]["content"] if self.history and self.history[-1]["role"] == "assistant" else ""
 
-    def messages(self) -> list[Message]:
-        head: list[Message] = [{"role": "system", "content": self.system}] if self.system else []
-        asked = "\n\n".join(filter(None, [*self.instructions, self.question]))
-        return [*head, *EXAMPLES, *self.history, *([{"role": "user", "content": asked}] if asked else [])]
+    @property
+    def base_question(self) -> str:
+        """The question that this one follows up ("And in New York?"), or "" if it stands alone."""
+        if not is_follow_up(self.question):
+            return ""
+        asked = (message["content"] for message in reversed(self.history) if message["role"] == "user")
+        return next((text for text in asked if not is_follow_up(text)), "")
+
+    def messages(self, *, is_alone: bool = False) -> list[Message]:
+        """Return what the model reads; `is_alone`: without the conversation."""
+        paragraphs = [text for text in self.system.split("\n\n") if not text.startswith(CATALOG_HEAD)]
+        system = "\n\n".join([*filter(None, paragraphs), *self.instructions])
+        is_shown = not is_alone and (not self.question or _refers_back(self.question))
+        shown = self.history[-MAX_SHOWN_MESSAGES:] if is_shown else ()
+        asked = [{"role": "user", "content": self.question}] if self.question else []
+        return [*([{"role": "system", "content": system}] if system else []), *EXAMPLES, *shown, *asked]
 
     def is_beginning_of(self, turn: "CompactTurn") -> bool:
         """Return whether having read this helps with that turn."""
@@ -96,13 +121,19 @@ def compact_turn(messages: Sequence[Message], question: str = "", denied: Collec
         if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
             before, asked, after = found
             earlier = [*rest[:index], {"role": "user", "content": before}]
+            late = {"role": "system", "content": after}
             results = [message for message in rest[index + 1 :] if message["role"] == "tool"]
+            paths = _paths_read(rest[index + 1 :])
             return CompactTurn(
                 system=system,
                 history=_history(earlier),
                 question=asked,
-                instructions=_instructions([{"role": "system", "content": after}, *rest[index + 1 :]]),
-                results=tuple(_text(message) for message in results if message["tool_call_id"] not in denied),
+                instructions=tuple(dict.fromkeys([*_past_hooks(earlier), *_instructions([late, *rest[index + 1 :]])])),
+                results=tuple(
+                    (paths.get(message["tool_call_id"], ""), _text(message))
+                    for message in results
+                    if message["tool_call_id"] not in denied
+                ),
                 is_denied=any(message["tool_call_id"] in denied for message in results),
             )
     return CompactTurn(system=system, history=_history(rest), question=question)
@@ -128,7 +159,7 @@ def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     return (_text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""), rest
 
 
-def _opening(text: str, limit_chars: int) -> str:
+def opening(text: str, limit_chars: int) -> str:
     """Return the text up to the last line or sentence that ends within the limit."""
     if len(text) <= limit_chars:
         return text
@@ -137,21 +168,47 @@ def _opening(text: str, limit_chars: int) -> str:
     return f"{cut[: ends[-1]] if ends else cut}".rstrip() + " …"
 
 
+def is_follow_up(question: str) -> bool:
+    return bool(_FOLLOW_UP.match(question)) and len(question.split()) <= _MAX_FOLLOW_UP_WORDS
+
+
+def _refers_back(question: str) -> bool:
+    """Return whether the question may need the conversation to be understood."""
+    is_short = 0 < len(question.split()) <= _MAX_ELLIPSIS_WORDS
+    return is_short or is_follow_up(question) or bool(_REFERS_BACK.search(question))
+
+
 def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return user and assistant by turns, long messages cut: this model repeats what it sees much of.
+    """Return the words of user and assistant by turns, long messages cut: this model repeats what it sees much of.
 
     Tool rounds that the client kept say nothing to it.
     """
     plain: list[Message] = []
     for message in messages:
-        role = "assistant" if message["role"] == "assistant" else "user"
-        text = _opening(_plain(message), MAX_PAST_CHARS)
-        if message["role"] == "tool" or not text:
+        role = message["role"]
+        text = opening(_WRAPPED.sub("", _text(message)).strip(), MAX_PAST_CHARS)
+        if role not in ("user", "assistant") or not text:
             continue
         if plain and plain[-1]["role"] == role:
             text = f"{plain.pop()['content']}\n\n{text}"
         plain.append({"role": role, "content": text})
     return tuple(plain)
+
+
+def _past_hooks(messages: Sequence[Message]) -> list[str]:
+    """Return the words of hooks that came back with the conversation."""
+    late = [_text(message) for message in messages if message["role"] == "system"]
+    return [*late, *(found["text"] for each in messages for found in _WRAPPED.finditer(_text(each)))]
+
+
+def _paths_read(messages: Sequence[Message]) -> dict[str, str]:
+    """Return the path of each call that names one, by the call's id."""
+    paths: dict[str, str] = {}
+    for call in (call for message in messages for call in message.get("tool_calls") or ()):
+        arguments = json.loads(call["function"]["arguments"])
+        if isinstance(path := isinstance(arguments, dict) and arguments.get("path"), str):
+            paths[call["id"]] = path
+    return paths
 
 
 def _find(question: str, text: str) -> tuple[str, str, str] | None:

@@ -18,6 +18,7 @@ from server.config import LlmSettings
 from server.errors import ProviderError, ProviderProtocol
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
+from server.llm.coded_answers import NO_ANSWER, ReplyGuard, coded_answer, quotation, unlike
 from server.llm.compact import (
     EXAMPLE_TOKENS,
     MAX_LOOP_CHARS,
@@ -54,6 +55,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_MAX_TOKENS = 160
 MAX_CACHED_CHOICES = 64
 _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
+_SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
 _ARGUMENTS: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
 _CHOICE: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
 
@@ -172,18 +174,21 @@ class EmbeddedModel:
         turn = compact_turn(request.messages, request.question, request.denied)
         await self._use_prefill(turn)
         self._instructions = turn.instructions
-        may_call = request.tool_choice == "auto" and not turn.results and not turn.is_denied
-        if request.purpose == "planning" and request.tool_names:
-            if await self._choose(client, turn, dict.fromkeys(request.tool_names, "")) is not None:
-                yield TextDelta("<need_tool>")
-                yield Finished(reason="stop")
-                return
-        elif request.tools and may_call and (call := await self._call(client, turn, request.tools)) is not None:
-            yield call
-            yield Finished(reason="tool_calls")
-            return
-        if turn.quotation is not None:
-            yield TextDelta(turn.quotation)
+        is_planning = request.purpose == "planning"
+        tools = dict.fromkeys(request.tool_names, "") if is_planning else {t.name: t.description for t in request.tools}
+        has_results = bool(turn.results) or turn.is_denied
+        answer = quotation(turn) if has_results else coded_answer(turn, tools)
+        if answer is None and not has_results and tools and request.tool_choice == "auto":
+            name = await self._choose(client, turn, tools)
+            answer = tool_choice.refusal(name, turn.question)
+            if name is not None and answer is None:
+                call = None if is_planning else await self._call(client, turn, request.tools, name)
+                if is_planning or call is not None:
+                    yield TextDelta("<need_tool>") if call is None else call
+                    yield Finished(reason="stop" if call is None else "tool_calls")
+                    return
+        if answer is not None:
+            yield TextDelta(unlike(answer, turn.last_reply))
             yield Finished(reason="stop")
             return
         async with aclosing(self._answer(client, turn)) as events:
@@ -191,10 +196,31 @@ class EmbeddedModel:
                 yield event
 
     async def _answer(self, client: OpenAICompatible, turn: CompactTurn) -> AsyncGenerator[ModelEvent, None]:
+        """Let the model answer; where nothing is left of its reply, once more and without the conversation."""
+        for is_alone, options in ((False, {}), (True, _SECOND_TRY)):
+            guard = ReplyGuard([*turn.instructions, turn.last_reply, turn.question])
+            messages = turn.messages(is_alone=is_alone)
+            async with aclosing(self._generate(client, messages, options)) as events:
+                async for event in events:
+                    if not isinstance(event, (TextDelta, Finished)):
+                        yield event
+                        continue
+                    is_end = isinstance(event, Finished)
+                    if text := guard.feed("" if isinstance(event, Finished) else event.text, is_end=is_end):
+                        yield TextDelta(text)
+                    if is_end and guard.has_passed:
+                        yield event
+                        return
+        yield TextDelta(unlike(NO_ANSWER, turn.last_reply))
+        yield Finished(reason="stop")
+
+    async def _generate(
+        self, client: OpenAICompatible, messages: list[Message], options: Mapping[str, Any]
+    ) -> AsyncGenerator[ModelEvent, None]:
         limit = {"max_tokens": self._config.max_tokens} if self._config.max_tokens else {}
-        request = ModelRequest(messages=turn.messages())
         tail = ""
-        async with aclosing(client.stream_with(request, {**_DEFAULTS, **limit, **self._config.options})) as events:
+        wishes = {**_DEFAULTS, **limit, **self._config.options, **options}
+        async with aclosing(client.stream_with(ModelRequest(messages=messages), wishes)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, TextDelta):
@@ -205,13 +231,12 @@ class EmbeddedModel:
                 return
         yield Finished(reason="stop")  # it had begun to repeat itself
 
-    async def _call(self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec]) -> ToolCall | None:
+    async def _call(
+        self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec], name: str
+    ) -> ToolCall | None:
         """Return a call whose arguments fit the tool's schema, or None: the question is to be answered."""
-        name = await self._choose(client, turn, {tool.name: tool.description for tool in tools})
-        tool = next((tool for tool in tools if tool.name == name), None)
-        if tool is None:
-            return None
-        schema = tool_choice.argument_schema(tool, turn.question, turn.system)
+        tool = next(tool for tool in tools if tool.name == name)
+        schema = tool_choice.argument_schema(tool, turn.question, turn.system, turn.last_reply)
         arguments = tool_choice.only_arguments(schema)
         if arguments is None:
             try:
@@ -226,15 +251,20 @@ class EmbeddedModel:
         return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
 
     async def _choose(self, client: OpenAICompatible, turn: CompactTurn, tools: Mapping[str, str]) -> str | None:
-        prompt = tool_choice.choice_prompt(turn.question, tools)
-        name = self._choices.pop(prompt, None)
+        asked = turn.base_question or turn.question
+        prompt = tool_choice.choice_prompt(asked, tools)
+        certain = (tool_choice.certain_choice(text, tools) for text in (turn.question, asked))
+        name = next(filter(None, certain), None) or self._choices.pop(prompt, None)
         if name is None:
             wishes = {**_CHOICE, "grammar": tool_choice.choice_grammar(tools)}
             name = (await client.complete(prompt, wishes)).strip()
         self._choices[prompt] = name  # the newest stands last
         if len(self._choices) > MAX_CACHED_CHOICES:
             del self._choices[next(iter(self._choices))]
-        return name if name in tools and tool_choice.is_possible(name, turn.question, turn.system) else None
+        is_possible = tool_choice.is_possible(
+            name, turn.question, turn.system, turn.last_reply, is_follow_up=bool(turn.base_question)
+        )
+        return name if name != tool_choice.NO_TOOL and is_possible else None
 
     async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
         """Return the model's JSON, bound by the schema; None if the token limit cut it off."""

@@ -8,7 +8,7 @@ called. With the built-in tools it is right for 41 of 46 questions (test_tool_ch
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
@@ -20,6 +20,8 @@ from server.llm.language_model import Message, ToolSpec, schema_validator
 logger = logging.getLogger(__name__)
 
 NO_TOOL = "none"
+UNKNOWABLE = "weather_or_news"
+"""The name for questions that no built-in tool can answer; chosen like a tool where there are no others."""
 MAX_QUESTION_WORDS = 60
 _MAX_SPAN_WORDS = 4
 _MAX_CHOICES = 200
@@ -58,6 +60,40 @@ _PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "file_name"})
 _ZONE_NAMES = frozenset({"timezone", "time_zone", "tz"})
 _PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.[A-Za-z]\w{0,7}\b")
 _QUOTED = re.compile(r'["“„`]([^"“”„`]+)["“”`]')
+_DAY = re.compile(r"\b(?:today|tomorrow|yesterday|day|date|time)\b", re.IGNORECASE)
+_IN_PLACE = re.compile(
+    r"\bin (?!the\b|a\b|my\b|your\b|this\b|here\b|\d)(?P<place>[^\W\d]+(?: [^\W\d]+)?)(?: (?:right )?now| please)?\W*\Z",
+    re.IGNORECASE,
+)
+_SEARCH_CUES = frozenset("search find grep look where file files skills folder mention mentions used uses".split())
+_CERTAIN = {
+    "current_time": re.compile(
+        r"\b(?:what|which)(?:'?s| is)? (?:the )?(?:current |exact |local )?(?:time|date|day|weekday|month|year)\b(?! (?:did|do|was|to)\b)"
+        r"|\b(?:current|local) time\b|\btime is it\b|\bhow late is it\b|\btime in [a-z]|\bto(?:day|morrow)'?s date\b",
+        re.IGNORECASE,
+    ),
+    "search_text": re.compile(
+        r"\b(?:search|find|grep|look for)\b.*\b(?:files?|skills?|folders?|text)\b|\A\W*(?:grep|search for)\b"
+        r"|\b(?:which|what) (?:files?|skills?) (?:mention|contain|use|ha)|\bin (?:the|all|your) (?:files|skills)\b",
+        re.IGNORECASE,
+    ),
+    "read_file": re.compile(
+        r"\b(?:read|open|show|display)\b.*\bfile\b"
+        r"|\b(?:read|open|show|display|in|summari[sz]e|of|does)\b.*[\w-]\.(?:md|txt|json|ya?ml|py|csv)\b",
+        re.IGNORECASE,
+    ),
+    UNKNOWABLE: re.compile(
+        r"\b(?:weather|forecast|headlines|in the news|latest news|news today)\b|\b(?:will|is|does|going to) (?:it )?(?:rain|snow)"
+        r"|\btemperature (?:outside|today|now)|\b(?:sunny|cold|hot|warm) (?:outside|today|tomorrow)\b",
+        re.IGNORECASE,
+    ),
+}
+_POINTERS = frozenset({"file", "it", "that", "one"})
+_REQUEST_WORDS = frozenset(
+    "a all an and any are at by can could do does file files find folder for from grep how i in is it look me mention "
+    "mentions my of on or please search searches show skill skills tell text that the this to used use uses what where "
+    "which who why with word words you".split()
+)
 _WORD = re.compile(r"[\w./:@+-]*\w")
 
 
@@ -88,9 +124,38 @@ def choice_grammar(tools: Iterable[str]) -> str:
     return f"root ::= {names}"
 
 
-def is_possible(tool: str, question: str, context: str) -> bool:
+def certain_choice(question: str, tools: Collection[str]) -> str | None:
+    """Return the tool that the words alone decide on, or None: the model must choose."""
+    found = next((name for name, asks in _CERTAIN.items() if asks.search(question)), None)
+    return found if found in tools or (found == UNKNOWABLE and _DESCRIPTIONS.keys() >= set(tools)) else None
+
+
+def is_possible(tool: str, question: str, context: str, last_reply: str = "", *, is_follow_up: bool = False) -> bool:
     """Return whether the words offer what this tool cannot do without; `context`: the system prompt."""
-    return tool != "read_file" or bool(_paths(question, context))
+    if tool == "read_file":
+        return bool(_paths(question, context, last_reply))
+    if tool == "search_text":
+        is_search = is_follow_up or bool(_SEARCH_CUES & {*_WORD.findall(question.lower())})
+        return is_search and bool(_QUOTED.search(question) or any(_spans(question)))
+    return (
+        tool != "current_time"
+        or not is_follow_up
+        or bool(_zones(question) or _DAY.search(question) or _place(question))
+    )
+
+
+def refusal(tool: str | None, question: str) -> str | None:
+    """Return why nothing can be called for this question; None: something can, or need not."""
+    if tool == UNKNOWABLE:
+        return "I can't know that: I have no tool that tells the weather or the news."
+    if tool == "current_time" and not _zones(question) and (place := _place(question)):
+        return f"I don't know the time zone of {place.title()}. Name a large city near it."
+    return None
+
+
+def _place(question: str) -> str:
+    found = _IN_PLACE.search(question)
+    return found["place"] if found else ""
 
 
 def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
@@ -99,7 +164,7 @@ def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
     return [{"role": "system", "content": head}, *_exchanges(shots), {"role": "user", "content": shortened(question)}]
 
 
-def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
+def argument_schema(tool: ToolSpec, question: str, context: str, last_reply: str = "") -> Schema:
     """Narrow the tool's schema to its required properties and to what the words offer for them.
 
     What fits it fits the tool's own schema too. An optional zone is kept where the question names one.
@@ -108,7 +173,7 @@ def argument_schema(tool: ToolSpec, question: str, context: str) -> Schema:
     required = set(tool.parameters.get("required", ()))
     narrowed: dict[str, Schema] = {}
     for name, schema in properties.items():
-        choices = _choices(name, schema, shortened(question), context)
+        choices = _choices(name, schema, shortened(question), context, last_reply)
         if choices:
             narrowed[name] = {"enum": choices}
         elif name in required:
@@ -152,11 +217,11 @@ def _exchanges(shots: Sequence[tuple[str, Any]]) -> Iterator[Message]:
         yield {"role": "assistant", "content": json.dumps(answer)}
 
 
-def _choices(name: str, schema: Schema, question: str, context: str) -> list[str]:
+def _choices(name: str, schema: Schema, question: str, context: str, last_reply: str) -> list[str]:
     if schema.get("type") != "string" or "enum" in schema or "const" in schema:
         return []
     if name in _PATH_NAMES:
-        found = _paths(question, context)
+        found = _paths(question, context, last_reply)
     elif name in _ZONE_NAMES:
         found = _zones(question)
     else:
@@ -164,13 +229,14 @@ def _choices(name: str, schema: Schema, question: str, context: str) -> list[str
     return _fitting(schema, found[:_MAX_CHOICES])
 
 
-def _paths(question: str, context: str) -> list[str]:
-    """Return paths that the question names; else those of the context of which it names a part."""
+def _paths(question: str, context: str, last_reply: str) -> list[str]:
+    """Return paths that the question names; else those of the context of which it names a part, or the last named."""
     if named := _PATH.findall(question):
         return list(dict.fromkeys(named))
     words = {word.lower() for word in _WORD.findall(question)}
     known = dict.fromkeys(_PATH.findall(context))
-    return [path for path in known if words & {part.lower() for part in path.split("/")}]
+    found = [path for path in known if words & {part.lower() for part in path.split("/")}]
+    return found or (_PATH.findall(last_reply)[:1] if words & _POINTERS else [])
 
 
 def _zones(question: str) -> list[str]:
@@ -190,7 +256,9 @@ def _spans(question: str) -> Iterator[str]:
     words = _WORD.findall(question)
     for length in range(1, _MAX_SPAN_WORDS + 1):
         for start in range(len(words) - length + 1):
-            yield " ".join(words[start : start + length])
+            span = words[start : start + length]
+            if not {span[0].lower(), span[-1].lower()} & _REQUEST_WORDS:
+                yield " ".join(span)
 
 
 def _short(text: str) -> str:

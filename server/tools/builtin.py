@@ -125,10 +125,15 @@ def _names(root: Path, folder: Path, shown: str) -> str:
 
 
 def _now(zone: str | None) -> str:
+    """Return a sentence to be said, and below it the figures for those who calculate."""
     now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
     offset = now.strftime("%z")
-    place = f"{now.tzinfo}, " if zone is not None else ""
-    return f"{now:%A, %d %B %Y, %H:%M} ({place}UTC{offset[:3]}:{offset[3:5]})"
+    place = "" if zone is None else f" in {str(now.tzinfo).rpartition('/')[2].replace('_', ' ')}"
+    key = "" if zone is None else f"{now.tzinfo}, "
+    said = (
+        f"It is {now.hour % 12 or 12}:{now:%M} {'a' if now.hour < 12 else 'p'}.m.{place}, {now:%A}, {now.day} {now:%B}."
+    )
+    return f"{said}\n({now:%Y-%m-%d %H:%M}, {key}UTC{offset[:3]}:{offset[3:5]})"
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -3,8 +3,11 @@
 import pytest
 
 from server.agent.prompt_fit import adapt
-from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, MAX_QUOTED_CHARS, compact_turn, is_looping
+from server.llm.coded_answers import DENIED, quotation
+from server.llm.compact import ANSWER_NOW, EXAMPLES, compact_turn, is_looping, opening
 from server.llm.language_model import LateSystem, Message
+from skills_engine.skills_context_manager import build_catalog
+from tests.skills_engine.test_skills_context_manager import skill
 
 
 def m(role: str, content: str) -> Message:
@@ -39,10 +42,38 @@ def test_instructions_are_those_whose_two_lines_hold_one_mark() -> None:
     assert compact_turn(sent).instructions == ("Be.\n[End of the instruction 0]\nbrief.",)
 
 
-def test_the_answer_is_asked_for_in_plain_words_the_question_last() -> None:
+def test_hooks_stand_at_the_end_of_the_system_message_and_the_question_alone() -> None:
     sent = adapt([SYSTEM, m("user", "Hi"), m("system", "Be brief."), m("system", "Be kind.")], "user", "4f1c")
 
-    assert compact_turn(sent).messages() == [SYSTEM, *EXAMPLES, m("user", "Be brief.\n\nBe kind.\n\nHi")]
+    head = m("system", "You are Parley.\n\nBe brief.\n\nBe kind.")
+    assert compact_turn(sent).messages() == [head, *EXAMPLES, m("user", "Hi")]
+
+
+def test_the_list_of_skills_is_not_shown() -> None:
+    catalog = build_catalog([skill("calm", description="Is calm.")], budget_tokens=100).text
+    turn = compact_turn([m("system", f"You are Parley.\n\n{catalog}\n\nSpeak English."), m("user", "Hi")])
+
+    assert turn.messages()[0] == m("system", "You are Parley.\n\nSpeak English.")
+
+
+def test_a_question_that_refers_back_is_shown_with_the_last_two_exchanges_and_others_alone() -> None:
+    past = [m(role, f"{role} {n}") for n in range(3) for role in ("user", "assistant")]
+
+    def shown(question: str) -> list[Message]:
+        turn = compact_turn([SYSTEM, *past, m("user", question)])
+        return turn.messages()[1 + len(EXAMPLES) : -1]
+
+    assert shown("Why is that so?") == shown("And then?") == past[2:]
+    assert shown("What is the capital of Spain?") == []
+    turn = compact_turn([SYSTEM, *past, m("user", "Why is that so?")])
+    assert turn.messages(is_alone=True) == [SYSTEM, *EXAMPLES, m("user", "Why is that so?")]
+
+
+def test_a_follow_up_is_tied_to_the_last_question_that_stands_alone() -> None:
+    past = [m("user", "What time is it?"), m("assistant", "It is 9."), m("user", "And in Rome?"), m("assistant", "10.")]
+
+    assert compact_turn([SYSTEM, *past, m("user", "and in Tokyo")]).base_question == "What time is it?"
+    assert compact_turn([SYSTEM, *past, m("user", "Tell me a joke")]).base_question == ""
 
 
 @pytest.mark.parametrize("mode", ["user", "native"])
@@ -75,7 +106,7 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
     assert turn.question == "Hi"
     assert turn.history == (m("user", "Old hook, this one."),)
     assert turn.instructions == ("This is a hook. Hi there.\n\nAnswer.", "A later hook.\n\nNow.")
-    assert turn.results == ("It is\n7.",)
+    assert turn.results == (("", "It is\n7."),)
 
 
 def test_a_question_asked_twice_is_the_last_one() -> None:
@@ -96,23 +127,44 @@ def test_a_question_that_is_not_in_the_messages_is_asked_all_the_same() -> None:
     ("results", "quoted"),
     [
         (["07:15 in Tokyo\n"], "07:15 in Tokyo"),
-        (["---\nname: x\n---\n\n# Title\n\nText."], "# Title\n\nText."),
+        (["It is 7:15 a.m.\n(07:15, UTC)"], "It is 7:15 a.m."),
         (["one", "two"], "one\ntwo"),
-        (["First. " + "x" * 500], "First. …"),
-        (["line\n" + "x" * 500], "line …"),
-        (["第一句。第二句没有完" + "了" * 500], "第一句。 …"),
-        (["「第一句。」" + "了" * 500], "「第一句。」 …"),
-        (["पहला वाक्य।" + " शब्द" * 200], "पहला वाक्य। …"),
-        (["Version 1.2" + "x" * 500], "Version 1.2" + "x" * 389 + " …"),
-        (["x" * 500], "x" * MAX_QUOTED_CHARS + " …"),
+        (["---\nname: x\n---\n\n# Title\n\nText."], "This is what I found:\n\n```\n# Title\n\nText.\n```"),
+        (["a\n```\nb"], "This is what I found:\n\n````\na\n```\nb\n````"),
+        (["x " * 200], f"This is what I found:\n\n```\n{('x ' * 200).strip()}\n```"),
         ([" "], None),
         ([], None),
     ],
 )
-def test_what_tools_said_is_quoted_as_far_as_one_can_listen(results: list[str], quoted: str | None) -> None:
+def test_a_line_of_a_result_is_said_and_more_is_shown_under_one(results: list[str], quoted: str | None) -> None:
     turn = compact_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
 
-    assert turn.quotation == quoted
+    assert quotation(turn) == quoted
+
+
+def test_a_file_that_is_shown_is_named() -> None:
+    function = {"name": "read_file", "arguments": '{"path": "a/b.md"}'}
+    call = {**CALL, "tool_calls": [{"id": "a", "type": "function", "function": function}]}
+    turn = compact_turn([SYSTEM, m("user", "Read a/b.md"), call, result("One.\nTwo.")])
+
+    assert quotation(turn) == "This is from a/b.md:\n\n```\nOne.\nTwo.\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("First. " + "x" * 500, "First. …"),
+        ("line\n" + "x" * 500, "line …"),
+        ("第一句。第二句没有完" + "了" * 500, "第一句。 …"),
+        ("「第一句。」" + "了" * 500, "「第一句。」 …"),
+        ("पहला वाक्य।" + " शब्द" * 200, "पहला वाक्य। …"),
+        ("Version 1.2" + "x" * 500, "Version 1.2" + "x" * 389 + " …"),
+        ("x" * 500, "x" * 400 + " …"),
+        ("x" * 400, "x" * 400),
+    ],
+)
+def test_a_long_text_is_cut_behind_a_line_or_a_sentence(text: str, kept: str) -> None:
+    assert opening(text, 400) == kept
 
 
 @pytest.mark.parametrize(
@@ -125,7 +177,7 @@ def test_of_a_refusal_it_is_said_that_nothing_was_done_and_not_what_a_model_is_t
     refusal = {**result("The user refused this call. Do not try it again."), "tool_call_id": "b"}
     turn = compact_turn([SYSTEM, m("user", "What?"), CALL, *map(result, others), refusal], denied={"b"})
 
-    assert turn.quotation == said
+    assert quotation(turn) == said
 
 
 def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
@@ -135,12 +187,18 @@ def test_a_tool_result_of_an_earlier_turn_is_not_one_of_this_turn() -> None:
     assert turn.history == (m("user", "One?"), m("assistant", "It is 1."))
 
 
-def test_history_alternates_and_a_hook_that_came_back_stays_in_it() -> None:
-    sent = adapt(
-        [SYSTEM, m("user", "One?"), m("system", "Old hook."), m("assistant", "1"), m("user", "Two?")], "user", "4f1c"
-    )
+def test_a_hook_that_came_back_with_the_conversation_stands_with_the_others() -> None:
+    old = [
+        m("user", "One?"),
+        m("system", "Old hook."),
+        m("assistant", "1"),
+        m("user", "Two?"),
+        m("system", "Old hook."),
+    ]
+    turn = compact_turn(adapt([SYSTEM, *old, m("user", "Three?"), m("system", "New.")], "user", "4f1c"), "Three?")
 
-    assert compact_turn(sent).history == (m("user", "One?\n\nOld hook."), m("assistant", "1"))
+    assert turn.history == (m("user", "One?"), m("assistant", "1"), m("user", "Two?"))
+    assert turn.instructions == ("Old hook.", "New.")
 
 
 def test_a_long_message_of_the_past_is_cut() -> None:

@@ -99,7 +99,7 @@ async def test_a_planning_call_that_needs_a_tool_says_so_and_nothing_else(
 ) -> None:
     server.respond = deciding("current_time")
 
-    events = await ask(model, asking("What time is it?", purpose="planning", tool_names=["current_time"]))
+    events = await ask(model, asking("Is it late?", purpose="planning", tool_names=["current_time"]))
 
     assert events == [TextDelta("<need_tool>"), Finished("stop")]
     assert server.requests[0].body["grammar"] == 'root ::= " none" | " current_time"'
@@ -153,7 +153,9 @@ async def test_arguments_that_do_not_fit_lead_to_an_answer_instead(
 ) -> None:
     server.queue(text(" add_note"), text(reply), text("Sorry."))
 
-    assert (await ask(model, asking("Note it", purpose="round", tools=[NOTE])))[0] == TextDelta("Sorry.")
+    assert (await ask(model, asking("Note the milk and the bread", purpose="round", tools=[NOTE])))[0] == TextDelta(
+        "Sorry."
+    )
 
 
 async def test_a_schema_of_which_no_grammar_can_be_made_leads_to_an_answer_instead(
@@ -162,7 +164,9 @@ async def test_a_schema_of_which_no_grammar_can_be_made_leads_to_an_answer_inste
     refused = HttpError(status=400, body={"error": {"message": "Unresolved $ref #/$defs/x"}})
     server.queue(text(" add_note"), refused, text("Sorry."))
 
-    assert (await ask(model, asking("Note it", purpose="round", tools=[NOTE])))[0] == TextDelta("Sorry.")
+    assert (await ask(model, asking("Note the milk and the bread", purpose="round", tools=[NOTE])))[0] == TextDelta(
+        "Sorry."
+    )
 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])

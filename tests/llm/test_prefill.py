@@ -57,7 +57,8 @@ async def test_a_turn_whose_question_was_prefilled_asks_for_the_tool_only_once(
     assert "prompt" in choice.body
     assert prefill.body["max_tokens"] == 1
     assert prefill.messages == answer.messages
-    assert answer.messages[-1]["content"] == "Be brief.\n\nWhy?"
+    assert answer.messages[0]["content"] == "You are Parley.\n\nBe brief."
+    assert answer.messages[-1]["content"] == "Why?"
     assert TextDelta("Hello.") in events
 
 
@@ -80,6 +81,8 @@ async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at
 async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
+    await ask(model, planning("Who?"))
+    server.requests.clear()
     model.prefill([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
     await ask(model, planning("Why?"))
 
@@ -99,7 +102,7 @@ async def test_another_question_than_the_one_expected_is_answered_on_its_own(
     await ask(model, planning("How?"))
 
     assert server.requests[0].closed_early
-    assert server.requests[-1].messages[-1]["content"].endswith("\n\nHow?")
+    assert server.requests[-1].messages[-1]["content"] == "How?"
 
 
 async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
@@ -114,8 +117,8 @@ async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
 
     await ask(model, planning("Why?", hook="Sing."))
 
-    assert server.requests[0].messages[-1]["content"] == "Be brief.\n\nWhy?"
-    assert server.requests[-1].messages[-1]["content"] == "Sing.\n\nWhy?"
+    assert server.requests[0].messages[0]["content"].endswith("Be brief.")
+    assert server.requests[-1].messages[0]["content"].endswith("Sing.")
 
 
 async def test_there_is_no_prefill_while_a_reply_is_under_way(server: OpenAIServer, model: EmbeddedModel) -> None:

@@ -99,12 +99,66 @@ def test_a_zone_is_the_one_of_a_city_that_is_named(question: str, zone: str | No
 
 
 def test_other_words_are_copied_from_the_question_within_the_tools_limits() -> None:
-    choices = offered(SEARCH, "Search a hook, now")["pattern"]["enum"]
+    choices = offered(SEARCH, "Search a loud hook, x")["pattern"]["enum"]
 
-    assert "hook" in choices
-    assert "a hook" in choices
-    assert "a" not in choices  # shorter than the schema's minLength
-    assert "path" not in offered(SEARCH, "Search a hook, now")
+    assert {"hook", "loud hook", "loud hook x"} <= {*choices}
+    assert "x" not in choices  # shorter than the schema's minLength
+    assert "path" not in offered(SEARCH, "Search a loud hook, x")
+
+
+@pytest.mark.parametrize(
+    "question", ["Search the files for the word time.", "which files mention time", "Find time in all the skills"]
+)
+def test_words_of_the_request_are_not_searched_for(question: str) -> None:
+    assert tool_choice.only_arguments(tool_choice.argument_schema(SEARCH, question, "")) == {"pattern": "time"}
+    assert tool_choice.is_possible("search_text", question, "")
+    assert not tool_choice.is_possible("search_text", "Search the files for the", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "tool"),
+    [
+        ("whats the date today", "current_time"),
+        ("What time is it in Rome?", "current_time"),
+        ("What time did Rome fall?", None),
+        ("Search the skills for weather", "search_text"),
+        ("read notes.md", "read_file"),
+        ("What's the weather like?", tool_choice.UNKNOWABLE),
+        ("Why is the sky blue?", None),
+    ],
+)
+def test_plain_words_choose_a_built_in_tool_and_none_where_another_could_answer(
+    question: str, tool: str | None
+) -> None:
+    built_in = ["current_time", "read_file", "search_text"]
+
+    assert tool_choice.certain_choice(question, built_in) == tool
+    if tool == tool_choice.UNKNOWABLE:
+        assert tool_choice.certain_choice(question, [*built_in, "get_weather"]) is None
+    assert tool_choice.certain_choice(question, []) in (None, tool_choice.UNKNOWABLE)
+
+
+def test_what_cannot_be_known_is_said_and_so_is_a_place_without_a_zone() -> None:
+    assert "no tool" in (tool_choice.refusal(tool_choice.UNKNOWABLE, "Will it rain?") or "")
+    assert tool_choice.refusal("current_time", "What time is it in Boston?") == (
+        "I don't know the time zone of Boston. Name a large city near it."
+    )
+    for known in ("What time is it in Tokyo?", "What time is it?", "What time is it in the morning?"):
+        assert tool_choice.refusal("current_time", known) is None
+
+
+def test_a_file_is_also_the_one_that_the_reply_before_named() -> None:
+    before = "This is what I found:\n\nnotes/a.md:1: time"
+
+    assert offered(READ, "read the first file")["path"] == {"type": "string"}
+    assert tool_choice.is_possible("read_file", "read the first file", "", before)
+    schema = tool_choice.argument_schema(READ, "read the first file", "", before)
+    assert tool_choice.only_arguments(schema) == {"path": "notes/a.md"}
+
+
+@pytest.mark.parametrize(("question", "is_one"), [("And in Rome?", True), ("and tomorrow", True), ("And why?", False)])
+def test_a_follow_up_asks_for_the_time_only_with_a_place_or_a_day(question: str, is_one: bool) -> None:
+    assert tool_choice.is_possible("current_time", question, "", is_follow_up=True) is is_one
 
 
 @pytest.mark.parametrize("question", ['Search for "two words"', "Search for “two words” now", "find `two words`"])

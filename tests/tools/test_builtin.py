@@ -253,11 +253,15 @@ async def test_a_pattern_may_count(tools: Tools) -> None:
 
 
 async def minute(tools: Tools, **arguments: str) -> tuple[datetime, str]:
-    """What the tool says, read, and what stands in its brackets."""
+    """What stands in the tool's brackets: the minute, and the place."""
     outcome = await tools.use("current_time", **arguments)
-    match = re.fullmatch(r"(\w+, \d\d \w+ \d{4}, \d\d:\d\d) \((.+)\)", outcome.content)
+    match = re.fullmatch(r"(It is .+)\n\((\d{4}-\d\d-\d\d \d\d:\d\d), (.+)\)", outcome.content)
     assert match, outcome.content
-    return datetime.strptime(match[1], "%A, %d %B %Y, %H:%M"), match[2]  # noqa: DTZ007 - a clock on the wall has no zone
+    minute = datetime.strptime(match[2], "%Y-%m-%d %H:%M")  # noqa: DTZ007 - a clock on the wall has no zone
+    city = f" in {match[3].split(',')[0].rpartition('/')[2].replace('_', ' ')}" if arguments else ""
+    hour = f"{minute.hour % 12 or 12}:{minute:%M} {'a.m.' if minute.hour < 12 else 'p.m.'}"
+    assert match[1] == f"It is {hour}{city}, {minute:%A}, {minute.day} {minute:%B}."
+    return minute, match[3]
 
 
 @pytest.mark.parametrize(
