@@ -14,6 +14,7 @@ from pathlib import Path
 import uvloop
 
 from benchmarks import (
+    first_day,
     hooks,
     idle,
     policy_chain,
@@ -41,6 +42,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "talkers": voice.measure_talkers,
     "voice_share": voice_share.measure,
     "talking": talking.measure,
+    "first_day": first_day.measure,
 }
 
 
