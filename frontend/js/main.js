@@ -323,3 +323,4 @@ openFromAddress();
 if (!store)
   dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
 socket.connect();
+void navigator.serviceWorker?.register("/service_worker.js").catch(() => {}); // without it, only the words "offline" are missing

@@ -17,9 +17,14 @@ logger = logging.getLogger(__name__)
 
 LOGIN_PAGE: Final = "/login"
 _RETRY_S: Final = 5
-NEEDED_TO_LOG_IN: Final = frozenset(
-    (LOGIN_PAGE, "/api/login", "/api/logout", "/css/tokens.css", "/css/login.css", "/favicon.svg")
-) | {f"/js/{script}" for script in ("login.js", "storage.js", "strings.js", "strings/en.js", "strings/zh.js")}
+_FILES: Final = (
+    *("css/tokens.css", "css/login.css", "favicon.svg"),
+    *("js/login.js", "js/storage.js", "js/strings.js", "js/strings/en.js", "js/strings/zh.js"),
+    # the system that installs the page as an app asks for these without a cookie
+    *("manifest.webmanifest", "icons/icon-192.png", "icons/icon-512.png", "icons/maskable-512.png"),
+    "icons/apple-touch-icon.png",
+)
+NEEDED_TO_LOG_IN: Final = frozenset((LOGIN_PAGE, "/api/login", "/api/logout", *(f"/{file}" for file in _FILES)))
 """Paths that are served to whoever reaches the port."""
 
 

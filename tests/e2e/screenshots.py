@@ -75,6 +75,7 @@ async def main(folder: Path) -> None:
             server = ServerProcess(Path(scratch), environ=endpoint(model.url), settings=settings)
             async with server:
                 browser = await playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+                await draw_icons(browser, ROOT / "frontend" / "icons")
                 await picture_desk(browser, server.url, folder)
                 await picture_phone(browser, server.url, folder)
             hooked = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": HOOKS})
@@ -107,6 +108,23 @@ async def take(page: ParleyPage, file: Path) -> None:
     await page.tab.mouse.move(0, 0)
     await page.tab.screenshot(path=file)
     print(file)
+
+
+ICONS = {"icon-192": (192, 22), "icon-512": (512, 22), "maskable-512": (512, 0), "apple-touch-icon": (180, 0)}
+"""Name → size, and how round its corners are, in percent; what is not round is cut by the system."""
+
+
+async def draw_icons(browser: Browser, folder: Path) -> None:
+    """The page's own icon, white on its colour, as the pictures that an installed page needs."""
+    drawn = (ROOT / "frontend" / "favicon.svg").read_text()
+    drawn = drawn.replace("#3f5bd9", "#white").replace('"#fff"', '"#3f5bd9"').replace("#white", "#fff")
+    for name, (size, percent) in ICONS.items():
+        page = await browser.new_page(viewport={"width": size, "height": size})
+        style = f"height:100vh;display:grid;place-items:center;background:#3f5bd9;border-radius:{percent}%"
+        shape = drawn.replace("<svg", "<svg width=68% height=68%", 1)
+        await page.set_content(f'<body style="margin:0"><div style="{style}">{shape}</div></body>')
+        await page.screenshot(path=folder / f"{name}.png", omit_background=True)
+        await page.close()
 
 
 async def picture_desk(browser: Browser, url: str, folder: Path) -> None:

@@ -115,3 +115,26 @@ async def drains(server: ServerProcess) -> None:
                 if (await answer.json()).get("draining"):
                     return
             await asyncio.sleep(0.02)
+
+
+async def test_the_page_can_be_installed_and_says_so_when_its_server_is_away(
+    new_page: Callable[[str], ParleyPage], model: OpenAIServer, tmp_path: Path
+) -> None:
+    process = ServerProcess(tmp_path, environ=endpoint(model.url), arguments=("--port", str(lasting_port())))
+    async with process as server:
+        page = new_page(server.url)
+        await page.open()
+        await page.tab.evaluate("navigator.serviceWorker.ready")
+        devtools = await page.context.new_cdp_session(page.tab)
+        await devtools.send("Page.enable")
+        manifest = await devtools.send("Page.getAppManifest")
+        assert manifest["errors"] == []
+        found = await devtools.send("Page.getInstallabilityErrors")
+        assert [error["errorId"] for error in found["installabilityErrors"]] == ["in-incognito"], "as every test is"
+    await page.tab.reload()
+    await expect(page.tab.get_by_text("The server cannot be reached")).to_be_visible()
+
+    async with process:  # again
+        await page.button("Retry").click()
+        await expect(page.tab.locator(".model")).to_be_visible()
+        await page.close()

@@ -12,6 +12,8 @@ export const en = {
   retry: "Retry",
   undo: "Undo",
   readOnly: "Read-only in this tab",
+  offline:
+    "The server cannot be reached: it is not running, or this device is offline. Your conversations are safe in this browser. The page opens by itself when the server is back.",
   skipToMessage: "Skip to the message field",
   newConversation: "New conversation",
   newConversationKey: "New conversation (Ctrl K)",
