@@ -29,7 +29,7 @@ from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
 from server.llm.file_model import FileModel
-from server.llm.language_model import LanguageModel, ModelInfo
+from server.llm.language_model import LanguageModel, Message, ModelInfo
 from server.llm.model_choice import ModelChoice, load_choice
 from server.llm.model_host import MODELS_FOLDER, ModelEvents, ModelHost
 from server.media.references import MediaError
@@ -308,13 +308,15 @@ class App:
         if self._rules_loading:
             await asyncio.wait(self._rules_loading)
 
-    async def _warm_up(self, model: LanguageModel) -> None:
-        """Let a model on this machine read what every turn begins with."""
+    async def _warm_up(self, model: LanguageModel) -> list[Message]:
+        """Let a model on this machine read what every turn begins with, and return it."""
+        prompts, override = prompts_for(model), self._settings.agent.system_prompt
+        catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
+        prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
+        beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel | FileModel):
-            prompts = prompts_for(model)
-            catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
-            prompt = system_prompt(prompts, override=self._settings.agent.system_prompt, catalog=catalog, language=None)
-            await model.warm_up([{"role": "system", "content": prompt}], self._own_tools.names)
+            await model.warm_up(beginning, self._own_tools.names)
+        return beginning
 
     async def _announce_rest(self, announce: Announce) -> None:
         try:

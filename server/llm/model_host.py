@@ -15,6 +15,7 @@ from server.llm.endpoint import model_named_by
 from server.llm.found_servers import FoundServer, find_servers, places_to_look
 from server.llm.language_model import (
     LanguageModel,
+    Message,
     ModelInfo,
     ModelRequest,
     ReasoningDelta,
@@ -77,7 +78,8 @@ class ModelEvents:
     """The model that answers is ready, with its name, or could not be loaded, with the reason."""
     on_info: Callable[[], None]
     """Another model answers, or its name became known."""
-    warm_up: Callable[[LanguageModel], Awaitable[None]]
+    warm_up: Callable[[LanguageModel], Awaitable[list[Message]]]
+    """Let a model on this machine read what every turn begins with, and return it."""
     use: Callable[[LanguageModel], asyncio.Event]
     """Answer with this model from the next turn on; the event is set when no turn uses the one before."""
 
@@ -177,8 +179,7 @@ class ModelHost:
             try:
                 if is_new:
                     await model.start()
-                    await self._events.warm_up(model)
-                measured = await measure(model)
+                measured = await measure(model, await self._events.warm_up(model))
                 await asyncio.to_thread(self._save, choice)
             except BaseException:
                 if is_new:
@@ -232,15 +233,15 @@ class ModelHost:
                 return
 
 
-async def measure(model: LanguageModel) -> ModelMeasurement:
+async def measure(model: LanguageModel, beginning: list[Message]) -> ModelMeasurement:
     """Ask the model twice: whether it calls a tool, which also makes its server load it, and how soon it answers.
 
-    Raises ProviderError.
+    `beginning`: the messages with which every turn begins. Raises ProviderError.
     """
     calls_tools = await _calls_tools(model)
     try:
         async with asyncio.timeout(_WORD_LIMIT_S):
-            return ModelMeasurement(first_token_ms=await _first_token_ms(model), calls_tools=calls_tools)
+            return ModelMeasurement(first_token_ms=await _first_token_ms(model, beginning), calls_tools=calls_tools)
     except TimeoutError as error:
         raise ProviderTimeout(f"{model.info.host} did not answer a greeting within {_WORD_LIMIT_S:g} s") from error
 
@@ -263,10 +264,11 @@ async def _calls_tools(model: LanguageModel) -> bool | None:
     return False
 
 
-async def _first_token_ms(model: LanguageModel) -> float:
+async def _first_token_ms(model: LanguageModel, beginning: list[Message]) -> float:
     loop = asyncio.get_running_loop()
     began_s = loop.time()
-    async with aclosing(model.stream(ModelRequest(messages=[{"role": "user", "content": "Hello"}]))) as events:
+    request = ModelRequest(messages=[*beginning, {"role": "user", "content": "Hello"}], question="Hello")
+    async with aclosing(model.stream(request)) as events:
         async for event in events:
             if isinstance(event, TextDelta | ReasoningDelta):
                 return round((loop.time() - began_s) * 1000, 1)

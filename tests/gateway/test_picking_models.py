@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from server import config
 from server.app import App
 from server.llm.embedded import create_model
-from server.llm.language_model import Finished, TextDelta
+from server.llm.language_model import Finished, Message, TextDelta
 from server.llm.model_choice import EmbeddedChoice, load_choice
 from server.llm.model_host import MAX_REPLACED, ModelEvents, ModelHost, PickRefused
 from skills_engine import Signer, SkillsLibrary
@@ -255,8 +255,8 @@ async def test_replicas_share_no_choice_so_none_is_picked(tmp_path: Path) -> Non
         await host.pick(EmbeddedChoice())
 
 
-async def _nothing(_model: object) -> None:
-    pass
+async def _nothing(_model: object) -> list[Message]:
+    return []
 
 
 async def test_one_model_is_tested_at_a_time(tmp_path: Path) -> None:
