@@ -57,6 +57,12 @@ export function clicked(data, now) {
       return { type: "panel", panel: /** @type {import("./state.js").Panel} */ (data.panel) };
     case "widen-panel":
       return { type: "widen_panel" };
+    case "models":
+      return { type: "models", isOpen: true };
+    case "close-models":
+      return { type: "models", isOpen: false };
+    case "pick-model":
+      return { type: "pick_model", key: data.key ?? "" };
     case "open-sidebar":
       return { type: "sidebar", isOpen: true };
     case "close-sidebar":

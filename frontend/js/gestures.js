@@ -39,8 +39,11 @@ export function listenToUser(desk) {
     document.addEventListener(move, (event) => pointed(/** @type {PointerEvent} */ (event)), { passive: true });
   document.addEventListener("submit", (event) => {
     event.preventDefault();
-    desk.send();
+    const endpoint = page.otherEndpoint(event.target);
+    if (endpoint) desk.dispatch({ type: "pick_endpoint", choice: endpoint });
+    else desk.send();
   });
+  document.addEventListener("close", ({ target }) => page.isPicker(target) && desk.dispatch({ type: "models", isOpen: false }), { capture: true });
   document.addEventListener("keydown", (event) => pressed(desk, event));
   document.addEventListener("input", ({ target }) => {
     if (target === page.input()) desk.written();

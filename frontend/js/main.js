@@ -10,6 +10,7 @@ import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
 import { claim } from "./locks.js";
+import { askModels } from "./models.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
@@ -161,6 +162,10 @@ function perform(effect) {
       return effect.settings.pageLanguage === pageLanguage ? undefined : location.reload(); // what is drawn is kept
     case "readiness":
       return void ask.readiness();
+    case "load_models":
+      return void askModels().then((answer) => dispatch({ type: "models_loaded", ...answer }));
+    case "pick_model":
+      return void askModels(effect.choice).then((answer) => dispatch({ type: "model_picked", ...answer }));
     case "watch_hooks":
       return void ask.hooks();
     case "log_in":

@@ -48,6 +48,11 @@
  *   | {type: "set", change: Partial<import("./state.js").Settings>}
  *   | {type: "panel", panel: import("./state.js").Panel | null}
  *   | {type: "widen_panel"}
+ *   | {type: "models", isOpen: boolean}
+ *   | {type: "models_loaded", status: number, body: unknown}
+ *   | {type: "pick_model", key: string}
+ *   | {type: "pick_endpoint", choice: import("./models.js").ModelChoice}
+ *   | {type: "model_picked", status: number, body: unknown}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
  *   | {type: "narrow", isNarrow: boolean}
@@ -71,6 +76,7 @@
 
 import { configureIfChanged, keepIfAttached, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
 import { healthOf } from "./hook_health.js";
+import * as models from "./models.js";
 import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
@@ -174,6 +180,16 @@ function step(state, event) {
       return { ...state, isPanelWide: !state.isPanelWide };
     case "hook_health":
       return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
+    case "models":
+      return models.opened(state, event.isOpen);
+    case "models_loaded":
+      return models.loaded(state, event.status, event.body);
+    case "pick_model":
+      return models.pickingOption(state, event.key);
+    case "pick_endpoint":
+      return models.picking(state, event.choice);
+    case "model_picked":
+      return models.picked(state, event.status, event.body);
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
     case "narrow":

@@ -12,6 +12,7 @@
 
 import { withLateHook } from "./branches.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
+import { withModels } from "./models.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
@@ -36,7 +37,7 @@ export function received(state, frame, at) {
       return connected(state, frame);
     case "model": {
       const { name, host, location } = frame;
-      return state.server ? { ...state, server: { ...state.server, model: { name, host, location } } } : state;
+      return state.server ? withModels({ ...state, server: { ...state.server, model: { name, host, location } } }) : state;
     }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
@@ -84,7 +85,7 @@ function connected(state, ready) {
     speech: ready.speech ?? null,
     isTraceRefused: false,
   };
-  return resent(withEffects(next, { type: "readiness" }));
+  return resent(withModels(withEffects(next, { type: "readiness" })));
 }
 
 /** @param {State} state @param {string} turnId @param {(turn: Turn) => State} act @returns {State} */

@@ -108,6 +108,7 @@
  * @property {number} pendingImages being read
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
+ * @property {import("./models.js").Models} models
  * @property {Panel | null} panel
  * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
@@ -131,6 +132,8 @@
  *   | {type: "readiness"}
  *   | {type: "log_in"}
  *   | {type: "watch_hooks"}
+ *   | {type: "load_models"}
+ *   | {type: "pick_model", choice: import("./models.js").ModelChoice}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
  *   | {type: "silence", isSilenced: boolean}
  *   | {type: "skip", turnId: string, index: number}
@@ -166,6 +169,17 @@ export const NO_VOICE = {
   spokenIn: {},
   isHeld: false,
   devices: [],
+};
+
+/** @type {import("./models.js").Models} */
+export const NO_MODELS = {
+  isOpen: false,
+  options: null,
+  decidedBy: null,
+  testing: "",
+  picked: "",
+  problem: "",
+  picks: 0,
 };
 
 /** @type {TurnView} */
@@ -205,6 +219,7 @@ export function initialState(settings = {}) {
     pendingImages: 0,
     notices: [],
     announcements: [],
+    models: NO_MODELS,
     panel: null,
     isPanelWide: false,
     isSidebarOpen: false,

@@ -10,6 +10,7 @@ import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../conversation.js";
 import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
+import { offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
 import { talkButton, talkHint } from "./voice_view.js";
 import { t } from "../strings.js";
@@ -113,6 +114,7 @@ function emptyView(state) {
     { class: "empty", key: "empty", "aria-labelledby": "empty-title" },
     h("h2", { id: "empty-title" }, t.empty.title),
     h("p", {}, modelSentence(state)),
+    offerView(state.models),
     h("div", { class: "empty-talk" }, talkButton(state), h("p", { class: "fine" }, talkHint(state))),
     h("ul", { class: "suggestions", "aria-label": t.empty.suggestions }, suggestions(state).map(suggestionView)),
   );

@@ -93,13 +93,16 @@ function panelButton(state, panel) {
 }
 
 /** @param {State} state */
-function modelView({ server }) {
+function modelView({ server, models }) {
   if (!server) return null;
   const { name, host, location } = server.model;
   const where = location === "local" ? "local" : "cloud";
+  const isPicker = server.user?.is_operator;
+  const label = isPicker ? t.header.pickModel(name, host) : t.header.modelAt(name, host);
+  const opener = { type: "button", "data-action": "models", "aria-label": label, "aria-haspopup": "dialog" };
   return h(
-    "p",
-    { class: `model model-${where}`, title: t.header.modelAt(name, host) },
+    isPicker ? "button" : "p",
+    { class: `model model-${where}`, title: label, ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }) },
     icon(where),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-where" }, location === "local" ? t.header.local : t.header.cloud(host)),

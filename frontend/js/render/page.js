@@ -17,6 +17,7 @@ import { headerView, openerOf } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
+import { modelsView } from "./models_view.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
@@ -40,6 +41,7 @@ export function render(state) {
   focusApproval(input());
   if (focusEditor(messageEditor(), input())) fitEditor();
   guardApproval();
+  showPicker(state.models.isOpen);
 }
 
 /** @param {State} state @returns {import("./focus.js").Layers} */
@@ -77,6 +79,7 @@ function pageView(state) {
       composerView(state),
     ),
     panelView(state),
+    modelsView(state),
     h(
       "div",
       { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": t.reply },
@@ -293,9 +296,30 @@ export function showLevel(level) {
   foot?.style.setProperty("--level", level.toFixed(2));
 }
 
-/** A menu closes with Esc by itself. */
+/** A menu or dialog closes with Esc by itself. */
 export function isMenuOpen() {
-  return document.querySelector(".menu:popover-open") !== null;
+  return document.querySelector(".menu:popover-open, dialog[open]") !== null;
+}
+
+/** @param {EventTarget | null} target */
+export function isPicker(target) {
+  return target instanceof HTMLDialogElement && target.id === "models";
+}
+
+/** What the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null: it is another form */
+export function otherEndpoint(form) {
+  if (!(form instanceof HTMLFormElement) || form.id !== "other-model") return null;
+  const filled = new FormData(form);
+  const valueOf = (/** @type {string} */ name) => String(filled.get(name) ?? "").trim();
+  const key = valueOf("api_key");
+  return { kind: "endpoint", base_url: valueOf("base_url"), model: valueOf("model"), ...(key && { api_key: key }) };
+}
+
+/** The picker is modal: the browser keeps the focus inside, and gives it back. @param {boolean} isOpen */
+function showPicker(isOpen) {
+  const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("models"));
+  if (isOpen && !dialog.open) dialog.showModal();
+  if (!isOpen && dialog.open) dialog.close();
 }
 
 /** Show the user where to write the new title. */

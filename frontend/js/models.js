@@ -1,0 +1,127 @@
+/**
+ * The model of the whole server: which one answers, which others there are, and picking one. For operators alone.
+ *
+ * @typedef {import("./state.js").State} State
+ *
+ * @typedef {{kind: "embedded"} | {kind: "file", name: string}
+ *   | {kind: "endpoint", base_url: string, model: string, api_key?: string}} ModelChoice
+ *
+ * @typedef {object} ModelOption A model that can be picked.
+ * @property {string} key
+ * @property {ModelChoice} choice
+ * @property {string} name
+ * @property {string} server the program or address behind which it is; "" = our server runs it
+ * @property {boolean} isHere on the server's machine
+ * @property {boolean} isCurrent
+ * @property {number | null} firstTokenMs as its last test has shown; null: not tested
+ * @property {boolean | null} callsTools
+ *
+ * @typedef {object} Models
+ * @property {boolean} isOpen the picker is shown
+ * @property {readonly ModelOption[] | null} options null: not known yet
+ * @property {string | null} decidedBy the setting because of which none can be picked
+ * @property {string} testing the name of the model that is being tested; "" = none
+ * @property {string} picked the name of the model that was picked last; "" = none
+ * @property {string} problem
+ * @property {number} picks how many there were: each has a new form, so that no key stays in the old one
+ */
+
+import { sessionHeaders } from "./storage.js";
+import { withEffects } from "./state.js";
+import { t } from "./strings.js";
+
+const PATH = "/api/model";
+
+/** @param {ModelChoice} [choice] to pick; without it, ask which there are @returns {Promise<{status: number, body: any}>} */
+export async function askModels(choice) {
+  const sent = choice && { method: "PUT", body: JSON.stringify(choice) };
+  const headers = { ...sessionHeaders(), ...(choice && { "Content-Type": "application/json" }) };
+  const answer = await fetch(PATH, { cache: "no-store", headers, ...sent }).catch(() => null);
+  return { status: answer?.status ?? 0, body: await answer?.json().catch(() => null) };
+}
+
+/** Ask the server, if it would answer us. @param {State} state @returns {State} */
+export function withModels(state) {
+  return state.server?.user?.is_operator ? withEffects(state, { type: "load_models" }) : state;
+}
+
+/** @param {State} state @param {boolean} isOpen @returns {State} */
+export function opened(state, isOpen) {
+  if (isOpen === state.models.isOpen) return state;
+  const next = { ...state, models: { ...state.models, isOpen, picked: "", problem: "" } };
+  return isOpen ? withModels(next) : next;
+}
+
+/** @param {State} state @param {number} status @param {any} body @returns {State} */
+export function loaded(state, status, body) {
+  const { models } = state;
+  if (status === 200) return { ...state, models: { ...models, ...known(body) } };
+  return models.isOpen ? { ...state, models: { ...models, problem: problemOf(status, body) } } : state;
+}
+
+/** @param {State} state @param {ModelChoice} choice @returns {State} */
+export function picking(state, choice) {
+  const { models } = state;
+  if (models.testing) return state;
+  const testing = nameOf(choice);
+  const next = { ...state, models: { ...models, isOpen: true, testing, picked: "", problem: "" } };
+  return withEffects(next, { type: "pick_model", choice });
+}
+
+/** @param {State} state @param {string} key of an option @returns {State} */
+export function pickingOption(state, key) {
+  const option = state.models.options?.find((option) => option.key === key);
+  return option ? picking(state, option.choice) : state;
+}
+
+/** @param {State} state @param {number} status @param {any} body @returns {State} */
+export function picked(state, status, body) {
+  const models = { ...state.models, testing: "" };
+  if (status !== 200) return { ...state, models: { ...models, problem: problemOf(status, body) } };
+  const picked = state.models.testing;
+  return { ...state, models: { ...models, ...known(body), picked, picks: models.picks + 1 } };
+}
+
+/** The first model that was found, while the embedded one answers. @param {Models} models */
+export function offerOf({ options }) {
+  const isEmbedded = options?.some(({ choice, isCurrent }) => isCurrent && choice.kind === "embedded");
+  return (isEmbedded && options?.find(({ choice }) => choice.kind === "endpoint")) || null;
+}
+
+/** @param {any} body */
+function known(body) {
+  const options = Array.isArray(body?.options) ? body.options : [];
+  return { options: options.filter(Boolean).map(asOption), decidedBy: body?.decided_by ? String(body.decided_by) : null };
+}
+
+/** @param {any} option @returns {ModelOption} */
+function asOption({ kind, name, server, base_url, is_on_this_machine, is_current, measured }) {
+  /** @type {ModelChoice} */
+  const choice =
+    kind === "endpoint"
+      ? { kind, base_url: String(base_url), model: String(name) }
+      : kind === "file"
+        ? { kind, name: String(name) }
+        : { kind: "embedded" };
+  return {
+    key: JSON.stringify(choice),
+    choice,
+    name: String(name),
+    server: server ? String(server) : "",
+    isHere: is_on_this_machine === true,
+    isCurrent: is_current === true,
+    firstTokenMs: measured ? Number(measured.first_token_ms) : null,
+    callsTools: measured?.calls_tools ?? null,
+  };
+}
+
+/** @param {ModelChoice} choice */
+function nameOf(choice) {
+  return choice.kind === "endpoint" ? choice.model : choice.kind === "file" ? choice.name : t.models.embedded;
+}
+
+/** @param {number} status 0: no answer @param {any} body */
+function problemOf(status, body) {
+  if (status === 0) return t.models.noAnswer;
+  return String(body?.error?.message ?? t.models.failed(status));
+}

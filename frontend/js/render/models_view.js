@@ -1,0 +1,131 @@
+/**
+ * The picker of the model: a dialog, and the offer of a model that was found.
+ *
+ * @typedef {import("../models.js").Models} Models
+ * @typedef {import("../models.js").ModelOption} ModelOption
+ */
+
+import { offerOf } from "../models.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { t } from "../strings.js";
+
+/** @param {import("../state.js").State} state */
+export function modelsView({ models, server }) {
+  return h(
+    "dialog",
+    { class: "dialog", id: "models", "aria-labelledby": "models-title" },
+    models.isOpen && [
+      h(
+        "header",
+        { class: "dialog-head" },
+        h("h2", { id: "models-title" }, t.models.title),
+        h(
+          "button",
+          { type: "button", class: "button icon-only", "data-action": "close-models", "aria-label": t.close },
+          icon("close"),
+        ),
+      ),
+      models.decidedBy !== null
+        ? h("p", {}, t.models.decided(server?.model.name ?? "", models.decidedBy))
+        : pickerView(models),
+    ],
+  );
+}
+
+/** @param {Models} models */
+function pickerView(models) {
+  return [
+    h("p", { class: "fine" }, t.models.about),
+    h(
+      "ul",
+      { class: "model-options", "aria-label": t.models.all, "aria-busy": String(models.options === null) },
+      models.options?.map((option) => optionView(option, models)),
+    ),
+    h("p", { class: "fine", role: "status", key: "news" }, newsOf(models)),
+    models.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, models.problem),
+    h(
+      "details",
+      { key: `other-${models.picks}` },
+      h("summary", {}, icon("chevron"), t.models.other),
+      h(
+        "form",
+        { class: "other-model", id: "other-model" },
+        field("base_url", t.models.address, { type: "url", required: true, placeholder: "http://127.0.0.1:8000/v1" }),
+        field("api_key", t.models.key, { type: "password", "aria-describedby": "other-model-key" }),
+        h("p", { class: "fine", id: "other-model-key" }, t.models.keyHelp),
+        field("model", t.models.model, { type: "text", required: true, placeholder: "qwen3:8b" }),
+        h("button", { class: "button primary", "aria-disabled": String(Boolean(models.testing)) }, t.models.testAndUse),
+      ),
+    ),
+  ];
+}
+
+/** @param {ModelOption} option @param {Models} models */
+function optionView(option, { testing }) {
+  return h(
+    "li",
+    { key: option.key },
+    h(
+      "button",
+      {
+        type: "button",
+        class: "model-option",
+        "data-action": "pick-model",
+        "data-key": option.key,
+        "aria-pressed": String(option.isCurrent),
+        "aria-disabled": String(Boolean(testing)),
+      },
+      h("strong", { dir: "auto" }, option.name),
+      option.isCurrent && h("span", { class: "tag tag-accent" }, t.models.current),
+      h("span", { class: "fine" }, [placeOf(option), ...factsOf(option)].join(" · ")),
+    ),
+  );
+}
+
+/** @param {Models} models */
+function newsOf({ options, testing, picked }) {
+  if (testing) return t.models.testing(testing);
+  if (picked) return t.models.picked(picked);
+  return options === null ? t.models.looking : "";
+}
+
+/** @param {string} name @param {string} label @param {Record<string, import("./dom.js").AttributeValue>} attributes */
+function field(name, label, attributes) {
+  return h(
+    "label",
+    { class: "field" },
+    label,
+    h("input", { name, autocomplete: "off", spellcheck: "false", maxlength: "2048", ...attributes }),
+  );
+}
+
+/** @param {ModelOption} option */
+function placeOf({ choice, server, isHere }) {
+  if (choice.kind === "embedded") return t.models.included;
+  if (choice.kind === "file") return t.models.file;
+  return isHere ? t.models.here(server) : server;
+}
+
+/** @param {ModelOption} option */
+function factsOf({ firstTokenMs, callsTools }) {
+  if (firstTokenMs === null) return [];
+  const tools = callsTools === null ? [] : [callsTools ? t.models.callsTools : t.models.noTools];
+  return [t.models.firstWord(firstTokenMs), ...tools];
+}
+
+/** What was found and could answer in place of the embedded model. @param {Models} models */
+export function offerView(models) {
+  const offer = offerOf(models);
+  if (!offer) return null;
+  return h(
+    "p",
+    { class: "model-offer" },
+    t.models.offer(offer.name, placeOf(offer)),
+    h(
+      "button",
+      { type: "button", class: "button small", "data-action": "pick-model", "data-key": offer.key },
+      t.models.use,
+    ),
+  );
+}

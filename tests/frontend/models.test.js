@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { headerView } from "../../frontend/js/render/header_view.js";
+import { h } from "../../frontend/js/render/dom.js";
+import { modelsView, offerView } from "../../frontend/js/render/models_view.js";
+import { Page, READY } from "./support.js";
+
+const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
+const EMBEDDED = { kind: "embedded", name: "SmolLM2", server: null, is_on_this_machine: true, is_current: true };
+const FOUND = {
+  kind: "endpoint",
+  name: "qwen3:8b",
+  server: "Ollama",
+  base_url: "http://127.0.0.1:11434/v1",
+  is_on_this_machine: true,
+  is_current: false,
+  measured: { first_token_ms: 312.4, calls_tools: true },
+};
+const CHOICE = { kind: "endpoint", base_url: FOUND.base_url, model: "qwen3:8b" };
+
+const answer = (options, decided_by = null) => ({ status: 200, body: { options, decided_by } });
+const loaded = (...options) =>
+  new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
+const opened = (page) => page.dispatch({ type: "models", isOpen: true });
+
+function elements(described) {
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
+}
+
+const textOf = (described) =>
+  elements(described)
+    .filter(({ tag }) => tag === "#text")
+    .map(({ attributes }) => attributes.text)
+    .join("|");
+const shown = (page) => textOf(modelsView(page.state));
+const opener = (page) => elements(headerView(page.state)).find(({ attributes }) => attributes["data-action"] === "models");
+
+test("operators alone have the picker, and their page asks which models there are", () => {
+  const page = new Page().receive(READY);
+  assert.equal(opener(page), undefined);
+  assert.deepEqual(page.effects.filter(({ type }) => type === "load_models"), []);
+
+  page.receive(OPERATOR);
+
+  assert.equal(opener(page).attributes["aria-haspopup"], "dialog");
+  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 1);
+  page.receive({ type: "model", name: "other", host: "h", location: "local" });
+  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 2, "somebody else has picked");
+});
+
+test("a found model is offered while the embedded one answers, and no longer", () => {
+  assert.equal(offerView(new Page().receive(OPERATOR).state.models), null);
+  assert.match(textOf(offerView(loaded(EMBEDDED, FOUND).state.models)), /qwen3:8b is available: Ollama on this machine/);
+  const other = { ...EMBEDDED, is_current: false };
+  assert.equal(offerView(loaded(other, { ...FOUND, is_current: true }).state.models), null);
+  assert.equal(offerView(loaded(EMBEDDED).state.models), null);
+});
+
+test("each model stands with its place and what its test has shown", () => {
+  const text = shown(opened(loaded(EMBEDDED, FOUND, { kind: "file", name: "q.gguf", measured: { first_token_ms: 2000, calls_tools: null } })));
+
+  assert.match(text, /SmolLM2\|Answers now\|Included, on this machine/);
+  assert.match(text, /qwen3:8b\|Ollama on this machine · first word after 0\.3 s · calls tools/);
+  assert.match(text, /q\.gguf\|A file on this machine · first word after 2\.0 s\|/);
+});
+
+test("a pick is sent once, said, and answered", () => {
+  const page = loaded(EMBEDDED, FOUND);
+  const { key } = page.state.models.options[1];
+
+  page.dispatch({ type: "pick_model", key });
+  page.dispatch({ type: "pick_model", key });
+
+  assert.deepEqual(page.effects.filter(({ type }) => type === "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
+  assert.match(shown(page), /Testing qwen3:8b…/);
+  const now = [{ ...EMBEDDED, is_current: false }, { ...FOUND, is_current: true }];
+  page.dispatch({ type: "model_picked", ...answer(now) });
+  assert.match(shown(page), /qwen3:8b answers from now on\./);
+  assert.equal(page.state.models.options[1].isCurrent, true);
+});
+
+test("a model that fails its test is said, and another can be picked", () => {
+  const page = opened(loaded(EMBEDDED));
+  page.dispatch({ type: "pick_endpoint", choice: { ...CHOICE, api_key: "sk" } });
+  const form = page.state.models.picks;
+
+  page.dispatch({ type: "model_picked", status: 422, body: { error: { message: "the key was refused" } } });
+
+  assert.match(shown(page), /the key was refused/);
+  assert.equal(page.state.models.picks, form, "what was filled in stays");
+  page.dispatch({ type: "pick_endpoint", choice: CHOICE });
+  assert.doesNotMatch(shown(page), /the key was refused/);
+  page.dispatch({ type: "model_picked", status: 0, body: null });
+  assert.match(shown(page), /does not answer/);
+});
+
+test("a setting that decides is named, and nothing can be picked", () => {
+  const page = opened(new Page().receive(OPERATOR));
+  page.dispatch({ type: "models_loaded", ...answer([], "OPENAI_BASE_URL") });
+
+  assert.match(shown(page), /because OPENAI_BASE_URL is set/);
+  assert.ok(!elements(modelsView(page.state)).some(({ tag }) => tag === "form"));
+});
+
+test("a closed picker holds nothing, and an answer of another shape breaks nothing", () => {
+  assert.equal(shown(loaded(EMBEDDED)), "");
+  for (const body of [null, 3, {}, { options: 3 }, { options: [null, 3, {}] }])
+    shown(opened(new Page().receive(OPERATOR)).dispatch({ type: "models_loaded", status: 200, body }));
+});
