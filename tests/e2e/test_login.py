@@ -38,6 +38,11 @@ async def log_in(tab: Page, token: str = ANNA) -> None:
     await tab.get_by_role("button", name="Log in").click()
 
 
+async def expect_logged_in(page: ParleyPage) -> None:
+    await page.button("More").click()
+    await expect(page.button("Log out anna")).to_be_visible()
+
+
 async def test_one_logs_in_once_and_comes_back_to_the_conversation(
     new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer
 ) -> None:
@@ -53,8 +58,7 @@ async def test_one_logs_in_once_and_comes_back_to_the_conversation(
 
     await expect(page.tab).to_have_url(f"{guarded.url}/#talk1")
     await page.ask_and_wait("Hello")
-    await page.button("More").click()
-    await expect(page.button("Log out anna")).to_be_visible()
+    await expect_logged_in(page)
     assert await page.tab.evaluate("document.cookie") == "", "no script can read it"
     await page.tab.reload()
     await expect(page.replies).to_contain_text("Hello Anna.")
@@ -174,7 +178,7 @@ async def test_another_port_neither_uses_nor_plants_the_session(
     page = new_page(guarded.url)
     await page.open(arrives=False)
     await log_in(page.tab)
-    await expect(page.tab.locator(".model")).to_be_visible()
+    await expect_logged_in(page)
     async with ClientSession(guarded.url) as http:
         async with http.post("/api/login", json={"token": EVE}) as answer:
             planted = answer.cookies["parley"].value
@@ -191,7 +195,7 @@ async def test_another_port_neither_uses_nor_plants_the_session(
                 async with client(guarded.ws_url, additional_headers=read, greeted=False) as stolen:
                     assert await stolen.closed() == 4401
             await page.tab.reload()
-            await expect(page.tab.locator(".model")).to_be_visible()
+            await expect_logged_in(page)
 
             await other.goto(f"{url}plant")
             await page.tab.reload()
@@ -199,7 +203,7 @@ async def test_another_port_neither_uses_nor_plants_the_session(
             await other.goto(url)
             assert sent[-1] == planted, "nobody has become Eve"
     await log_in(page.tab)
-    await expect(page.tab.locator(".model")).to_be_visible()
+    await expect_logged_in(page)
 
 
 async def test_a_browser_that_stores_nothing_is_told_so(
@@ -247,6 +251,5 @@ async def test_the_login_page_can_be_used_on_a_phone_and_in_the_dark(
     await page.tab.keyboard.type(ANNA)
     await page.tab.keyboard.press("Enter")
 
-    await page.button("More").click()
-    await expect(page.tab.locator(".model")).to_be_visible()
+    await expect_logged_in(page)
     assert await page.tab.evaluate(overflow) == 0
