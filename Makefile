@@ -58,5 +58,5 @@ lock: ## renew requirements*.txt from requirements*.in (ARGS=--upgrade)
 	@PYTHON="$$(scripts/find-python.sh)" scripts/lock.sh $(ARGS)
 
 clean: ## remove what the commands above made here
-	@rm -rf .venv .cache .certs node_modules mutants bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .cache .certs node_modules frontend/vendor mutants bench-results .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

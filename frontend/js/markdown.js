@@ -24,6 +24,8 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(?=\S)/;
 const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
+const MATH = /^ {0,3}(?:\$\$|\\\[)/;
+const MAX_MATH_LINES = 60;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)|[ \t]*$)/;
 
 /** @param {string} source @returns {Block[]} */
@@ -106,6 +108,8 @@ function parseBlock(lines, start, depth) {
   const line = /** @type {Line} */ (lines[start]);
   const fence = FENCE.exec(line.text);
   if (fence) return parseFence(lines, start, fence[1] ?? "", (fence[2] ?? "").trim());
+  const mathEnd = MATH.test(line.text) ? endOfMath(lines, start) : 0;
+  if (mathEnd) return [{ type: "paragraph", inline: parseInline(lines.slice(start, mathEnd)) }, mathEnd];
   if (RULE.test(line.text)) return [{ type: "rule" }, start + 1];
   const heading = HEADING.exec(line.text);
   if (heading) return [parseHeading(line, heading), start + 1];
@@ -113,6 +117,25 @@ function parseBlock(lines, start, depth) {
   if (depth < MAX_DEPTH && ITEM.test(line.text)) return parseList(lines, start, depth);
   if (isTableAt(lines, start)) return parseRows(lines, start);
   return parseParagraph(lines, start);
+}
+
+/**
+ * The line after a formula that stands alone: its lines are no list, and no table, also before it is closed.
+ * 0: text follows on the same line.
+ *
+ * @param {Line[]} lines @param {number} start
+ */
+function endOfMath(lines, start) {
+  const first = lines[start]?.text.trim() ?? "";
+  const close = first.startsWith("$$") ? "$$" : "\\]";
+  if (first.indexOf(close, 2) > 0) return first.endsWith(close) ? start + 1 : 0; // text follows: a paragraph
+  const last = Math.min(lines.length, start + MAX_MATH_LINES);
+  let end = start + 1;
+  while (end < last && !isBlank(lines[end])) {
+    end += 1;
+    if (lines[end - 1]?.text.trimEnd().endsWith(close)) break;
+  }
+  return end;
 }
 
 /**
@@ -227,7 +250,7 @@ function endsText(lines, index) {
 
 /** @param {Line} line */
 function startsBlock({ text }) {
-  return FENCE.test(text) || HEADING.test(text) || RULE.test(text) || QUOTE.test(text) || ITEM.test(text);
+  return FENCE.test(text) || MATH.test(text) || HEADING.test(text) || RULE.test(text) || QUOTE.test(text) || ITEM.test(text);
 }
 
 /** @param {Line | undefined} line */

@@ -2,9 +2,11 @@
  * Emphasis, links and code inside a line of Markdown.
  *
  * @typedef {{type: "text" | "code", text: string, at: number}
+ *   | {type: "math", tex: string, text: string, isDisplay: boolean, at: number}
  *   | {type: "break"}
  *   | {type: "strong" | "emphasis" | "strike", inline: Inline[]}
  *   | {type: "link", href: string, inline: Inline[]}} Inline
+ *   (of a formula, `text` is its source with the marks)
  * @typedef {import("./markdown.js").Line} Line
  */
 
@@ -13,6 +15,10 @@ const BARE_URL = /https?:\/\/[^\s<>"'`*[\]{}|\\^]+/y;
 const TRAILING = ".,;:!?)";
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
 const WORD = /[\p{L}\p{N}_]/u;
+const MATH_ENDS = /** @type {Record<string, string>} */ ({ "\\(": "\\)", "\\[": "\\]", $$: "$$", $: "$" });
+const MAX_SHORT_MATH = 500; // characters between two single dollars
+const NUMBERS = /^[\d\s,]+$/; // "\[1\]" is an escaped bracket
+const PROSE = /^[^\\]*\p{L}{2,},? \p{L}{2,}[^\\]*$/u; // two words and no command: "$5, and he paid (US$)"
 
 /** @param {Line[]} lines of one paragraph @returns {Inline[]} */
 export function parseInline(lines) {
@@ -69,11 +75,16 @@ class Scanner {
    */
   #special(at, end, depth, unpaired) {
     switch (this.source[at]) {
-      case "\\":
+      case "$":
+        return this.#math(at, end, unpaired, this.source[at + 1] === "$" ? "$$" : "$");
+      case "\\": {
+        const math = this.#math(at, end, unpaired, this.source.slice(at, at + 2));
+        if (math) return math;
         // The backslash goes, the character after it is text.
         return at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "")
           ? { piece: null, textFrom: at + 1, end: at + 2 }
           : null;
+      }
       case "\n":
         return { piece: { type: "break" }, end: at + 1 };
       case "`":
@@ -89,6 +100,40 @@ class Scanner {
       default:
         return null;
     }
+  }
+
+  /** @param {number} at @param {number} end @param {Set<string>} unpaired @param {string} mark */
+  #math(at, end, unpaired, mark) {
+    const closing = MATH_ENDS[mark];
+    if (!closing || unpaired.has(mark)) return null;
+    const from = at + mark.length;
+    const close = mark === "$" ? this.#closingDollar(from, end) : this.source.indexOf(closing, from);
+    if (close < 0 || close + closing.length > end) {
+      if (mark !== "$") unpaired.add(mark);
+      return null;
+    }
+    const tex = this.source.slice(from, close).trim();
+    const isProse = mark === "$" ? PROSE.test(tex) : mark !== "$$" && NUMBERS.test(tex);
+    if (!tex || isProse) return null;
+    const stop = close + closing.length;
+    const isDisplay = mark === "$$" || mark === "\\[";
+    const text = this.source.slice(at, stop);
+    return { piece: { type: /** @type {const} */ ("math"), tex, text, isDisplay, at: this.#at(at) }, end: stop };
+  }
+
+  /**
+   * The dollar that ends a formula stands after no blank and before no digit: "$5 to $10" holds none.
+   *
+   * @param {number} from @param {number} end
+   */
+  #closingDollar(from, end) {
+    if (/\s/.test(this.source[from] ?? " ")) return -1;
+    const last = Math.min(end, from + MAX_SHORT_MATH);
+    for (let at = from + 1; at < last; at += 1) {
+      if (this.source[at] !== "$" || this.source[at - 1] === "\\") continue;
+      return /\s/.test(this.source[at - 1] ?? "") || /\d/.test(this.source[at + 1] ?? "") ? -1 : at;
+    }
+    return -1;
   }
 
   /** @param {number} at @param {number} end @param {Set<string>} unpaired */

@@ -12,6 +12,8 @@ function outline(node) {
       return node.text;
     case "break":
       return "⏎";
+    case "math":
+      return `[${node.isDisplay ? "formula" : "math"}|${node.tex}]`;
     case "code":
       return node.lines
         ? `[code:${node.language}|${node.lines.map(({ text }) => text).join("⏎")}]`
@@ -36,6 +38,15 @@ function outline(node) {
 }
 
 const CASES = [
+  ["so $a_1 + b_1$ and \\(x*y*z\\).", "(so [math|a_1 + b_1] and [math|x*y*z].)"],
+  ["It is $$\\frac{1}{2}$$ here, \\[ x^2 \\] there", "(It is [formula|\\frac{1}{2}] here, [formula|x^2] there)"],
+  ["It is\n\\[\na\n- b\n| c\n\\]\nso", "(It is)([formula|a\n- b\n| c])(so)"],
+  ["$$\nx\n$$\n\nafter", "([formula|x])(after)"],
+  ["$$\nx\n- y\n\n- z", "($$⏎x⏎- y)[list:-|(z)]"],
+  ["from $5 to $10, or $5–$10; $ 5$ \\$x$ `$x$`", "(from $5 to $10, or $5–$10; $ 5$ $x$ [code|$x$])"],
+  ["It costs $5, and he paid (US$).", "(It costs $5, and he paid (US$).)"],
+  ["\\[1\\] and \\(open", "([1] and (open)"],
+  ["**so $x$**", "([strong|so [math|x]])"],
   ["| a | **b** |\n|---|--:|\n| 1 | 2 |\n\nafter", "[table:-r|a,[strong|b];1,2](after)"],
   ["a | b\n:-- | :-:\n1\n1 | 2 | 3", "[table:lc|a,b;1,;1,2]"],
   ["Here:\n| a |\n|---|\n| x\\|y |\n- z", "(Here:)[table:-|a;x|y][list:-|(z)]"],
@@ -117,6 +128,11 @@ test("what is read out has no marks in it", () => {
 
 test("hostile text takes no time: brackets, stars, backticks, quotes, lists", { timeout: 20_000 }, () => {
   const hostile = [
+    "$x ".repeat(20_000),
+    "$ ".repeat(20_000) + "x$",
+    "$$ \\[ \\( ".repeat(10_000),
+    "$$\n".repeat(10_000),
+    "$$x\n\n".repeat(10_000),
     "[".repeat(100_000) + "a](https://x.y)",
     "*a ".repeat(50_000),
     "**a*".repeat(30_000),

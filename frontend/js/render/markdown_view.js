@@ -147,6 +147,8 @@ function pieceView(piece, mark) {
       return textView(piece.text, piece.at, mark);
     case "code":
       return [h("code", {}, textView(piece.text, piece.at, mark))];
+    case "math":
+      return [h("tex-formula", { tex: piece.tex, "is-display": piece.isDisplay }, textView(piece.text, piece.at, mark))];
     case "break":
       return [h("br")];
     case "strong":
