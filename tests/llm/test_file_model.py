@@ -63,7 +63,8 @@ async def test_it_calls_tools_in_the_form_of_its_own_template(model: FileModel) 
             {"role": "assistant", "content": "", "tool_calls": [shown]},
         ]
     messages.append({"role": "user", "content": "Search files for the word weather."})
-    events = await ask(model, ModelRequest(messages=messages, tools=[SEARCH], options={"temperature": 0}))
+    options = {"temperature": 0, "chat_template_kwargs": {"enable_thinking": True}}  # an empty thought confuses it
+    events = await ask(model, ModelRequest(messages=messages, tools=[SEARCH], options=options))
 
     [call, finished] = [event for event in events if not isinstance(event, TextDelta)]
     assert isinstance(call, ToolCall)
@@ -83,6 +84,16 @@ async def test_options_of_the_request_go_before_those_of_the_settings(model: Fil
 
     assert isinstance(finished, Finished)
     assert (finished.reason, finished.usage.output_tokens) == ("length", 3)
+
+
+async def test_a_model_that_thinks_does_so_only_if_asked(model: FileModel) -> None:
+    sizes = []
+    for options in ({}, {"chat_template_kwargs": {"enable_thinking": True}}):
+        [*_, finished] = await ask(model, ModelRequest(messages=HELLO, options={"max_tokens": 1, **options}))
+        assert isinstance(finished, Finished)
+        sizes.append(finished.usage.input_tokens)
+
+    assert sizes[0] > sizes[1]  # it got an empty thought
 
 
 async def test_what_was_read_ahead_is_not_read_again(model: FileModel) -> None:

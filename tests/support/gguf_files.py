@@ -48,9 +48,11 @@ For each call, return a json object within <tool_call></tool_call> XML tags:
 {{- '<|im_start|>user\\n<tool_response>\\n' + message.content + '\\n</tool_response><|im_end|>\\n' }}
 {%- endif %}
 {%- endfor %}
-{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}
+{%- if enable_thinking is defined and enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}
+{%- endif %}
 """
-"""The form of Qwen's templates: tools in XML tags, and `system` messages only at the beginning."""
+"""A template like those of Qwen: tools in XML tags, `system` messages only at the beginning, thoughts that can be off."""
 
 
 QWEN_4B: Final[Mapping[str, Any]] = {
