@@ -15,7 +15,7 @@ from server.llm.endpoint import model_named_by
 from server.llm.gguf import NotAModel, read_header
 from server.llm.model_choice import EmbeddedChoice, FileChoice, load_choice, save_choice
 from server.llm.model_download import ModelDownload, Progress, sha256_of
-from server.llm.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, gigabytes, recommended
+from server.llm.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, find_model, gigabytes
 
 _EMBEDDED: Final = "embedded"
 _TERMINAL_S: Final = 0.2  # between two updates of the progress line
@@ -105,7 +105,7 @@ def _described(file: ModelFile) -> str:
 
 
 async def _get(folder: ModelFolder, name: str, sha256: str | None, environ: Mapping[str, str]) -> None:
-    model = recommended(name)
+    model = find_model(name)
     download = ModelDownload(
         folder,
         model.url(environ) if model else name,

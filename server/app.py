@@ -31,6 +31,8 @@ from server.llm.embedded import EmbeddedModel, create_model, unused_model_warnin
 from server.llm.file_model import FileModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
 from server.llm.model_choice import ModelChoice, load_choice
+from server.llm.model_fetcher import ModelFetcher
+from server.llm.model_files import ModelFolder
 from server.llm.model_host import MODELS_FOLDER, ModelEvents, ModelHost
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
@@ -144,6 +146,7 @@ class App:
                 use=self._agent.use_model,
             ),
         )
+        self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         self.sockets = WebSocketServer(self._build_services(signer), authenticator, settings.limits)
@@ -208,6 +211,7 @@ class App:
             await self._mcp.aclose()
             await self.hooks.aclose()
             await self._speech.aclose()
+            await self._fetcher.stop()
             await self.models.aclose()
             await self._lasting.aclose()
 
@@ -295,6 +299,7 @@ class App:
                 processes=self.hooks.health,
                 builtins=self._layers.builtin_health,
                 models=self.models,
+                fetcher=self._fetcher,
             ),
             metrics=self._metrics,
             frontend=FRONTEND,

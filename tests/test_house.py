@@ -51,7 +51,7 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # 30,000, and 4130 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
+    # 30,000, and 4320 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
     # draining that waits for who is speaking, process hooks asked call by call and tested with care, questions
     # that show what a shell would run, time limits on judging, approvals under a keyed hash, detached processes
     # with an emptied environment, a database whose absence is noticed, logs that one user cannot fill, users
@@ -65,7 +65,7 @@ LIMITS = {
     # skills that are off by default or one level too deep, and skills written by a command,
     # models fetched by command,
     # answers that need no model.
-    "lines": 34_130,
+    "lines": 34_320,
     "files": 230,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger

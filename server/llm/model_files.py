@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -65,10 +65,10 @@ RECOMMENDED: Final = (
 )
 
 
-def recommended(name: str) -> RecommendedModel | None:
+def find_model(name: str, table: Sequence[RecommendedModel] = RECOMMENDED) -> RecommendedModel | None:
     """Find a recommended model by its file's name, with or without `.gguf`."""
     wanted = name.lower().removesuffix(".gguf")
-    return next((model for model in RECOMMENDED if model.name.lower().removesuffix(".gguf") == wanted), None)
+    return next((model for model in table if model.name.lower().removesuffix(".gguf") == wanted), None)
 
 
 def gigabytes(count: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from server.llm.model_download import MAX_FAILURES, ModelDownload, Progress
-from server.llm.model_files import RECOMMENDED, ModelFileError, ModelFolder, name_of_url, recommended
+from server.llm.model_files import RECOMMENDED, ModelFileError, ModelFolder, find_model, name_of_url
 from tests.support.file_server import Fault, FileServer, file_server
 from tests.support.gguf_files import entry, header
 from tests.support.waiting import until
@@ -274,5 +274,5 @@ async def test_the_recommended_models_have_names_of_their_own_and_addresses_of_f
     for model in RECOMMENDED:
         assert re.fullmatch(r"https://huggingface\.co/[\w.-]+/[\w.-]+/resolve/main/[\w.-]+", model.url({}))
         assert name_of_url(model.url({})) == model.name
-        assert recommended(model.name) is recommended(model.name.upper().removesuffix(".GGUF")) is model
+        assert find_model(model.name) is find_model(model.name.upper().removesuffix(".GGUF")) is model
     assert RECOMMENDED[0].url({"HF_ENDPOINT": "https://mirror.example/"}).startswith("https://mirror.example/Qwen/")

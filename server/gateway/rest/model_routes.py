@@ -1,22 +1,25 @@
-"""`/api/model`: which model answers, which others there are, and picking one."""
+"""`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
 
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from server.errors import ConfigError, ProviderError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.llm.embedded_process import MODEL_NAME
 from server.llm.found_servers import FoundServer
 from server.llm.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
+from server.llm.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
+from server.llm.model_files import ModelFileError
 from server.llm.model_host import ModelHost, ModelMeasurement, PickRefused
 from server.openai_client import is_loopback_name
 from server.storage.audit_log import AuditLog
 from server.wire.frames import ModelItem
 
 PATH: Final = "/api/model"
+DOWNLOAD_PATH: Final = "/api/models/download"
 _MAX_BODY_BYTES: Final = 16 << 10
 
 
@@ -43,11 +46,20 @@ class ModelPicker(Struct, frozen=True, kw_only=True):
     options: list[ModelOption]
 
 
-class ModelRoutes:
-    """The model of the whole server, shown to operators and picked by them."""
+class FetchableModels(Struct, frozen=True, kw_only=True):
+    models: list[FetchableModel]
 
-    def __init__(self, models: ModelHost, audit: AuditLog) -> None:
+
+class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(max_length=256)]
+
+
+class ModelRoutes:
+    """The model of the whole server, shown to operators, picked and fetched by them."""
+
+    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog) -> None:
         self._models = models
+        self._fetcher = fetcher
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
@@ -71,13 +83,40 @@ class ModelRoutes:
                 max_body_bytes=_MAX_BODY_BYTES,
                 operators_only=True,
             ),
+            Operation(
+                method="GET",
+                path="/api/models",
+                summary="Recommended models, and how far their download is",
+                handle=self._show_fetchable,
+                answer=FetchableModels,
+                operators_only=True,
+            ),
+            Operation(
+                method="POST",
+                path=DOWNLOAD_PATH,
+                summary="Begin or continue to download a recommended model",
+                handle=self._fetch,
+                body=(FetchRequest,),
+                answer=FetchableModels,
+                refusals=(409, 422),
+                max_body_bytes=_MAX_BODY_BYTES,
+                operators_only=True,
+            ),
+            Operation(
+                method="DELETE",
+                path=DOWNLOAD_PATH,
+                summary="Stop the download; what has come is kept",
+                handle=self._stop_fetching,
+                answer=FetchableModels,
+                operators_only=True,
+            ),
         )
 
     async def _show(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(await self._picker())
 
     async def _pick(self, call: ApiCall) -> ApiAnswer:
-        choice = self._with_kept_key(await _read_choice(call))
+        choice = self._with_kept_key(await _read_body(call, ModelChoice))
         try:
             await self._models.pick(choice)
         except PickRefused as error:
@@ -87,6 +126,25 @@ class ModelRoutes:
         named = {key: value for key, value in msgspec.to_builtins(choice).items() if key != "api_key"}
         self._audit.append(call.entry("model", "picked", details=named))
         return ApiAnswer(await self._picker())
+
+    async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
+
+    async def _fetch(self, call: ApiCall) -> ApiAnswer:
+        wanted: FetchRequest = await _read_body(call, FetchRequest)
+        if self._models.decided_by is not None:
+            cure = "remove it to fetch and pick one here"
+            raise Refusal(409, PickRefused.code, f"{self._models.decided_by} decides which model answers; {cure}")
+        try:
+            model = self._fetcher.start(wanted.name)
+        except ModelFileError as error:
+            raise Refusal(409 if isinstance(error, FetchBusy) else 422, error.code, str(error)) from None
+        self._audit.append(call.entry("model", "download", details={"name": model.name}))
+        return await self._show_fetchable(call)
+
+    async def _stop_fetching(self, call: ApiCall) -> ApiAnswer:
+        await self._fetcher.stop()
+        return await self._show_fetchable(call)
 
     def _with_kept_key(self, choice: ModelChoice) -> ModelChoice:
         kept = self._models.choice
@@ -133,12 +191,11 @@ class ModelRoutes:
                 )
 
 
-async def _read_choice(call: ApiCall) -> ModelChoice:
+async def _read_body(call: ApiCall, kind: Any) -> Any:
     try:
-        choice: ModelChoice = msgspec.json.decode(await call.request.read(), type=ModelChoice)
+        return msgspec.json.decode(await call.request.read(), type=kind)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `")
         raise Refusal(400, "model_invalid", problem, path=place.rstrip("`") or None) from None
     except (msgspec.DecodeError, UnicodeError):
         raise Refusal(400, "model_invalid", "not JSON") from None
-    return choice

@@ -15,6 +15,7 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.session_routes import SessionRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
+from server.llm.model_fetcher import ModelFetcher
 from server.llm.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
@@ -47,6 +48,7 @@ class RestApi:
         processes: Callable[[], Sequence[HookHealth]],
         builtins: Callable[[], Sequence[BuiltinHealth]],
         models: ModelHost,
+        fetcher: ModelFetcher,
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -64,7 +66,7 @@ class RestApi:
             ),
             *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
-            *ModelRoutes(models, storage.audit).operations(),
+            *ModelRoutes(models, fetcher, storage.audit).operations(),
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )

@@ -1,0 +1,114 @@
+"""Downloads of recommended models by the server itself: one at a time, begun by an operator."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from server.llm.model_download import ModelDownload, Progress
+from server.llm.model_files import RECOMMENDED, ModelFileError, ModelFolder, RecommendedModel, find_model
+
+logger = logging.getLogger(__name__)
+
+FetchState = Literal["absent", "partial", "downloading", "checking", "complete", "failed"]
+_MAX_ERROR_CHARACTERS: Final = 500
+
+
+class FetchBusy(ModelFileError):
+    """Another download has to end first."""
+
+    code = "download_busy"
+
+
+class FetchableModel(Struct, frozen=True, kw_only=True):
+    """A recommended model, and how far its file is."""
+
+    name: str
+    """The file's name, as `PUT /api/model` takes it."""
+    parameters: str
+    licence: str
+    url: str
+    state: FetchState
+    done_bytes: int
+    total_bytes: int
+    """About what its publisher states, until the download has begun."""
+    error: str | None = None
+    """The reason why the last download failed."""
+
+
+class ModelFetcher:
+    """Owner of the download that runs, and of the error of the last one. Nothing begins without `start`."""
+
+    def __init__(
+        self, folder: ModelFolder, environ: Mapping[str, str], *, table: Sequence[RecommendedModel] = RECOMMENDED
+    ) -> None:
+        self._folder = folder
+        self._table = table
+        self._environ = environ
+        self._task: asyncio.Task[None] | None = None
+        self._name = ""
+        self._progress: Progress | None = None
+        self._error: str | None = None
+
+    def start(self, name: str) -> RecommendedModel:
+        """Begin, or continue, to fetch this model. Raises ModelFileError for an unknown one, FetchBusy during another."""
+        if (model := find_model(name, self._table)) is None:
+            raise ModelFileError("only a recommended model is fetched here; for others use `python -m server.models`")
+        if self._task is not None and not self._task.done():
+            raise FetchBusy(f"{self._name} is being downloaded; stop it first or wait for its end")
+        self._name, self._progress, self._error = model.name, None, None
+        self._task = asyncio.create_task(self._fetch(model), name="model download")
+        return model
+
+    async def stop(self) -> None:
+        """End the download, if there is one; what has come is kept."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def models(self) -> list[FetchableModel]:
+        files = {file.name: file for file in await asyncio.to_thread(self._folder.files)}
+        shown = []
+        for model in self._table:
+            state: FetchState = "absent"
+            done, total, error = 0, model.size_bytes, None
+            if (file := files.get(model.name)) is not None:
+                state = "complete" if file.is_complete else "partial"
+                done, total = file.size_bytes, file.total_bytes
+            if model.name == self._name and self._task is not None and not self._task.done():
+                state = "downloading"
+                if (progress := self._progress) is not None:
+                    state, done, total = progress.stage, progress.done_bytes, progress.total_bytes
+            elif model.name == self._name and self._error is not None and state != "complete":
+                state, error = "failed", self._error
+            shown.append(
+                FetchableModel(
+                    name=model.name,
+                    parameters=model.parameters,
+                    licence=model.licence,
+                    url=model.url(self._environ),
+                    state=state,
+                    done_bytes=done,
+                    total_bytes=total,
+                    error=error,
+                )
+            )
+        return shown
+
+    async def _fetch(self, model: RecommendedModel) -> None:
+        try:
+            url = model.url(self._environ)
+            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._note_progress)
+            sha256 = await download.run()
+            logger.info("%s was downloaded (SHA-256 %s)", model.name, sha256)
+        except ModelFileError as error:
+            self._error = str(error)[:_MAX_ERROR_CHARACTERS]
+            logger.warning("%s was not downloaded: %s", model.name, error)
+        except Exception:  # the boundary of a task that nobody awaits
+            self._error = "an unexpected error; the server's log has the details"
+            logger.exception("%s was not downloaded", model.name)
+
+    def _note_progress(self, progress: Progress) -> None:
+        self._progress = progress
