@@ -91,7 +91,7 @@ class Speech(ServerFrame, SpeechStatus, tag="speech", frozen=True, kw_only=True)
 
 
 class Model(ServerFrame, ModelItem, tag="model", frozen=True, kw_only=True):
-    """The model, with the fields of `ready.model`: its name may become known only later."""
+    """The model, with the fields of `ready.model`: its name became known, or another was picked."""
 
 
 class Skills(ServerFrame, tag="skills", frozen=True, kw_only=True):

@@ -275,6 +275,18 @@ async def test_one_model_is_tested_at_a_time(tmp_path: Path) -> None:
         assert (await first)[0] == 200
 
 
+async def test_a_stop_ends_the_test_of_a_model_and_nothing_is_picked(tmp_path: Path) -> None:
+    async with OpenAIServer(respond=lambda _: HangBeforeHeaders()) as slow:
+        async with serving(tmp_path, model=ScriptedModel()) as server:
+            pick = asyncio.create_task(ask(server, "PUT", endpoint(slow)))
+            request = await slow.request(0)
+        await asyncio.gather(pick, return_exceptions=True)
+
+        await request.ended.wait()
+        assert request.closed_early
+    assert load_choice(tmp_path) is None
+
+
 async def test_few_models_are_kept_for_turns_that_still_run(tmp_path: Path) -> None:
     names = [f"m{number}" for number in range(MAX_REPLACED + 1)]
 
