@@ -78,6 +78,7 @@ function tapped(desk, target) {
     case "send-edited":
       return sendEdited(desk);
     case "allow":
+    case "allow-tool":
     case "deny":
       return takesAnswers() ? answer(desk, element.dataset) : undefined;
   }
@@ -113,7 +114,10 @@ function sendEdited({ dispatch, now, touched }) {
 
 /** @param {Desk} desk @param {DOMStringMap} data */
 function answer({ dispatch }, { action, id = "" }) {
-  dispatch({ type: "answer_approval", id, approved: action === "allow", fields: page.approvalFields() });
+  const fields = page.approvalFields();
+  /** @type {Partial<import("./reduce_approvals.js").Fields>} */
+  const always = action === "allow-tool" ? { remember: "always", rememberFor: "tool" } : {};
+  dispatch({ type: "answer_approval", id, approved: action !== "deny", fields: { ...fields, ...always } });
 }
 
 /** @param {Desk} desk @param {KeyboardEvent} event */
@@ -130,6 +134,8 @@ function pressed(desk, event) {
   } else if (event.key === " " && mayTalk(desk.state(), event.target)) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
+  } else if (event.key === "Escape" && isIn(event.target, "#approval-editor")) {
+    dispatch({ type: "leave_approval_editor", id: page.approvalId() });
   } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
     if (takesAnswers()) dispatch({ type: "dismiss_approval", id: page.approvalId() });
   } else if (event.key === "Escape" && !page.isMenuOpen()) {

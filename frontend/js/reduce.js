@@ -19,6 +19,7 @@
  *   | {type: "switch_branch", turnId: string}
  *   | {type: "inspect", turnId: string | null}
  *   | {type: "edit_approval", id: string}
+ *   | {type: "leave_approval_editor", id: string}
  *   | {type: "answer_approval", id: string, approved: boolean, fields: import("./reduce_approvals.js").Fields}
  *   | {type: "dismiss_approval", id: string}
  *   | {type: "tick", at: number}
@@ -120,6 +121,8 @@ function step(state, event) {
       return { ...state, panel: "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
       return approvals.editing(state, event.id);
+    case "leave_approval_editor":
+      return approvals.leftEditor(state, event.id);
     case "answer_approval":
       return approvals.answered(state, event);
     case "dismiss_approval":

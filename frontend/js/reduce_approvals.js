@@ -10,10 +10,10 @@
  *   rememberFor?: import("./frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { sentencesAsking, unasked } from "./playback.js";
+import { sentencesAsking, unasked, waitingCalls } from "./playback.js";
 import { pretty } from "./text.js";
 import { playedOn } from "./reduce_playback.js";
-import { withEffects, withNotice, withTurnNotice } from "./state.js";
+import { withEffects, withNotice, withTurnNotice, withView } from "./state.js";
 import { t } from "./strings.js";
 
 const MAX_OPEN = 32;
@@ -31,8 +31,19 @@ export function resolved(state, frame) {
   const approvals = state.approvals.filter((approval) => approval !== answered);
   const tool = answered?.frame.tool ?? frame.tool;
   const next = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
-  const silent = hushed(next, frame.id);
+  const silent = hushed(answered ? withRefusal(next, frame, answered.frame) : next, frame.id);
   return answered ? withEffects(silent, { type: "leave_approval" }) : silent;
+}
+
+const USER = ["user", "voice", "other_client"];
+
+/** Remembers the call that the user said no to: of that tool, with those arguments if several wait. @param {State} state @param {ApprovalResolved} frame @param {ApprovalRequest} request @returns {State} */
+function withRefusal(state, { approved, by }, { turn_id, tool, arguments: values }) {
+  if (approved || !USER.includes(by) || !turn_id || state.turn?.id !== turn_id) return state;
+  const { refused = [] } = state.views[turn_id] ?? {};
+  const waiting = waitingCalls(state.turn.playback).filter(({ id, name }) => name === tool && !refused.includes(id));
+  const call = waiting.find((one) => pretty(one.arguments) === pretty(values)) ?? waiting[0];
+  return call ? withView(state, turn_id, { refused: [...refused, call.id] }) : state;
 }
 
 /** A question that was answered is not said to its end. @param {State} state @param {string} id @returns {State} */
@@ -76,6 +87,12 @@ export function unanswered(state) {
 /** @param {State} state @param {string} id @returns {State} */
 export function editing(state, id) {
   return withApproval(state, id, { isEditing: true, problem: "" });
+}
+
+/** Esc in the editor: the arguments are as they were, and the question is open. @param {State} state @param {string} id @returns {State} */
+export function leftEditor(state, id) {
+  const isAnswered = state.approvals.some((approval) => approval.frame.id === id && approval.isAnswered);
+  return isAnswered ? state : withApproval(state, id, { isEditing: false, problem: "" });
 }
 
 /**

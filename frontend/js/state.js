@@ -42,6 +42,7 @@
  * @property {TurnEnd | null} end
  * @property {ErrorFrame | null} error
  * @property {readonly Notice[]} notices
+ * @property {readonly string[]} refused ids of the tool calls that the user has said no to
  *
  * @typedef {{phase: "connecting" | "online" | "waiting", attempt: number, code: number | null}} Connection
  * @typedef {{name: string, state: string, detail: string | null}} Stage
@@ -183,7 +184,7 @@ export const NO_MODELS = {
 };
 
 /** @type {TurnView} */
-export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [] };
+export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [], refused: [] };
 
 const MAX_VIEWS = 300;
 const MAX_NOTICES = 5;

@@ -216,7 +216,7 @@ class TurnWriter:
             self.write(hook)
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
-            self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True))
+            self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
@@ -249,6 +249,7 @@ class TurnWriter:
                 content=outcome.content,
                 is_error=outcome.is_error,
                 duration_ms=outcome.duration_ms,
+                ending=UNSET if outcome.ending == "ran" else outcome.ending,
                 arguments=UNSET if outcome.arguments is None else outcome.arguments,
                 for_user=outcome.for_user or UNSET,
             )

@@ -186,6 +186,8 @@ class ToolResult(ServerFrame, tag="tool_result", frozen=True, kw_only=True):
     content: str
     is_error: bool
     duration_ms: float
+    ending: Literal["answered", "failed", "denied", "skipped"] | UnsetType = UNSET
+    """End of a call whose tool did not run to its end; UNSET: it did."""
     arguments: Any | UnsetType = UNSET
     for_user: str | UnsetType = UNSET
 

@@ -65,10 +65,10 @@ async def test_on_a_phone_long_arguments_can_be_read_beside_the_buttons(page: Pa
     model.queue(calls(("current_time", {"timezone": "Asia/Tokyo " * 100})), text("Done."))
     await page.ask("What time is it in Tokyo?")
 
-    arguments = page.tab.get_by_role("alertdialog").locator("pre")
-    await expect(arguments).to_be_visible()
+    values = arguments(page)
+    await expect(values).to_be_visible()
     lines = "box => box.clientHeight / parseFloat(getComputedStyle(box).lineHeight)"
-    assert await arguments.evaluate(lines) > 4
+    assert await values.evaluate(lines) > 4
     await expect(page.button("Allow")).to_be_in_viewport(ratio=1)
     await expect(page.button("Don't allow")).to_be_in_viewport(ratio=1)
     await page.button("Don't allow").click()
@@ -99,6 +99,26 @@ async def test_escape_says_no_and_the_model_reads_that_the_user_did(page: Parley
 
     assert "Tokyo" not in last_result(model)
     await expect(page.replies).to_contain_text("Done.")
+    await expect(page.tab.locator(".tool-state")).to_have_text("you said no")
+
+
+async def test_escape_in_the_editor_leaves_the_editor_and_answers_nothing(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
+    await ask_for_the_time(page, model)
+    await expect(arguments(page).get_by_role("row")).to_have_text("timezoneAsia/Tokyo")
+    await page.button("Edit…").click()
+    editor = page.tab.get_by_label("Arguments of current_time, as JSON")
+    await expect(editor).to_be_focused()
+    await editor.fill("{")
+
+    await page.tab.keyboard.press("Escape")
+
+    await expect(editor).to_have_count(0)
+    await expect(page.tab.get_by_role("alertdialog")).to_be_focused()
+    await page.button("Allow").click()
+    await page.idle()
+    assert "Tokyo" in last_result(model)
 
 
 async def test_escape_within_an_input_method_is_no_answer(page: ParleyPage, model: OpenAIServer) -> None:
@@ -235,6 +255,26 @@ async def test_what_is_remembered_for_the_conversation_is_not_asked_again(
 
     await expect(page.tab.locator(".turn").last).to_contain_text("remember")
     assert "Tokyo" in last_result(model)
+
+
+async def test_a_tool_that_is_always_allowed_is_not_asked_about_again(
+    tmp_path: Path, new_page: Callable[[str], ParleyPage], model: OpenAIServer
+) -> None:
+    approver = {"enabled": True, "config": {"tools": ["current_time"]}}
+    settings = {"agent": {"planning": False}, "hooks": {"builtins": {"ask_human": approver}}}
+    async with parley(tmp_path, model.url, settings) as server:  # that remembers, and goes
+        page = new_page(server.url)
+        await page.open()
+        await ask_for_the_time(page, model)
+        await page.button("Always for this tool").click()
+        await page.idle()
+
+        model.queue(calls(("current_time", {"timezone": "Europe/Rome"})), text("Done again."))
+        await page.ask_and_wait("And in Rome?")
+
+        assert "Rome" in last_result(model)
+        answers = [frame["by"] for frame in page.frames if frame["type"] == "approval_resolved"]
+        assert answers == ["user", "remembered"]
 
 
 async def test_stopping_the_turn_takes_the_question_away(page: ParleyPage, model: OpenAIServer) -> None:

@@ -263,6 +263,80 @@ test("a call does not run while the user is asked about it, and one that was ref
   assert.ok(!says("0 ms"));
 });
 
+test("a call that did not run says why", () => {
+  const page = asked(t1.call("k1", "write_note", { n: 1 }), t1.call("k2", "write_note", { n: 2 }));
+  page.receive(t1.asks("a2", { arguments: { n: 2 } }), t1.resolves("a2", "user", false));
+  const outcome = (id, ending, more) => ({ ...t1.result(id, "x", true), duration_ms: 0, ending, ...more });
+  const states = () =>
+    [...all(h("div", {}, conversationView(page.state)))]
+      .filter(({ attributes }) => attributes.class === "tool-state")
+      .map(textOf);
+
+  page.receive(outcome("k1", "denied"), outcome("k2", "denied"));
+  for (const id of ["k3", "k4", "k5", "k6", "k7"]) page.receive(t1.call(id));
+  page.receive(
+    outcome("k3", "answered"),
+    outcome("k4", "answered", { is_error: false }),
+    outcome("k5", "skipped"),
+    outcome("k6", "failed", { duration_ms: 5 }),
+    outcome("k7", "failed"),
+  );
+  const expected = [
+    "not allowed",
+    "you said no",
+    "a hook answered with an error",
+    "answered by a hook",
+    "not carried out",
+    "failed, 5 ms",
+    "stopped",
+  ];
+  assert.deepEqual(states(), expected);
+  page.receive(t1.end());
+  assert.deepEqual(states(), expected);
+});
+
+test("arguments stand in a table, and what would be mistaken for another value stands as in JSON", () => {
+  const values = { path: "a b", count: "1", n: 1, empty: "", edge: " x", list: [1], turned: "a\u202eb" };
+  const box = approvalView(asked(t1.asks("a1", { arguments: values })).state);
+  const cells = [...all(box)].filter(({ tag }) => tag === "td").map(textOf);
+
+  assert.deepEqual(cells, ["a b", '"1"', "1", '""', '" x"', "[\n  1\n]", "a\\u202eb"]);
+  const json = [...all(box)].find(({ attributes }) => attributes.class === "approval-json");
+  assert.match(textOf(json), /"count": "1"/);
+});
+
+test("a question is asked in one sentence, with its reason", () => {
+  const said = (message) => {
+    const box = approvalView(asked(t1.asks("a1", { message })).state);
+    return textOf([...all(box)].find(({ attributes }) => attributes.id === "approval-message"));
+  };
+
+  assert.equal(said("May I use write_note?"), "");
+  assert.equal(said("May I use write_note?\nwrite_note: it changes a file"), "write_note: it changes a file");
+  assert.equal(said("Shall write_note spend 5 dollars?"), "Shall write_note spend 5 dollars?");
+});
+
+test("Esc in the editor forgets what was edited and leaves the question open", () => {
+  const page = asked();
+  page.dispatch({ type: "edit_approval", id: "a1" });
+  answer(page, true, { arguments: "{" });
+
+  page.dispatch({ type: "leave_approval_editor", id: "a1" });
+
+  assert.deepEqual(page.sentOf("approval"), []);
+  assert.deepEqual([page.state.approvals[0].isEditing, page.state.approvals[0].problem], [false, ""]);
+});
+
+test("always for this tool is offered where the server remembers tools", () => {
+  const offered = (more) =>
+    [...all(approvalView(asked(t1.asks("a1", more)).state))].some(
+      ({ attributes }) => attributes["data-action"] === "allow-tool",
+    );
+
+  assert.ok(offered({}));
+  assert.ok(!offered({ remember_for: ["arguments"] }));
+});
+
 test("a call whose arguments were edited shows those that ran", () => {
   const page = asked(t1.call("k1", "current_time", { timezone: "Asia/Tokyo" }));
   page.receive({ ...t1.result("k1", "12:00"), arguments: { timezone: "Europe/Rome" } });

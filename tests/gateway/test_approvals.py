@@ -58,6 +58,7 @@ async def test_a_tool_runs_when_its_human_says_yes(asking: Parley, model: OpenAI
     [result] = results(me.frames)
     assert not result["is_error"]
     assert "arguments" not in result
+    assert "ending" not in result  # it ran
 
 
 async def test_a_refused_tool_does_not_run_and_the_model_reads_why(asking: Parley, model: OpenAIServer) -> None:
@@ -69,6 +70,7 @@ async def test_a_refused_tool_does_not_run_and_the_model_reads_why(asking: Parle
 
     [result] = results(me.frames)
     assert result["is_error"]
+    assert result["ending"] == "denied"
     assert "I know what time it is" in result["content"]
     assert result["content"] in [message["content"] for message in model.requests[1].messages]
     assert end["reason"] == "completed"

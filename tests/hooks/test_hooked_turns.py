@@ -33,6 +33,7 @@ async def test_a_picture_is_shown_to_the_user_and_seen_by_the_model(tmp_path: Pa
         second = scene.model.requests[1].messages
     assert (shown["content_type"], shown["name"], shown["size"]) == ("image/png", "dot.png", len(PNG))
     assert only(frames, "tool_result")["for_user"] == "Here it is."
+    assert only(frames, "tool_result")["ending"] == "answered"
     assert kinds(frames).index("media") == kinds(frames).index("tool_result") + 1
     seen = [part for message in second if isinstance(message["content"], list) for part in message["content"]]
     assert [part["type"] for part in seen] == ["text", "image_url"]

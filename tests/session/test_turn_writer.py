@@ -93,6 +93,7 @@ def test_an_open_tool_call_gets_a_result_before_the_end() -> None:
         "content": "interrupted",
         "is_error": True,
         "duration_ms": 0.0,
+        "ending": "failed",
     }
 
 

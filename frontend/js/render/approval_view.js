@@ -9,10 +9,12 @@
  * @typedef {import("../state.js").Approval} Approval
  */
 
+import { argumentsView } from "./arguments_view.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { unmistakable } from "../text.js";
 import { t } from "../strings.js";
+import { en } from "../strings/en.js";
 
 /** @param {State} state */
 export function approvalView({ approvals, now }) {
@@ -20,6 +22,7 @@ export function approvalView({ approvals, now }) {
   if (!approval) return null;
   const { frame, isAnswered, isEditing, problem } = approval;
   const { id } = frame;
+  const reason = reasonOf(frame);
   const [before, after] = t.approval.question;
   return h(
     "section",
@@ -42,10 +45,10 @@ export function approvalView({ approvals, now }) {
       approvals.length > 1 && h("span", { class: "tag" }, t.approval.place(approvals.length)),
       h("span", { class: "approval-time", "aria-hidden": "true" }, timeLeft(approval, now)),
     ),
-    h("p", { id: "approval-message" }, frame.message),
+    h("p", { id: "approval-message", hidden: !reason }, reason),
     h("p", { id: "approval-limit", class: "visually-hidden" }, t.approval.limit(duration(frame.timeout_ms))),
     h("p", { class: "fine" }, factsOf(frame)),
-    isEditing ? editor(approval) : h("pre", { class: "approval-arguments", tabindex: "0" }, unmistakable(frame.arguments)),
+    isEditing ? editor(approval) : argumentsView(frame.arguments),
     problem && h("p", { id: "approval-problem", class: "problem", role: "alert" }, problem),
     h(
       "div",
@@ -74,11 +77,20 @@ export function approvalView({ approvals, now }) {
       "div",
       { class: "approval-actions" },
       !isEditing && button("edit-approval", id, t.approval.edit, "button", isAnswered),
+      !isEditing &&
+        frame.remember_for?.includes("tool") &&
+        button("allow-tool", id, t.approval.allowTool, "button", isAnswered),
       button("deny", id, t.approval.deny, "button", isAnswered),
       button("allow", id, isEditing ? t.approval.allowEdited : t.approval.allow, "button primary", isAnswered),
     ),
-    h("p", { class: "fine" }, t.approval.keys, frame.by_voice && t.approval.byVoice),
+    h("p", { class: "fine" }, isEditing ? t.approval.keysEditing : t.approval.keys, frame.by_voice && t.approval.byVoice),
   );
+}
+
+/** The message, but for a first line that only asks what the title asks. @param {Approval["frame"]} frame */
+function reasonOf({ message, tool }) {
+  const [first = "", ...rest] = message.split("\n");
+  return [en, t].some(({ approval }) => approval.plain(tool) === first) ? rest.join("\n") : message;
 }
 
 /** @param {Approval} approval */

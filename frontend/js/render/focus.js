@@ -15,12 +15,14 @@ export function focusApproval(message) {
   const isNew = id !== shownId;
   const isOpened = problem !== null && shownProblem === null;
   const isRefused = Boolean(problem) && problem !== shownProblem;
+  const isLeft = problem === null && shownProblem !== null;
   shownId = id;
   shownProblem = problem;
   // Unless the user is in the middle of a sentence: the screen reader says that it is there.
   if (isNew && !(document.activeElement === message && message.value !== "")) box?.focus();
   // The button that was pressed is gone, or at rest.
   if ((isOpened || isRefused) && isFocusFree()) editor?.focus();
+  if (isLeft && isFocusFree()) box?.focus();
 }
 
 /** @type {string} the turn whose message was edited when it was drawn last; "" = none */

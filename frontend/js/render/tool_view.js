@@ -11,9 +11,9 @@ const MAX_SUMMARY_CHARS = 72;
 /**
  * @param {import("../frames.js").ToolCall} call
  * @param {import("../frames.js").ToolResult | null} result
- * @param {boolean} isAsked the user is asked about it at this moment
+ * @param {{isAsked?: boolean, isRefused?: boolean}} user is asked about it at this moment; has said no
  */
-export function toolView(call, result, isAsked = false) {
+export function toolView(call, result, { isAsked = false, isRefused = false } = {}) {
   const state = !result ? "running" : result.is_error ? "failed" : "done";
   const ran = result?.arguments ?? call.arguments; // a hook or a human may have changed them
   const line = h(
@@ -25,7 +25,7 @@ export function toolView(call, result, isAsked = false) {
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(ran)),
-      h("span", { class: "tool-state" }, result ? outcomeText(result) : isAsked ? t.tools.waits : t.tools.running),
+      h("span", { class: "tool-state" }, result ? outcomeText(result, isRefused) : isAsked ? t.tools.waits : t.tools.running),
       icon("chevron"),
     ),
     h(
@@ -40,9 +40,17 @@ export function toolView(call, result, isAsked = false) {
   return h("div", { class: "tool-call" }, line, result?.for_user && markdownView(result.for_user));
 }
 
-/** What was refused, or cut off with its turn, took no time. @param {import("../frames.js").ToolResult} result */
-function outcomeText({ is_error, duration_ms }) {
-  if (is_error && duration_ms === 0) return t.tools.notCarriedOut;
+/** @param {import("../frames.js").ToolResult} result @param {boolean} isRefused */
+function outcomeText({ is_error, duration_ms, ending }, isRefused) {
+  switch (ending) {
+    case "denied":
+      return isRefused ? t.tools.refused : t.tools.denied;
+    case "skipped":
+      return t.tools.notCarriedOut;
+    case "answered":
+      return is_error ? t.tools.answeredError : t.tools.answered;
+  }
+  if (is_error && duration_ms === 0) return ending ? t.tools.stopped : t.tools.notCarriedOut; // with its turn
   return is_error ? t.tools.failed(msText(duration_ms)) : msText(duration_ms);
 }
 

@@ -43,11 +43,12 @@ function describe({ key, messages, view, running, askedTools, isLast, canAsk, ve
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
+  const refused = view?.refused ?? [];
   const isShownWhole = view && (hasActivity || view.unheard);
   const body = running
-    ? liveBody(running, askedTools)
+    ? liveBody(running, { asked: askedTools, refused })
     : isShownWhole
-      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), [], () => growingView())
+      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () => growingView())
       : rest.map(messageView);
   const isAnswered = body.length > 0;
   return h(
@@ -91,12 +92,12 @@ const messageView = memo((/** @type {Message} */ message) => {
   return message._hook ? hookView(message) : markdownView(message.content);
 });
 
-/** What was reached, and behind it what has streamed; of that, the sentence being heard is marked. @param {Turn} turn @param {readonly string[]} askedTools @returns {Child[]} */
-function liveBody({ id, playback, streamed }, askedTools) {
+/** What was reached, and behind it what has streamed; of that, the sentence being heard is marked. @param {Turn} turn @param {Decided} decided @returns {Child[]} */
+function liveBody({ id, playback, streamed }, decided) {
   const { playing, historySegments } = playback;
   const isHeard = playing !== null && playing.heardMs > 0;
   const mark = isHeard ? allOf(playing.sentence.text, "saying") : null;
-  return withText(parts(historySegments), unsaidText(playback, streamed), mark, askedTools, growingOf(id));
+  return withText(parts(historySegments), unsaidText(playback, streamed), mark, decided, growingOf(id));
 }
 
 /** Without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
@@ -119,17 +120,17 @@ function growingOf(id) {
 }
 
 /**
- * @param {Part[]} reached @param {string} text that follows @param {Mark | null} mark in that text @param {readonly string[]} askedTools
+ * @param {Part[]} reached @param {string} text that follows @param {Mark | null} mark in that text @param {Decided} decided
  * @param {(place: number) => ReturnType<typeof growingView>} textAt
  * @returns {Child[]}
  */
-function withText(reached, text, mark, askedTools, textAt) {
+function withText(reached, text, mark, decided, textAt) {
   const last = reached.at(-1);
   const isJoined = typeof last === "string";
   const before = isJoined ? last.length : 0;
   const moved = mark && { ...mark, from: mark.from + before, to: mark.to + before };
   const shown = reached.map((part, place) => {
-    if (typeof part !== "string") return partView(part, askedTools);
+    if (typeof part !== "string") return partView(part, decided);
     return place === reached.length - 1 ? textAt(place)(part + text, moved) : textAt(place)(part);
   });
   return isJoined || !text.trim() ? shown : [...shown, textAt(reached.length)(text, moved)];
@@ -137,10 +138,14 @@ function withText(reached, text, mark, askedTools, textAt) {
 
 /** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
 
-/** @param {Exclude<Part, string>} part @param {readonly string[]} askedTools */
-function partView(part, askedTools) {
-  const isAsked = part.kind === "tool" && !part.result && askedTools.includes(part.call.name);
-  return isAsked ? toolView(part.call, null, true) : segmentView(part);
+/** @typedef {{asked: readonly string[], refused: readonly string[]}} Decided tools asked about now; ids of calls said no to */
+
+/** @param {Exclude<Part, string>} part @param {Decided} decided */
+function partView(part, { asked, refused }) {
+  if (part.kind !== "tool") return segmentView(part);
+  const isAsked = !part.result && asked.includes(part.call.name);
+  const isRefused = refused.includes(part.call.id);
+  return isAsked || isRefused ? toolView(part.call, part.result, { isAsked, isRefused }) : segmentView(part);
 }
 
 /** Neighbouring sentences as one text. @param {readonly Segment[]} segments */

@@ -269,6 +269,11 @@ export const en = {
     result: "Result",
     nothing: "(nothing)",
     notCarriedOut: "not carried out",
+    refused: "you said no",
+    denied: "not allowed",
+    answered: "answered by a hook",
+    answeredError: "a hook answered with an error",
+    stopped: "stopped",
     failed: (/** @type {string} */ duration) => `failed, ${duration}`,
   },
 
@@ -284,6 +289,8 @@ export const en = {
   approval: {
     /** What stands before and after the tool's name. */
     question: ["May ", " run?"],
+    /** How the server asks where the asker gives no text of its own. */
+    plain: (/** @type {string} */ tool) => `May I use ${tool}?`,
     asked: (/** @type {string} */ tool) => `May ${tool} run? – Parley`,
     touches: {
       READ: "It only reads.",
@@ -306,8 +313,12 @@ export const en = {
     deny: "Don't allow",
     allow: "Allow",
     allowEdited: "Allow as edited",
+    allowTool: "Always for this tool",
     keys: "Esc: don't allow. ",
+    keysEditing: "Esc: leave the editor. ",
     byVoice: "You may also say yes or no.",
+    json: "As JSON",
+    noArguments: "No arguments.",
     editor: (/** @type {string} */ tool) => `Arguments of ${tool}, as JSON`,
     origin: (/** @type {string} */ origin) => `Asked by ${origin}.`,
     otherWindow: "For a conversation in another of your windows.",

@@ -250,6 +250,11 @@ export const zh = {
     result: "结果",
     nothing: "（无）",
     notCarriedOut: "未执行",
+    refused: "您拒绝了",
+    denied: "不允许",
+    answered: "由钩子回答",
+    answeredError: "钩子回答了一个错误",
+    stopped: "已停止",
     failed: (duration) => `失败，${duration}`,
   },
 
@@ -264,6 +269,7 @@ export const zh = {
 
   approval: {
     question: ["允许运行 ", " 吗？"],
+    plain: (tool) => `我可以使用${tool}吗？`,
     asked: (tool) => `允许运行 ${tool} 吗？– Parley`,
     touches: {
       READ: "它只读取。",
@@ -286,8 +292,12 @@ export const zh = {
     deny: "不允许",
     allow: "允许",
     allowEdited: "按修改后的允许",
+    allowTool: "始终允许此工具",
     keys: "Esc：不允许。",
+    keysEditing: "Esc：离开编辑框。",
     byVoice: "也可以直接说“是”或“否”。",
+    json: "显示为 JSON",
+    noArguments: "没有参数。",
     editor: (tool) => `${tool} 的参数 (JSON)`,
     origin: (origin) => `由 ${origin} 询问。`,
     otherWindow: "来自您另一个窗口中的对话。",

@@ -1,0 +1,47 @@
+/**
+ * The arguments of a tool call, for somebody who is asked about it: a table, with the JSON on demand. What is not
+ * told apart by sight stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
+ */
+
+import { unmistakable } from "../text.js";
+import { t } from "../strings.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+
+/** @param {unknown} values */
+export function argumentsView(values) {
+  const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
+  if (!isObject) return h("pre", { class: "approval-arguments", tabindex: "0" }, unmistakable(values));
+  const rows = Object.entries(values);
+  if (!rows.length) return h("p", { class: "fine" }, t.approval.noArguments);
+  return [
+    h(
+      "div",
+      { class: "approval-arguments approval-table", tabindex: "0", role: "group", "aria-label": t.tools.arguments },
+      h("table", {}, h("tbody", {}, rows.map(rowView))),
+    ),
+    h(
+      "details",
+      { class: "approval-json" },
+      h("summary", {}, icon("chevron"), t.approval.json),
+      h("pre", { tabindex: "0" }, unmistakable(values)),
+    ),
+  ];
+}
+
+/** @param {[string, unknown]} row */
+function rowView([name, value]) {
+  const text = typeof value === "string" && isPlain(value) ? value : JSON.stringify(value, null, 2);
+  return h("tr", {}, h("th", { scope: "row", dir: "auto" }, unmistakable(name)), h("td", { dir: "auto" }, unmistakable(text)));
+}
+
+/** Reads as what it is: no other value of JSON looks the same. @param {string} text */
+function isPlain(text) {
+  if (text === "" || text !== text.trim()) return false;
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
