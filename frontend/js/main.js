@@ -88,7 +88,8 @@ const player = new Player({
   createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
   worklet: new URL("./voice/player_worklet.js", import.meta.url),
   onHeard: (heard) => dispatch({ type: "heard", ...heard }),
-  onFailed: (reason) => dispatch({ type: "no_sound", reason }),
+  onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
+  onMended: () => dispatch({ type: "sound_back" }),
   onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
 });
 
@@ -117,7 +118,8 @@ const socket = new Socket({
     if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
     if (event.type !== "frame") return dispatch(event);
     dispatch({ ...event, at: Date.now() });
-    player.follow(event.frame, state.turn?.id ?? null);
+    player.follow(event.frame, state.turn?.playback.hasSound ? state.turn.id : null);
+    if (event.frame.type === "ready") player.resumeIfSilent();
   },
   onSound: (pcm) => player.push(pcm),
   WebSocket,
@@ -285,7 +287,7 @@ function listen() {
     intake,
     send,
     written,
-    touched: () => player.resumeIfBlocked(),
+    touched: () => player.resumeIfSilent(),
     reconnect: () => socket.wake(),
     logOut: () => void logOut(),
   });

@@ -70,7 +70,8 @@
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
- *   | {type: "no_sound", reason: string}
+ *   | {type: "no_sound", reason: string, isAway: boolean}
+ *   | {type: "sound_back"}
  *   | {type: "speech_lost"}
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
@@ -224,7 +225,9 @@ function step(state, event) {
     case "heard":
       return voice.heardOf(state, event);
     case "no_sound":
-      return voice.muted(state, event.reason);
+      return voice.muted(state, event);
+    case "sound_back":
+      return voice.unmuted(state);
     case "speech_lost":
       return withSpeechLost(state);
     case "sound_blocked":

@@ -27,6 +27,7 @@ import { t } from "./strings.js";
 const REPORT_MS = 500;
 const MAX_UNANSWERED = 8; // utterances whose words have not come yet
 const BLOCKED = "sound_blocked";
+const NO_SOUND = "no_sound";
 const PAUSE = /** @type {const} */ ({ type: "sound", act: "pause" });
 const RESUME = /** @type {const} */ ({ type: "sound", act: "resume" });
 
@@ -189,10 +190,16 @@ export function heardOf(state, { turnId, index, ms, isOver }) {
   });
 }
 
-/** This browser plays nothing: replies are text from now on. @param {State} state @param {string} reason @returns {State} */
-export function muted(state, reason) {
-  const next = withNotice({ ...state, canPlay: false }, warning("no_sound", t.voice.cannotPlay(reason)));
+/** Nothing is played here: replies are text from now on. @param {State} state @param {{reason: string, isAway: boolean}} event @returns {State} */
+export function muted(state, { reason, isAway }) {
+  const why = isAway ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
+  const next = withNotice({ ...state, canPlay: false }, warning(NO_SOUND, why));
   return next.turn ? playedOn(next, next.turn, silenced(next.turn.playback)) : next;
+}
+
+/** The next reply can be heard. @param {State} state @returns {State} */
+export function unmuted(state) {
+  return { ...state, canPlay: true, notices: state.notices.filter(({ code }) => code !== NO_SOUND) };
 }
 
 /** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */

@@ -90,7 +90,7 @@
  * @property {Settings} settings
  * @property {import("./frames.js").SpeechStatus | null} speech the server's engines
  * @property {Voice} voice
- * @property {boolean} canPlay false = this browser plays no sound
+ * @property {boolean} canPlay false = no sound can be played here
  * @property {readonly Summary[]} conversations newest first
  * @property {{text: string, found: readonly string[]}} search "" = none; those that hold the text in their messages
  * @property {string | null} openId

@@ -15,9 +15,11 @@ class CuttingProxy:
         self._target = urlsplit(target_url)
         self._server: asyncio.Server | None = None
         self._sockets: set[asyncio.StreamWriter] = set()
+        self._clients: set[asyncio.StreamWriter] = set()
         self._remaining: int | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.cuts = 0
+        self.is_away = False
 
     @property
     def url(self) -> str:
@@ -39,6 +41,12 @@ class CuttingProxy:
             writer.transport.abort()
         self._sockets.clear()
 
+    def go_away(self) -> None:
+        """As a server that has gone, until `is_away` is set back."""
+        self.is_away = True
+        for writer in self._clients:
+            writer.transport.abort()
+
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
         return self
@@ -57,11 +65,14 @@ class CuttingProxy:
         assert task is not None
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        self._clients.add(writer)
         try:
-            await self._connect(reader, writer)
+            if not self.is_away:
+                await self._connect(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass  # one side went: so does the other
         finally:
+            self._clients.discard(writer)
             writer.transport.abort()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

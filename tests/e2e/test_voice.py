@@ -17,6 +17,7 @@ from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer
 from server.speech.worker import SpeechWorker, command_of
 from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
+from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen, silent
 from tests.support.openai_script import text
@@ -255,3 +256,32 @@ async def test_holding_the_space_bar_says_one_thing_and_what_is_typed_is_not_ans
     await talk.page.ask_and_wait("And now?")
 
     assert [f["audio"] is not None for f in talk.page.frames if f["type"] == "sentence"] == [True, False]  # typed: read
+
+
+def has_voice(page: ParleyPage) -> bool:
+    status = [frame.get("speech", frame) for frame in page.frames if frame["type"] in ("ready", "speech")]
+    return bool(status) and status[-1]["tts"]["state"] == "ready"
+
+
+async def test_a_player_that_the_server_did_not_send_is_loaded_once_it_is_back(
+    context: BrowserContext, server: ServerProcess, model: OpenAIServer
+) -> None:
+    async with CuttingProxy(server.url) as proxy:
+        page = ParleyPage(context, proxy.url)
+        await page.open()
+        await page.set("Read replies aloud", "always")
+        proxy.go_away()
+        await page.input.fill("Hello")
+        await page.input.press("Enter")  # the first gesture that may lead to sound
+        await expect(page.line("The server did not send the part of this page that plays sound")).to_be_visible()
+
+        proxy.is_away = False
+        await page.reconnect()
+        await expect(page.line("The server did not send")).to_have_count(0)
+        await page.until(lambda: has_voice(page), limit_s=SPEECH_LIMIT_MS / 1000)
+        model.queue(text("This is heard, and it takes a while."))
+        await page.ask("And now?")
+
+        await expect(page.tab.locator(".saying")).to_contain_text("This is heard", timeout=SPEECH_LIMIT_MS)
+        await page.idle()
+        await page.tab.close()

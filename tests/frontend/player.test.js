@@ -170,15 +170,16 @@ class FakeNode {
 
 function playerPage({ state = "running", addModule = async () => {}, browser = "Chrome" } = {}) {
   const node = new FakeNode();
-  const page = { node, heard: [], failed: [], blocked: [], waits: [] };
-  const context = { state, outputLatency: 0, audioWorklet: { addModule }, destination: {}, resume: async () => {} };
+  const page = { node, heard: [], failed: [], blocked: [], waits: [], mended: 0, contexts: 0 };
+  const context = { state, outputLatency: 0, audioWorklet: { addModule }, destination: {}, resume: async () => {}, close: async () => {} };
   page.context = context;
   page.player = new Player({
-    createContext: () => context,
+    createContext: () => ((page.contexts += 1), context),
     createNode: () => node,
     worklet: "player_worklet.js",
     onHeard: (heard) => page.heard.push(heard),
-    onFailed: (reason) => page.failed.push(reason),
+    onFailed: (reason, isAway) => page.failed.push(isAway ? `away: ${reason}` : reason),
+    onMended: () => (page.mended += 1),
     onBlocked: (isBlocked) => page.blocked.push(isBlocked),
     later: (act) => page.waits.push(act),
     browser,
@@ -210,7 +211,7 @@ test("where there can be no sound, nothing is kept of what comes", async () => {
   page.player.begin("t", 1, 22_050);
   page.player.push(new ArrayBuffer(4));
 
-  assert.deepEqual(page.failed, ["no worklet"]);
+  assert.deepEqual(page.failed, ["away: no worklet"]);
   assert.equal(page.player.sentences.size, 0);
   assert.equal(page.player.open, null);
 });
@@ -271,13 +272,35 @@ test("Firefox on Linux is not asked how far its sound has come, for it could han
 });
 
 test("a browser without audio threads says so once and goes on silently", async () => {
-  const page = playerPage({ addModule: async () => Promise.reject(new Error("no AudioWorklet")) });
+  const page = playerPage();
+  page.context.audioWorklet = undefined;
   page.player.begin("t", 0, 22_050);
   page.player.push(new ArrayBuffer(4));
   await page.settled();
+  page.player.unlock();
+  await page.settled();
 
-  assert.deepEqual(page.failed, ["no AudioWorklet"]);
+  assert.equal(page.failed.length, 1);
+  assert.match(page.failed[0], /^(?!away).*addModule/);
   assert.deepEqual(kinds(page), []);
+});
+
+test("what a server that was away did not send is asked for again, in a context of its own", async () => {
+  let isAway = true;
+  const page = playerPage({ addModule: async () => isAway && Promise.reject(new Error("not loaded")) });
+  page.player.unlock();
+  await page.settled();
+  page.player.resumeIfSilent();
+  page.player.resumeIfSilent(); // one start at a time
+  await page.settled();
+  isAway = false;
+  page.player.resumeIfSilent();
+  await page.settled();
+  page.player.resumeIfSilent();
+  page.player.begin("t", 0, 22_050);
+
+  assert.deepEqual([page.failed, page.mended, page.contexts], [["away: not loaded"], 1, 3]);
+  assert.deepEqual(kinds(await page.settled()), ["begin"]);
 });
 
 test("a browser that keeps the page silent is spoken of until it plays", async () => {

@@ -456,6 +456,18 @@ test("a browser that cannot play shows the reply to its end", () => {
   assert.equal(page.sentOf("configure").at(-1).voice, false);
 });
 
+test("while the server does not send the player, replies are text, and the page says so", () => {
+  const page = listening();
+  page.dispatch({ type: "no_sound", reason: "not loaded", isAway: true });
+  const told = page.state.notices.map(({ message }) => message);
+
+  page.dispatch({ type: "sound_back" });
+
+  assert.match(told.join(), /The server did not send .*not loaded.*shown as text until it does/);
+  assert.deepEqual(page.sentOf("configure").map(({ voice }) => voice), [false, true]); // prettier-ignore
+  assert.deepEqual(page.state.notices, []);
+});
+
 test("a page that the browser keeps silent asks for a click, until there is sound", () => {
   const page = answering();
   page.dispatch({ type: "sound_blocked", isBlocked: true });

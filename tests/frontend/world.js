@@ -34,6 +34,7 @@ export class World {
       worklet: "",
       onHeard: (heard) => this.dispatch({ type: "heard", ...heard }),
       onFailed: assert.fail,
+      onMended: assert.fail,
       onBlocked: assert.fail,
       later: () => {},
     });
@@ -82,7 +83,8 @@ export class World {
     if (record && !record.isOver) record.frames.push(frame);
     else if (record && frame.type === "hook") record.late.push(frame);
     this.dispatch({ type: "frame", frame, at: 1 });
-    this.player.follow(frame, this.page.state.turn?.id ?? null);
+    const { turn } = this.page.state;
+    this.player.follow(frame, turn?.playback.hasSound ? turn.id : null);
   }
 
   /** @param {Int16Array} samples */

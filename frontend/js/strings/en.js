@@ -171,6 +171,8 @@ export const en = {
     openElsewhere: "The microphone is off: this conversation is open in another tab.",
     lost: "The connection was lost while you were speaking. Pause for a moment, then say it again.",
     cannotPlay: (/** @type {string} */ why) => `This browser cannot play the reply (${why}). It is shown as text.`,
+    playerNotLoaded: (/** @type {string} */ why) =>
+      `The server did not send the part of this page that plays sound (${why}). Replies are shown as text until it does.`,
     soundBlocked: "The browser blocks sound on this page. Click or tap anywhere to hear the reply.",
   },
 

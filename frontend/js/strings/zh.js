@@ -158,6 +158,7 @@ export const zh = {
     openElsewhere: "麦克风已关闭：此对话在另一个标签页中打开着。",
     lost: "您说话时连接断开了。请稍停片刻，再说一遍。",
     cannotPlay: (why) => `此浏览器无法播放回复（${why}），回复以文字显示。`,
+    playerNotLoaded: (why) => `服务器没有发来本页面播放声音的部分（${why}）。在此之前，回复以文字显示。`,
     soundBlocked: "浏览器禁止了此页面的声音。点击或轻触任意位置即可听到回复。",
   },
 

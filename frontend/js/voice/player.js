@@ -11,7 +11,9 @@ export class Player {
    * @param {(context: AudioContext) => AudioWorkletNode} options.createNode
    * @param {URL | string} options.worklet
    * @param {(heard: HeardSentence) => void} options.onHeard
-   * @param {(reason: string) => void} options.onFailed there will be no sound
+   * @param {(reason: string, isAway: boolean) => void} options.onFailed there is no sound; `isAway`: the server did not give us the
+   *   audio thread's part
+   * @param {() => void} options.onMended there is, after all
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
@@ -22,6 +24,7 @@ export class Player {
     worklet,
     onHeard,
     onFailed,
+    onMended,
     onBlocked,
     later = soon,
     browser = navigator.userAgent,
@@ -31,6 +34,7 @@ export class Player {
     this.worklet = worklet;
     this.onHeard = onHeard;
     this.onFailed = onFailed;
+    this.onMended = onMended;
     this.onBlocked = onBlocked;
     this.later = later;
     this.browser = browser;
@@ -44,18 +48,20 @@ export class Player {
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
-    this.hasFailed = false; // nothing is taken any more: nobody would ever say that it was heard
+    this.isStarting = false;
+    this.hasFailed = false; // nothing is taken until a start succeeds: nobody would ever say that it was heard
   }
 
-  /** To be called in a user's gesture at least once: browsers keep a page silent until then. */
+  /** To be called in a user's gesture at least once: browsers keep a page silent until then. A start that failed is tried again. */
   unlock() {
+    if (this.hasFailed && !this.isStarting) this.node = null;
     this.node ??= this.#start();
     void this.context?.resume().catch(() => {});
   }
 
-  /** The user touched the page. */
-  resumeIfBlocked() {
-    if (this.isBlocked) this.unlock();
+  /** The user touched the page, or the server is back. */
+  resumeIfSilent() {
+    if (this.isBlocked || this.hasFailed) this.unlock();
   }
 
   /**
@@ -123,21 +129,37 @@ export class Player {
   }
 
   async #start() {
+    this.isStarting = true;
+    let isAway = false;
     try {
       const context = this.createContext();
       this.context = context;
       context.onstatechange = () => this.#tellIfBlocked(); // Safari interrupts, too: for a call, say
-      await context.audioWorklet.addModule(this.worklet);
+      const { audioWorklet } = context;
+      isAway = Boolean(audioWorklet);
+      await audioWorklet.addModule(this.worklet);
+      isAway = false;
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
       node.connect(context.destination);
+      this.#started(true);
       return node;
     } catch (error) {
-      this.hasFailed = true;
+      void this.context?.close().catch(() => {}); // it remembers what it could not load
+      this.context = null;
       this.flush();
-      this.onFailed(error instanceof Error ? error.message : String(error));
+      this.#started(false, error instanceof Error ? error.message : String(error), isAway);
       return null;
     }
+  }
+
+  /** Says what has changed by it. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isAway] */
+  #started(isPlaying, reason = "", isAway = false) {
+    const hadFailed = this.hasFailed;
+    this.isStarting = false;
+    this.hasFailed = !isPlaying;
+    if (isPlaying && hadFailed) this.onMended();
+    if (!isPlaying && !hadFailed) this.onFailed(reason, isAway);
   }
 
   #tellIfBlocked() {
