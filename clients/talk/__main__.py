@@ -49,6 +49,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--say", metavar="TEXT", help="send this text, print the answer and stop")
     parser.add_argument("--token", help="sent as `Authorization: Bearer`")
     parser.add_argument("--approve", action="store_true", help="approve every tool that asks")
+    parser.add_argument("--speaker", metavar="NAME", help="a voice that the server has; an unknown name lists them")
+    parser.add_argument("--speed", type=float, help="of the voice, 0.25 to 2")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     return parser.parse_args()
 
@@ -80,7 +82,15 @@ async def _talk(options: argparse.Namespace) -> int:
         print(f"[{ready['model']['name']} at {ready['model']['host']}]")
         if isinstance(output, Loudspeaker):
             await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
-        await client.configure(voice=output is not None, language=options.language)
+        voices = ready["speech"].get("voices", [])
+        if options.speaker is not None and options.speaker not in voices:
+            print(f"[no voice {options.speaker!r} is known; there are: {', '.join(voices) or 'none'}]")
+        chosen = {"speaker": options.speaker, "speed": options.speed}
+        await client.configure(
+            voice=output is not None,
+            language=options.language,
+            **{name: value for name, value in chosen.items() if value is not None},
+        )
         await _converse(client, options, rate)
         if isinstance(output, WavWriter) and not output.has_sound:
             print(f"[nothing was spoken, so there is no {options.save}]")

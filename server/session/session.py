@@ -234,6 +234,8 @@ class Session:
         voice = Voice(
             synthesizer=services.speech.synthesizer,
             language=settings.language,
+            speaker=settings.speaker,
+            speed=settings.speed,
             max_ahead_ms=settings.max_ahead_ms,
             clock=playback,
             now_s=services.now_s,

@@ -51,12 +51,14 @@ class ClientSettings:
     skills: list[str] | None = None
     enable_tools: bool = True
     language: str | None = None
+    speaker: str | None = None
+    speed: float = 1.0
     conversation: str | None = None
     trace: bool = False
 
     def with_configure(self, frame: wire.Configure, *, may_trace: bool) -> "ClientSettings":
         """Fields left out keep their value; a trace that is not allowed stays off."""
-        names = ("voice", "turn_detection", "skills", "enable_tools", "language", "conversation")
+        names = ("voice", "turn_detection", "skills", "enable_tools", "language", "speaker", "speed", "conversation")
         changed = _given(frame, names)
         if frame.input is not UNSET:
             changed["sample_rate"] = frame.input.sample_rate

@@ -120,6 +120,8 @@ class Voice:
     language: str | None
     max_ahead_ms: float
     clock: PlaybackClock
+    speaker: str | None = None
+    speed: float = 1.0
     now_s: Callable[[], float] = time.perf_counter
 
 
@@ -129,6 +131,7 @@ class _Synthesis:
 
     sentence: SpokenSentence
     asked_s: float
+    speed: float
     chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `max_sound_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
@@ -148,7 +151,7 @@ class _Synthesis:
         if self.withdrawn.is_set():
             return 0.0
         is_complete = self.task is not None and self.task.done()
-        least_ms = 0.0 if is_complete else _LEAST_MS_A_CHAR * len(self.sentence.words)
+        least_ms = 0.0 if is_complete else _LEAST_MS_A_CHAR / self.speed * len(self.sentence.words)
         return max(least_ms, self.sound_ms) - self.sent_ms
 
     def withdraw(self) -> None:
@@ -246,7 +249,7 @@ class SpeechOutput:
         return left
 
     def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Synthesis:
-        synthesis = _Synthesis(sentence, asked_s=voice.now_s())
+        synthesis = _Synthesis(sentence, asked_s=voice.now_s(), speed=voice.speed)
         self._unsent.append(synthesis)
         synthesis.task = asyncio.create_task(self._synthesize(synthesis, voice), name=f"synthesis {self._writer.id}")
         self._syntheses.add(synthesis.task)
@@ -270,12 +273,15 @@ class SpeechOutput:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
         due_in_s = partial(self._due_in_s, synthesis, voice)
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
-        words = synthesis.sentence.words
+        sound = voice.synthesizer.synthesize(
+            synthesis.sentence.words,
+            language=voice.language,
+            speaker=voice.speaker,
+            speed=voice.speed,
+            due_in_s=due_in_s,
+        )
         try:
-            async with (
-                asyncio.timeout_at(due_s + self._slack_s) as limit,
-                aclosing(voice.synthesizer.synthesize(words, language=voice.language, due_in_s=due_in_s)) as chunks,
-            ):
+            async with asyncio.timeout_at(due_s + self._slack_s) as limit, aclosing(sound) as chunks:
                 async for chunk in chunks:
                     synthesis.sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
                     if synthesis.sound_ms > synthesis.max_sound_ms:

@@ -71,6 +71,7 @@ class SpeechService:
             vad=self._vad_status(),
             stt_languages=self.recognizer.languages,
             tts_languages=self.synthesizer.languages,
+            voices=self.synthesizer.voices,
             output_sample_rate=self.synthesizer.sample_rate,
         )
 

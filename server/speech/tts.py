@@ -63,11 +63,22 @@ class Synthesizer(SpeechProvider, Protocol):
     def sample_rate(self) -> int | None:
         """The sound's, as far as it is known; the chunks have the last word."""
 
+    @property
+    def voices(self) -> list[str]:
+        """Names that `speaker` may have, the default first; [] = not known."""
+
     def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.
 
+        `speaker`: one of `voices`, else the default speaks. `speed`: 0.25 to 2, as far as the engine goes.
         `due_in_s`: when the listener needs what has not come yet; where requests wait for each other, by that.
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.
@@ -77,9 +88,16 @@ class Synthesizer(SpeechProvider, Protocol):
 class NoSynthesizer(NoProvider):
     status = SpeechPart(state="missing", reason="switched off (speech.tts.provider: none)")
     sample_rate: int | None = None
+    voices: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         raise SpeechUnavailable("speech synthesis is switched off (speech.tts.provider)")
         yield  # type: ignore[unreachable]  # it makes this a generator
@@ -97,13 +115,24 @@ class EmbeddedSynthesizer(WorkerProvider):
         rate = self.worker.facts.get("sample_rate")
         return rate if isinstance(rate, int) else None
 
+    @property
+    def voices(self) -> list[str]:
+        return list(self.worker.facts.get("voices", []))
+
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
         piece, left = 0, 1
+        how = {"language": language, "speaker": speaker, "speed": speed}
         while left:
-            request = {"op": "synthesize", "text": text, "language": language, "piece": piece}
+            request = {"op": "synthesize", "text": text, **how, "piece": piece}
             piece, left = piece + 1, 0
             async with aclosing(self.worker.request(request, timeout_s=self._timeout_s, due_in_s=due_in_s)) as answer:
                 async for header, pcm in answer:
@@ -119,16 +148,23 @@ class OpenAISynthesizer(EndpointProvider):
 
     def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
         super().__init__(endpoints, timeout_s=timeout_s)
+        self.voices = [self._endpoint.voice] if self._endpoint.voice else []
 
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         _check(text)
         if not any(character.isalnum() for character in text):
             return
         has_sound = False
         async with AsyncExitStack() as stack:
-            server, reader, pieces = await self._open(stack, text)
+            server, reader, pieces = await self._open(stack, text, speaker, speed)
             while (data := await self._read(server, pieces)) is not None:
                 for chunk in _chunks(reader.feed(data), reader.sample_rate):
                     has_sound = True
@@ -142,14 +178,16 @@ class OpenAISynthesizer(EndpointProvider):
             )
 
     async def _open(
-        self, stack: AsyncExitStack, text: str
+        self, stack: AsyncExitStack, text: str, speaker: str | None, speed: float
     ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None]]:
-        request = {
+        request: dict[str, object] = {
             "model": self._endpoint.model,
-            "voice": self._endpoint.voice,
+            "voice": speaker or self._endpoint.voice,
             "input": text,
             "response_format": "pcm",
         }
+        if speed != 1:
+            request["speed"] = speed  # some servers do not know it
 
         async def ask(server: SpeechEndpointClient) -> "tuple[SpeechEndpointClient, ClientResponse]":
             return server, await stack.enter_async_context(server.api.stream("/audio/speech", request))

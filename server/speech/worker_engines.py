@@ -24,6 +24,8 @@ from server.speech.voices import LanguageRun, language_runs, pieces, primary
 from server.speech.word_times import durations_output, starts_ms, word_starts
 from server.speech.worker_child import Header, run
 
+ESPEAK: Final = "espeak-ng"
+"""The speaker that is not Piper's."""
 ESPEAK_ONLY: Final = "espeak"
 """The voice name that leaves Piper out."""
 
@@ -35,6 +37,9 @@ _ESPEAK_SYNCHRONOUS: Final = 2
 _ESPEAK_BUFFER_MS: Final = 60
 _ESPEAK_UTF8: Final = 1
 _ESPEAK_BY_CHARACTER: Final = 1
+_ESPEAK_RATE: Final = 1  # the parameter
+_ESPEAK_WORDS_A_MINUTE: Final = 175
+_ESPEAK_SLOWEST, _ESPEAK_FASTEST = 80, 450
 
 _SoundCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
 
@@ -95,9 +100,11 @@ class Espeak:
         self._voice: str | None = None
         self.languages = sorted(path.name.removesuffix("_dict") for path in data.glob("*_dict"))
 
-    def synthesize(self, text: str, language: str) -> bytes:
+    def synthesize(self, text: str, language: str, speed: float = 1.0) -> bytes:
         """Return PCM16 at `sample_rate`; a language that it does not know is read as English."""
         self._choose(language)
+        rate = round(min(_ESPEAK_FASTEST, max(_ESPEAK_SLOWEST, speed * _ESPEAK_WORDS_A_MINUTE)))
+        self._library.espeak_SetParameter(_ESPEAK_RATE, rate, 0)
         self._sound.clear()
         encoded = text.replace("\0", " ").encode()
         failed = self._library.espeak_Synth(
@@ -129,6 +136,7 @@ class SpeakingEngine:
         self._piper: Any = None
         self._espeak: Espeak | None = None
         self._language = "en"  # of Piper's voice
+        self._speakers: dict[str, int] = {}  # names of that voice → its numbers
 
     def load(self, progress: Callable[[str], None]) -> Header:
         progress("loading the voice")
@@ -144,8 +152,9 @@ class SpeakingEngine:
         own = [self._language] if self._piper is not None else []
         others = self._espeak.languages if self._espeak is not None else []
         return {
-            "name": "piper" if self._piper is not None else "espeak-ng",
+            "name": "piper" if self._piper is not None else ESPEAK,
             "languages": own + [_ESPEAK_TAGS.get(name, name) for name in others if name != self._language],
+            "voices": [*self._speakers, *([ESPEAK] if self._espeak is not None else [])],
             "sample_rate": main.sample_rate,
             "missing": reasons,
         }
@@ -162,7 +171,7 @@ class SpeakingEngine:
         for before in found[:number]:
             at = max(at, text.find(before.text, at)) + len(before.text)
         at = max(at, text.find(found[number].text, at))
-        for sound in self._say(found[number]):
+        for sound in self._say(found[number], request.get("speaker"), request.get("speed", 1.0)):
             skipped = _lead(sound) if is_first else 0
             is_first = False
             header = {"sample_rate": sound.sample_rate, "words": _moved(sound, at, skipped)}
@@ -172,16 +181,22 @@ class SpeakingEngine:
     def idle(self) -> None:
         pass
 
-    def _say(self, run: LanguageRun) -> Iterator[_Sound]:
-        if self._piper is not None and (run.language == self._language or self._espeak is None):
-            yield from self._say_with_piper(run.text)
+    def _say(self, run: LanguageRun, speaker: str | None, speed: float) -> Iterator[_Sound]:
+        is_pipers = run.language == self._language and speaker != ESPEAK
+        if self._piper is not None and (is_pipers or self._espeak is None):
+            yield from self._say_with_piper(run.text, speaker, speed)
         elif self._espeak is not None:
-            yield _Sound(self._espeak.synthesize(run.text, run.language), self._espeak.sample_rate)
+            yield _Sound(self._espeak.synthesize(run.text, run.language, speed), self._espeak.sample_rate)
 
-    def _say_with_piper(self, given: str) -> Iterator[_Sound]:
+    def _say_with_piper(self, given: str, speaker: str | None, speed: float) -> Iterator[_Sound]:
+        from piper.config import SynthesisConfig
+
+        how = SynthesisConfig(
+            speaker_id=self._speakers.get(speaker or ""), length_scale=self._piper.config.length_scale / speed
+        )
         text = given.replace("[[", "[ [")  # Piper's mark for raw phonemes
         starts = word_starts(text, self._piper.phonemize(text), self._phonemes_of) if text == given else None
-        for number, chunk in enumerate(self._piper.synthesize(text, include_alignments=starts is not None)):
+        for number, chunk in enumerate(self._piper.synthesize(text, how, include_alignments=starts is not None)):
             words = None
             if starts is not None and chunk.phoneme_alignments is not None:
                 samples = [int(alignment.num_samples) for alignment in chunk.phoneme_alignments]
@@ -212,6 +227,7 @@ class SpeakingEngine:
         for _ in voice.synthesize("Ready."):
             pass  # the first synthesis takes twice as long
         self._piper = voice
+        self._speakers = dict(voice.config.speaker_id_map) or {model.stem: 0}
         self._language = primary(re.split("[-_]", voice.config.espeak_voice)[0]) or "en"
 
     def _files(self) -> tuple[Path, Path]:

@@ -78,6 +78,9 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     skills: SkillNames | UnsetType | None = UNSET
     enable_tools: bool | UnsetType = UNSET
     language: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
+    speaker: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
+    """One of `ready.speech.voices`; null, and a name that the voice does not have: its own."""
+    speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
 

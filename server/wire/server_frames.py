@@ -61,6 +61,8 @@ class SpeechStatus(Struct, kw_only=True, frozen=True):
     vad: SpeechPart
     stt_languages: list[str] = []
     tts_languages: list[str] = []
+    voices: list[str] = []
+    """Names for `configure.speaker`, the default first; an endpoint may have others."""
     output_sample_rate: int | None = None
 
 

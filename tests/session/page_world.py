@@ -97,7 +97,13 @@ class NumberingVoice(FakeSynthesizer):
     sample_rate: int | None = RATE
 
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         number = re.search(r"\d+", text)
         assert number is not None, text

@@ -109,12 +109,14 @@ class FakeSynthesizer:
     """Two chunks of 100 ms for every sentence, or what `scripts` says for it."""
 
     languages: list[str] = ["en"]  # noqa: RUF012
+    voices: list[str] = ["ann", "ben"]  # noqa: RUF012
     sample_rate: int | None = RATE
     status = READY
 
     def __init__(self, scripts: dict[str, list[bytes | Exception | Pause]] | None = None) -> None:
         self.scripts = scripts or {}
         self.asked: list[tuple[str, str | None]] = []
+        self.spoken_as: list[tuple[str | None, float]] = []  # speaker and speed of each
         self.open = 0  # generators that began and are not closed
         self.most_open = 0
 
@@ -129,9 +131,16 @@ class FakeSynthesizer:
         pass
 
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         self.asked.append((text, language))
+        self.spoken_as.append((speaker, speed))
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:

@@ -15,6 +15,7 @@ from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, call, kinds, say
+from tests.session.speech_fakes import FakeSynthesizer, speech
 
 
 def skill(name: str, *hooks: str) -> Skill:
@@ -372,6 +373,22 @@ async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
         await harness.until("turn_end", 3)
 
     assert [(a.enable_tools, a.options.language) for a in agent.asked] == [(False, "de"), (True, "de"), (False, None)]
+
+
+async def test_the_client_chooses_speaker_and_speed_among_what_ready_lists() -> None:
+    synthesizer = FakeSynthesizer()
+    async with SessionHarness(FakeAgent([say("Hello.")]), speech=speech(synthesizer=synthesizer)) as harness:
+        harness.session.greet()
+        voices = (await harness.until("ready"))["speech"]["voices"]
+        chosen = [{}, {"speaker": voices[1], "speed": 1.5}, {"speaker": None}, {"speed": 2.1}, {"speaker": ""}]
+        for count, fields in enumerate(chosen, start=1):
+            harness.send("configure", **fields)
+            harness.chat()
+            await harness.until("turn_end", count)
+
+    assert synthesizer.spoken_as == [(None, 1.0), ("ben", 1.5), (None, 1.5), (None, 1.5), (None, 1.5)]
+    refused = [frame["path"] for frame in harness.frames if frame["type"] == "error"]
+    assert refused == ["$.speed", "$.speaker"]
 
 
 @pytest.mark.parametrize(

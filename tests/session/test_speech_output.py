@@ -205,7 +205,13 @@ class Trickle(FakeSynthesizer):
         self.chunk = chunk
 
     async def synthesize(
-        self, text: str, *, language: str | None = None, due_in_s: DueIn = at_once
+        self,
+        text: str,
+        *,
+        language: str | None = None,
+        speaker: str | None = None,
+        speed: float = 1.0,
+        due_in_s: DueIn = at_once,
     ) -> AsyncGenerator[SoundChunk, None]:
         self.open += 1
         try:

@@ -90,6 +90,20 @@ async def test_the_voice_tells_when_it_says_each_word(voice: EmbeddedSynthesizer
     assert all(chunk.words == () for chunk in heard[1:])
 
 
+async def test_the_listener_chooses_voice_and_speed(voice: EmbeddedSynthesizer) -> None:
+    text = "Good morning, how are you today?"
+    own, espeak = voice.voices
+
+    async def seconds(speaker: str | None, speed: float) -> float:
+        async with aclosing(voice.synthesize(text, speaker=speaker, speed=speed)) as chunks:
+            return sum([len(chunk.pcm) / 2 / chunk.sample_rate async for chunk in chunks])
+
+    usual = await seconds(own, 1.0)
+    assert 1.2 * await seconds(own, 2.0) < usual < await seconds(None, 0.5) / 1.4
+    assert 1.6 * await seconds(espeak, 2.0) < await seconds(espeak, 1.0)
+    assert await seconds("nobody", 1.0) == pytest.approx(usual, rel=0.3)
+
+
 async def test_what_is_said_is_understood(voice: EmbeddedSynthesizer, ears: EmbeddedRecognizer) -> None:
     for text in ("What is the weather like in London tomorrow?", "Please tell me a short story.", "Yes."):
         # The voice is not twice the same, and a small recogniser misses one saying of many: the best of four counts.

@@ -45,6 +45,18 @@ async def test_an_openai_endpoint_streams_its_sound() -> None:
     assert request["response_format"] == "pcm"
 
 
+async def test_an_endpoint_is_asked_for_the_speaker_and_the_speed_that_the_listener_chose() -> None:
+    async with speech_server(pieces=[b"\1\0"]) as server:
+        made = synthesizer(server)
+        async with aclosing(made.synthesize("Hello.", speaker="onyx", speed=1.5)) as chunks:
+            assert [chunk async for chunk in chunks]
+        await sound_of(made)
+        await made.aclose()
+
+    assert made.voices == ["nova"]
+    assert [(each["voice"], each.get("speed")) for each in server.requests] == [("onyx", 1.5), ("nova", None)]
+
+
 @pytest.mark.parametrize(
     ("content_type", "rate"),
     [
