@@ -38,6 +38,7 @@ export class World {
       onBlocked: assert.fail,
       later: () => {},
     });
+    this.dispatch({ type: "set", change: { readAloud: "always" } });
     if (isPushToTalk) this.dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
     this.dispatch({ type: "microphone" });
     this.dispatch({ type: "microphone_on", rate: 16_000 });
