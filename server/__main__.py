@@ -21,8 +21,8 @@ _EPILOG = """\
 Every setting has a default; docs/configuration.md lists them. Any of them can be
 given as an environment variable PARLEY_SECTION__KEY, such as
   PARLEY_LOG__LEVEL=debug
-With OPENAI_BASE_URL or OPENAI_API_KEY set, that endpoint answers; otherwise a small
-model on this machine, which needs no key. Ctrl-C ends the server gracefully; a
+With OPENAI_BASE_URL or OPENAI_API_KEY set, that endpoint answers; otherwise the model
+that was picked on the page, or a small one on this machine, which needs no key. Ctrl-C ends the server gracefully; a
 second one at once.
 """
 
