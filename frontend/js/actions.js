@@ -63,6 +63,10 @@ export function clicked(data, now) {
       return { type: "models", isOpen: false };
     case "pick-model":
       return { type: "pick_model", key: data.key ?? "" };
+    case "download-model":
+      return { type: "download_model", name: data.key ?? "" };
+    case "stop-download":
+      return { type: "stop_download" };
     case "open-sidebar":
       return { type: "sidebar", isOpen: true };
     case "close-sidebar":

@@ -6,6 +6,7 @@
  * @typedef {import("./state.js").Effect} Effect
  */
 
+import { askDownloads } from "./downloads.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
@@ -168,6 +169,10 @@ function perform(effect) {
       return void askModels().then((answer) => dispatch({ type: "models_loaded", ...answer }));
     case "pick_model":
       return void askModels(effect.choice).then((answer) => dispatch({ type: "model_picked", ...answer }));
+    case "ask_downloads":
+      return void setTimeout(async () => {
+        dispatch({ type: "downloads_loaded", ...(await askDownloads(effect.method, effect.name)) });
+      }, effect.afterMs);
     case "watch_hooks":
       return void ask.hooks();
     case "log_in":

@@ -54,6 +54,9 @@
  *   | {type: "pick_model", key: string}
  *   | {type: "pick_endpoint", choice: import("./models.js").ModelChoice}
  *   | {type: "model_picked", status: number, body: unknown}
+ *   | {type: "download_model", name: string}
+ *   | {type: "stop_download"}
+ *   | {type: "downloads_loaded", status: number, body: unknown}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
  *   | {type: "narrow", isNarrow: boolean}
@@ -77,6 +80,7 @@
  */
 
 import { configureIfChanged, keepIfAttached, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
+import * as downloads from "./downloads.js";
 import { healthOf } from "./hook_health.js";
 import * as models from "./models.js";
 import * as approvals from "./reduce_approvals.js";
@@ -185,7 +189,7 @@ function step(state, event) {
     case "hook_health":
       return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
     case "models":
-      return models.opened(state, event.isOpen);
+      return models.opened(event.isOpen ? downloads.asking(state, "GET") : state, event.isOpen);
     case "models_loaded":
       return models.loaded(state, event.status, event.body);
     case "pick_model":
@@ -194,6 +198,12 @@ function step(state, event) {
       return models.picking(state, event.choice);
     case "model_picked":
       return models.picked(state, event.status, event.body);
+    case "download_model":
+      return downloads.isBusy(state.downloads) ? state : downloads.asking(state, "POST", event.name);
+    case "stop_download":
+      return downloads.asking(state, "DELETE");
+    case "downloads_loaded":
+      return downloads.loaded(state, event.status, event.body);
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
     case "narrow":

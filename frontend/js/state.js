@@ -110,6 +110,7 @@
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
  * @property {import("./models.js").Models} models
+ * @property {import("./downloads.js").Downloads} downloads
  * @property {Panel | null} panel
  * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
@@ -134,6 +135,7 @@
  *   | {type: "log_in"}
  *   | {type: "watch_hooks"}
  *   | {type: "load_models"}
+ *   | {type: "ask_downloads", method: "GET" | "POST" | "DELETE", name: string, afterMs: number}
  *   | {type: "pick_model", choice: import("./models.js").ModelChoice}
  *   | {type: "microphone", isOn: boolean, deviceId: string}
  *   | {type: "silence", isSilenced: boolean}
@@ -183,6 +185,9 @@ export const NO_MODELS = {
   picks: 0,
 };
 
+/** @type {import("./downloads.js").Downloads} */
+export const NO_DOWNLOADS = { all: [], problem: "", asked: 0 };
+
 /** @type {TurnView} */
 export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [], refused: [] };
 
@@ -221,6 +226,7 @@ export function initialState(settings = {}) {
     notices: [],
     announcements: [],
     models: NO_MODELS,
+    downloads: NO_DOWNLOADS,
     panel: null,
     isPanelWide: false,
     isSidebarOpen: false,

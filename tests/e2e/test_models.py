@@ -9,6 +9,8 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
+from tests.support.file_server import Fault, file_server
+from tests.support.gguf_files import header
 from tests.support.openai_script import Answer, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess
@@ -87,6 +89,38 @@ async def test_another_endpoint_is_tested_before_it_is_used_and_its_key_does_not
     await expect(dialog.get_by_label("Key")).to_have_value("")
     assert big.requests[-1].headers["Authorization"] == "Bearer sk-secret"
     assert "sk-secret" not in unset.log()
+
+
+async def test_a_model_is_downloaded_with_a_progress_bar_stopped_and_continued(
+    new_page: Callable[[str], ParleyPage], tmp_path: Path, model: OpenAIServer
+) -> None:
+    (tmp_path / "data").mkdir()
+    choice = {"kind": "endpoint", "base_url": model.url, "model": "scripted"}
+    (tmp_path / "data" / "model.json").write_text(json.dumps(choice))
+    async with file_server(header() + b"\0" * 64_000_000) as files:
+        files.always = Fault(length=639_446_688, is_silent=True)
+        environ = {"HF_ENDPOINT": files.url.partition("/org")[0], "PARLEY_LLM__DISCOVER": "off"}
+        async with ServerProcess(tmp_path, environ=environ) as server:
+            page = new_page(server.url)
+            await page.open()
+            await page.tab.get_by_role("button", name="Pick another").click()
+            dialog = page.tab.get_by_role("dialog", name="Model")
+            await dialog.get_by_text("Download a model").click()
+            assert files.requests == []
+
+            await dialog.get_by_role("button", name="Download Qwen3-0.6B-Q8_0").click()
+            bar = dialog.get_by_role("progressbar", name="Download of Qwen3-0.6B-Q8_0")
+            await expect(bar).to_have_attribute("value", re.compile(r"^64000\d{3}$"))
+            await expect(bar).to_have_attribute("max", "639446688")
+            await expect(dialog).to_contain_text("0.06 of 0.64 GB")
+            await expect(dialog.get_by_role("button", name="Download Qwen3-8B-Q4_K_M")).to_be_disabled()
+
+            await dialog.get_by_role("button", name="Stop the download").click()
+            await expect(bar).to_have_count(0)
+            await dialog.get_by_role("button", name="Download Qwen3-0.6B-Q8_0").click()
+            await expect(bar).to_be_visible()
+            await page.tab.screenshot(path=tmp_path / "download.png")
+            assert "range" in files.requests[1]
 
 
 async def test_a_setting_that_decides_is_named(page: ParleyPage) -> None:

@@ -7,11 +7,12 @@
 
 import { offerOf } from "../models.js";
 import { h } from "./dom.js";
+import { downloadsView } from "./downloads_view.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
 /** @param {import("../state.js").State} state */
-export function modelsView({ models, server }) {
+export function modelsView({ models, downloads, server }) {
   return h(
     "dialog",
     { class: "dialog", id: "models", "aria-labelledby": "models-title" },
@@ -28,13 +29,13 @@ export function modelsView({ models, server }) {
       ),
       models.decidedBy !== null
         ? h("p", {}, t.models.decided(server?.model.name ?? "", models.decidedBy))
-        : pickerView(models),
+        : pickerView(models, downloads),
     ],
   );
 }
 
-/** @param {Models} models */
-function pickerView(models) {
+/** @param {Models} models @param {import("../downloads.js").Downloads} downloads */
+function pickerView(models, downloads) {
   return [
     h("p", { class: "fine" }, t.models.about),
     h(
@@ -44,6 +45,7 @@ function pickerView(models) {
     ),
     h("p", { class: "fine", role: "status", key: "news" }, newsOf(models)),
     models.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, models.problem),
+    downloadsView(downloads),
     h(
       "details",
       { key: `other-${models.picks}` },

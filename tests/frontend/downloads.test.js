@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { h } from "../../frontend/js/render/dom.js";
+import { modelsView } from "../../frontend/js/render/models_view.js";
+import { Page, READY } from "./support.js";
+
+const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
+const SMALL = { name: "small.gguf", parameters: "0.6 B", licence: "MIT", state: "absent", done_bytes: 0, total_bytes: 639e6 };
+const BIG = { ...SMALL, name: "big.gguf", parameters: "8 B", total_bytes: 5.03e9 };
+const RUNNING = { ...SMALL, state: "downloading", done_bytes: 320e6 };
+
+function elements(described) {
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
+}
+
+const shown = (page) => elements(modelsView(page.state));
+const textOf = (page) =>
+  shown(page)
+    .filter(({ tag }) => tag === "#text")
+    .map(({ attributes }) => attributes.text)
+    .join("|");
+const asked = (page) => page.effects.filter(({ type }) => type === "ask_downloads");
+const answer = (page, ...models) => page.dispatch({ type: "downloads_loaded", status: 200, body: { models } });
+const opened = () => {
+  const page = new Page().receive(OPERATOR);
+  page.dispatch({ type: "models_loaded", status: 200, body: { options: [], decided_by: null } });
+  return page.dispatch({ type: "models", isOpen: true });
+};
+
+test("the picker asks once what can be downloaded, and begins nothing by itself", () => {
+  const page = opened();
+  answer(page, SMALL, BIG);
+
+  assert.deepEqual(asked(page), [{ type: "ask_downloads", method: "GET", name: "", afterMs: 0 }]);
+  assert.match(textOf(page), /small\|Download\|0\.6 B parameters · 0\.64 GB · MIT/);
+  assert.ok(!shown(page).some(({ tag }) => tag === "progress"));
+});
+
+test("a download that was asked for is shown until it ends, and then can be picked", () => {
+  const page = opened();
+  answer(page, SMALL, BIG);
+  page.dispatch({ type: "download_model", name: "small.gguf" });
+  assert.deepEqual(asked(page)[1], { type: "ask_downloads", method: "POST", name: "small.gguf", afterMs: 0 });
+  answer(page, RUNNING, BIG);
+
+  const [bar] = shown(page).filter(({ tag }) => tag === "progress");
+  assert.deepEqual([bar.attributes.value, bar.attributes.max], ["320000000", "639000000"]);
+  assert.match(textOf(page), /small\|Stop\|0\.6 B parameters · 0\.32 of 0\.64 GB/);
+  assert.equal(asked(page).length, 3);
+  assert.ok(asked(page)[2].afterMs > 0, "not at once");
+  page.dispatch({ type: "download_model", name: "big.gguf" });
+  assert.equal(asked(page).length, 3, "one at a time");
+
+  const before = page.effects.filter(({ type }) => type === "load_models").length;
+  answer(page, { ...SMALL, state: "complete", done_bytes: 639e6 }, BIG);
+  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, before + 1);
+  assert.doesNotMatch(textOf(page), /small/);
+  assert.equal(asked(page).length, 3, "nothing is under way");
+});
+
+test("a download is stopped, and can be continued", () => {
+  const page = opened();
+  answer(page, RUNNING);
+  page.dispatch({ type: "stop_download" });
+  assert.equal(asked(page).at(-1).method, "DELETE");
+  answer(page, { ...RUNNING, state: "partial" });
+
+  assert.match(textOf(page), /small\|Continue\|/);
+});
+
+test("a closed picker asks no more, and one that is opened again asks once at a time", () => {
+  const page = opened();
+  answer(page, RUNNING);
+  page.dispatch({ type: "models", isOpen: false });
+  const before = asked(page).length;
+  answer(page, RUNNING);
+  assert.equal(asked(page).length, before);
+
+  page.dispatch({ type: "models", isOpen: true });
+  answer(page, RUNNING);
+  answer(page, RUNNING);
+  assert.equal(page.state.downloads.asked, 1);
+});
+
+test("why a download failed or could not be begun is said, and an answer of another shape breaks nothing", () => {
+  const page = opened();
+  answer(page, { ...SMALL, state: "failed", error: "the disk is full" });
+  assert.match(textOf(page), /the disk is full/);
+
+  page.dispatch({ type: "download_model", name: "small.gguf" });
+  page.dispatch({ type: "downloads_loaded", status: 409, body: { error: { message: "another one runs" } } });
+  assert.match(textOf(page), /another one runs/);
+  for (const body of [null, 3, {}, { models: 3 }, { models: [null, 3, {}] }]) {
+    page.dispatch({ type: "models", isOpen: true });
+    page.dispatch({ type: "downloads_loaded", status: 200, body });
+    shown(page);
+  }
+});
