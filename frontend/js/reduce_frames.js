@@ -12,7 +12,7 @@
 
 import { withLateHook } from "./branches.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
-import { withModels } from "./models.js";
+import { opened, withModels } from "./models.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
@@ -59,7 +59,7 @@ export function received(state, frame, at) {
     case "turn_end":
       return queued(state, frame);
     case "approval_request":
-      return asked(state, frame, at);
+      return opened(asked(state, frame, at), false); // a modal picker would keep the user from the question
     case "approval_resolved":
       return resolved(state, frame);
     case "notice":

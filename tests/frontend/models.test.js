@@ -105,6 +105,15 @@ test("a setting that decides is named, and nothing can be picked", () => {
   assert.ok(!elements(modelsView(page.state)).some(({ tag }) => tag === "form"));
 });
 
+test("a question about a tool closes the picker, which would keep the user from it", () => {
+  const page = opened(loaded(EMBEDDED));
+
+  page.receive({ type: "approval_request", id: "a", tool: "delete", arguments: {}, message: "?", timeout_ms: 1000, remember_for: [] });
+
+  assert.equal(page.state.models.isOpen, false);
+  assert.equal(page.state.approvals.length, 1);
+});
+
 test("a closed picker holds nothing, and an answer of another shape breaks nothing", () => {
   assert.equal(shown(loaded(EMBEDDED)), "");
   for (const body of [null, 3, {}, { options: 3 }, { options: [null, 3, {}] }])

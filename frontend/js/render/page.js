@@ -39,10 +39,10 @@ export function render(state) {
   shownId = state.openId;
   keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
   followEnd();
+  showPicker(state.models.isOpen);
   focusApproval(input());
   if (focusEditor(messageEditor(), input())) fitEditor();
   guardApproval();
-  showPicker(state.models.isOpen);
 }
 
 /** @param {State} state @returns {import("./focus.js").Layers} */
