@@ -83,9 +83,13 @@ export function picked(state, status, body) {
 }
 
 /** The first model that was found, while the embedded one answers. @param {Models} models */
-export function offerOf({ options }) {
-  const isEmbedded = options?.some(({ choice, isCurrent }) => isCurrent && choice.kind === "embedded");
-  return (isEmbedded && options?.find(({ choice }) => choice.kind === "endpoint")) || null;
+export function offerOf(models) {
+  return (isDemo(models) && models.options?.find(({ choice }) => choice.kind === "endpoint")) || null;
+}
+
+/** Whether the embedded model answers. @param {Models} models */
+export function isDemo({ options }) {
+  return options?.some(({ choice, isCurrent }) => isCurrent && choice.kind === "embedded") ?? false;
 }
 
 /** @param {any} body */

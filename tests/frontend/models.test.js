@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { headerView } from "../../frontend/js/render/header_view.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { modelsView, offerView } from "../../frontend/js/render/models_view.js";
-import { Page, READY } from "./support.js";
+import { Page, READY, turn } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
 const EMBEDDED = { kind: "embedded", name: "SmolLM2", server: null, is_on_this_machine: true, is_current: true };
@@ -118,4 +119,21 @@ test("a closed picker holds nothing, and an answer of another shape breaks nothi
   assert.equal(shown(loaded(EMBEDDED)), "");
   for (const body of [null, 3, {}, { options: 3 }, { options: [null, 3, {}] }])
     shown(opened(new Page().receive(OPERATOR)).dispatch({ type: "models_loaded", status: 200, body }));
+});
+
+test("after its first reply the embedded model is said to be a demo, once, to those who can pick another", () => {
+  const demo = /This is the small demo model\.\|Use a real one/;
+  const page = loaded(EMBEDDED);
+  page.ask("Hello", "t1");
+  const { start, sentence, sentenceEnd, end } = turn("t1");
+  page.receive(start(), sentence(0, "Hi."), sentenceEnd(0));
+  assert.doesNotMatch(textOf(conversationView(page.state)), demo, "it is still being written");
+
+  page.receive(end());
+  assert.match(textOf(conversationView(page.state)), demo);
+  assert.doesNotMatch(textOf(conversationView({ ...page.state, models: loaded(FOUND).state.models })), demo);
+
+  page.ask("And now?", "t2");
+  page.receive(turn("t2").start(), turn("t2").end());
+  assert.doesNotMatch(textOf(conversationView(page.state)), demo);
 });

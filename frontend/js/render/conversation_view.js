@@ -10,7 +10,7 @@ import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../conversation.js";
 import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
-import { offerView } from "./models_view.js";
+import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
 import { talkButton, talkHint } from "./voice_view.js";
 import { t } from "../strings.js";
@@ -52,7 +52,15 @@ function turnsView(state, conversation) {
         hasTrace: key in state.traces,
       });
     }),
+    isFirstReply(state, groups) && demoView(state.models),
   );
+}
+
+/** Whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */
+function isFirstReply(state, groups) {
+  const [first] = groups;
+  const isReply = first?.messages.some(({ role }) => role === "assistant") ?? false;
+  return isReply && groups.length === 1 && !visibleTurn(state) && state.conversations.length <= 1;
 }
 
 const versionsIn = memoVersions();

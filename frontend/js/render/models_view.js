@@ -5,7 +5,7 @@
  * @typedef {import("../models.js").ModelOption} ModelOption
  */
 
-import { offerOf } from "../models.js";
+import { isDemo, offerOf } from "../models.js";
 import { h } from "./dom.js";
 import { downloadsView } from "./downloads_view.js";
 import { icon } from "./icons.js";
@@ -129,5 +129,16 @@ export function offerView(models) {
       { type: "button", class: "button small", "data-action": "pick-model", "data-key": offer.key },
       t.models.use,
     ),
+  );
+}
+
+/** The way to a real model, shown after the first reply of the embedded one. @param {Models} models */
+export function demoView(models) {
+  if (!isDemo(models) || models.decidedBy !== null) return null;
+  return h(
+    "p",
+    { class: "model-offer", key: "demo" },
+    t.models.isDemo,
+    h("button", { type: "button", class: "button small", "data-action": "models" }, t.models.useReal),
   );
 }

@@ -98,6 +98,8 @@ export const en = {
     testAndUse: "Test and use",
     offer: (/** @type {string} */ name, /** @type {string} */ place) => `${name} is available: ${place}.`,
     use: "Use it",
+    isDemo: "This is the small demo model.",
+    useReal: "Use a real one",
     noAnswer: "The server does not answer. Try again.",
     failed: (/** @type {number} */ status) => `The server refused (${status}); its log says why.`,
   },
@@ -226,14 +228,13 @@ export const en = {
       `Answers come from ${name} at ${host}, in the cloud: what you write is sent there.`,
     suggestions: "Things to try",
     ask: "Ask something",
-    askText: "Explain in two sentences why the sky is blue.",
+    askText: "What is the capital of France?",
     tool: "Use a tool",
-    toolText: "What time is it in Tokyo right now?",
+    toolText: "What time is it in Tokyo?",
     file: "Read a file",
-    fileText: (/** @type {string} */ skill) =>
-      `Read ${skill}/SKILL.md and tell me in one sentence what that skill does.`,
+    fileText: (/** @type {string} */ skill) => `Read ${skill}/SKILL.md`,
     list: "Write a list",
-    listText: "Give me a list of three good habits for a calm morning.",
+    listText: "Name three fruits.",
   },
 
   turns: {
