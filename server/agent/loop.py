@@ -64,7 +64,7 @@ FULL = PromptSet(
 )
 
 COMPACT = PromptSet(
-    system="You are Parley, a friendly assistant. Answer in one or two short sentences.",
+    system="You are Parley, a helpful AI assistant.",
     planning=ANSWER_NOW,
     first_step=ANSWER_NOW,
     acknowledged="",

@@ -28,6 +28,8 @@ _EXCHANGES = (
     ("How do you say good night in German?", "Good night in German is gute Nacht."),
     ("How do I make toast?", "Put a slice of bread into the toaster for two minutes, then spread butter on it."),
     ("Name two animals.", "Two animals are the horse and the rabbit."),
+    ("What color is grass?", "Grass is green."),
+    ("How many days are in a week?", "A week has seven days."),
     ("My name is Tom.", "Nice to meet you, Tom!"),
     ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
