@@ -36,7 +36,10 @@ def serve(settings: dict[str, Any]) -> Any:
     params.ui = False
     params.endpoint_slots = False
     params.verbosity = 1  # errors
-    return xllamacpp.Server(params)
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError:  # which gives no reason
+        sys.exit("llama.cpp cannot load the file: damaged, too large for the memory, or of a kind it does not know")
 
 
 def main() -> None:
