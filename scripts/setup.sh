@@ -59,8 +59,8 @@ vendor() { # copies what the page loads from packages to where it is served; wit
     is_current frontend/vendor/.installed package-lock.json && return
     if ! is_current node_modules/.installed package-lock.json; then
         rm -f node_modules/.installed # it may hold more than what comes now
-        if ! npm_ci --omit=dev --fetch-retries=0 --fetch-timeout=10000 >/dev/null 2>&1; then
-            say "formulas stay as they are written: drawing them needs npm and its registry at the first start"
+        if ! npm_ci --omit=dev --omit=optional --fetch-retries=0 --fetch-timeout=10000 >/dev/null 2>&1; then
+            say "formulas are not drawn and PDFs not read: both need npm and its registry at the first start"
             return
         fi
     fi
@@ -68,6 +68,8 @@ vendor() { # copies what the page loads from packages to where it is served; wit
     cp node_modules/temml/dist/temml.mjs frontend/vendor/temml.js
     cp node_modules/temml/dist/Temml-Local.css frontend/vendor/temml.css
     cp node_modules/temml/dist/Temml.woff2 frontend/vendor/
+    cp node_modules/pdfjs-dist/legacy/build/pdf.min.mjs frontend/vendor/pdf.js
+    cp node_modules/pdfjs-dist/legacy/build/pdf.worker.min.mjs frontend/vendor/pdf.worker.js
     checksum package-lock.json >frontend/vendor/.installed
 }
 

@@ -1,5 +1,5 @@
 /**
- * Pictures that the user picks, pastes or drops, on their way to the message field.
+ * Pictures and documents that the user picks, pastes or drops, on their way to the message field.
  *
  * @typedef {object} Intake
  * @property {(event: import("./reduce.js").Event) => void} dispatch
@@ -9,17 +9,18 @@
  * @property {(isOver: boolean) => void} showDrop
  */
 
-import { picturesOf, readPicture } from "./image_intake.js";
+import { isDocument, readDocument } from "./document_intake.js";
+import { readPicture } from "./image_intake.js";
 import { MAX_ATTACHED } from "./images.js";
 import { t } from "./strings.js";
 
 /** One after the other, in their order. @param {readonly File[]} files @param {Intake} intake */
 export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
-  const pictures = files.slice(0, MAX_ATTACHED + 1); // one too many is told of; more need not be read
-  if (!pictures.length || !isOpen()) return;
-  dispatch({ type: "reading_images", count: pictures.length });
-  for (const file of pictures) {
-    const image = await readPicture(file, { id: id(), budgetBytes: budgetBytes() }).catch((error) => {
+  const first = files.slice(0, MAX_ATTACHED + 1); // one too many is told of; more need not be read
+  if (!first.length || !isOpen()) return;
+  dispatch({ type: "reading_images", count: first.length });
+  for (const file of first) {
+    const image = await (isDocument(file) ? readDocument : readPicture)(file, { id: id(), budgetBytes: budgetBytes() }).catch((error) => {
       dispatch(unreadable(String(error?.message ?? error)));
       return null;
     });
@@ -27,10 +28,15 @@ export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
   }
 }
 
+/** Those that can be attached, as far as the browser can tell. @param {FileList | readonly File[] | null | undefined} files */
+export function attachable(files) {
+  return Array.from(files ?? []).filter((file) => file.type.startsWith("image/") || isDocument(file));
+}
+
 /** @param {Intake} intake */
-export function listenForPictures(intake) {
+export function listenForFiles(intake) {
   document.addEventListener("paste", (event) => {
-    const files = picturesOf(event.clipboardData?.files);
+    const files = attachable(event.clipboardData?.files);
     if (!files.length || event.clipboardData?.types.includes("text/plain")) return; // of a text, the picture is a copy
     event.preventDefault();
     void attach(files, intake);
@@ -45,7 +51,7 @@ export function listenForPictures(intake) {
     intake.showDrop(false);
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault(); // else the browser would leave the page for the file
-    const files = picturesOf(event.dataTransfer.files);
+    const files = attachable(event.dataTransfer.files);
     if (files.length) void attach(files, intake);
     else intake.dispatch(unreadable(t.images.onlyPictures));
   });

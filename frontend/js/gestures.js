@@ -16,7 +16,7 @@
  */
 
 import { changed, clicked } from "./actions.js";
-import { attach, listenForPictures } from "./attaching.js";
+import { attach, listenForFiles } from "./attaching.js";
 import { askedIn } from "./branches.js";
 import { replyTo } from "./conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
@@ -26,7 +26,7 @@ import { openConversation } from "./state.js";
 /** @param {Desk} desk */
 export function listenToUser(desk) {
   listenForTalk(desk);
-  listenForPictures(desk.intake);
+  listenForFiles(desk.intake);
   document.addEventListener("click", ({ target }) => tapped(desk, target));
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);

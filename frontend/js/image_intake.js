@@ -15,11 +15,6 @@ const JPEG_QUALITIES = [0.85, 0.7, 0.5];
 const SMALLER = 0.7;
 const MAX_TRIES = 4;
 
-/** Those that are pictures, as far as the browser can tell. @param {FileList | readonly File[] | null | undefined} files */
-export function picturesOf(files) {
-  return Array.from(files ?? []).filter(({ type }) => type.startsWith("image/"));
-}
-
 /**
  * Rejects with a sentence for the user.
  *

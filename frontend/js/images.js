@@ -1,5 +1,5 @@
 /**
- * Pictures of the user's messages: how large they may be, and which of them go to the server. Pure.
+ * Pictures and documents of the user's messages: how large they may be, and which of them go to the server. Pure.
  *
  * @typedef {import("./frames.js").Message} Message
  * @typedef {import("./frames.js").SentMessage} SentMessage
@@ -11,6 +11,9 @@
 export const MAX_ATTACHED = 4;
 /** Of earlier messages: pictures cost a model far more than words. */
 export const MAX_SENT_AGAIN = 2;
+/** Of one document, about 25,000 tokens of English. */
+export const MAX_DOCUMENT_CHARS = 100_000;
+const DOCUMENT = "data:text/plain;charset=utf-8,";
 const MAX_SIDE_PX = 1568;
 const MAX_IMAGE_BYTES = 5 << 20;
 const BASE64_SHARE = 3 / 4;
@@ -23,6 +26,31 @@ export function imageBudgetBytes(limits) {
   return Math.min(MAX_IMAGE_BYTES, Math.floor(bytes / MAX_ATTACHED));
 }
 
+/** @param {{id: string, name: string, text: string}} document @returns {AttachedImage} */
+export function asDocument({ id, name, text }) {
+  return { id, name, url: DOCUMENT + encodeURIComponent(text), width: 0, height: 0 };
+}
+
+/** Is it a document, not a picture? @param {AttachedImage} attached */
+export function holdsText({ url }) {
+  return url.startsWith(DOCUMENT);
+}
+
+/** Is this the address of a document, as `asDocument` makes it? @param {unknown} url */
+export function isDocumentUrl(url) {
+  if (typeof url !== "string" || !url.startsWith(DOCUMENT)) return false;
+  try {
+    return DOCUMENT + encodeURIComponent(decodeURIComponent(url.slice(DOCUMENT.length))) === url;
+  } catch {
+    return false; // not what encodeURIComponent writes
+  }
+}
+
+/** What the model reads of a document. @param {AttachedImage} document */
+export function documentText({ name, url }) {
+  return `Document ${JSON.stringify(name)}:\n\n${decodeURIComponent(url.slice(DOCUMENT.length))}`;
+}
+
 /** @param {{width: number, height: number}} size @returns {{width: number, height: number}} */
 export function fittedSize({ width, height }) {
   const scale = Math.min(1, MAX_SIDE_PX / Math.max(width, height));
@@ -32,7 +60,7 @@ export function fittedSize({ width, height }) {
 /**
  * The messages with their pictures as parts: all of the last message, and of
  * what was said before it so many that the newest two are sent again. In the
- * place of the others stands "[image]".
+ * place of the others stands "[image]". Documents are always sent.
  *
  * @param {readonly Message[]} messages
  * @returns {SentMessage[]}
@@ -42,22 +70,25 @@ export function withPictures(messages) {
   return messages
     .toReversed()
     .map((message, age) => {
-      const { _images: images = [], ...rest } = message;
-      if (!images.length) return message;
+      const { _images: attached = [], ...rest } = message;
+      if (!attached.length) return message;
+      const documents = attached.filter(holdsText).map(documentText);
+      const images = attached.filter((one) => !holdsText(one));
       const count = age === 0 ? images.length : Math.min(left, images.length);
       left = Math.max(0, left - images.length);
-      return { ...rest, content: contentOf(message.content, images, images.length - count) };
+      return { ...rest, content: contentOf(message.content, documents, images, images.length - count) };
     })
     .toReversed();
 }
 
-/** @param {string} text @param {readonly AttachedImage[]} images @param {number} hidden so many, the first ones */
-function contentOf(text, images, hidden) {
+/** @param {string} text @param {string[]} documents @param {readonly AttachedImage[]} images @param {number} hidden so many, the first ones */
+function contentOf(text, documents, images, hidden) {
   /** @type {Part[]} */
   const parts = images.map(({ url }, index) =>
     url && index >= hidden ? { type: "image_url", image_url: { url } } : { type: "text", text: UNSEEN },
   );
-  const words = /** @type {Part[]} */ (text.trim() ? [{ type: "text", text }] : []);
+  const said = text.trim() ? [text, ...documents] : documents;
+  const words = said.map((part) => /** @type {Part} */ ({ type: "text", text: part }));
   const whole = [...words, ...parts];
   const texts = whole.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return texts.length === whole.length ? texts.join("\n\n") : whole;

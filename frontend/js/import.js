@@ -6,6 +6,8 @@
  * @typedef {import("./frames.js").Message} Message
  */
 
+import { isDocumentUrl } from "./images.js";
+
 const MAX_MESSAGES = 20_000; // of all branches together
 const MAX_TITLE_CHARS = 120;
 const TURN_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -80,7 +82,7 @@ function messageOf(value) {
 
 /** @param {any} image "" as its address: the browser that exported it had lost it */
 function isImage(image) {
-  const isKnown = TURN_ID.test(image?.id) && (image.url === "" || PICTURE.test(image.url));
+  const isKnown = TURN_ID.test(image?.id) && (image.url === "" || PICTURE.test(image.url) || isDocumentUrl(image.url));
   return isKnown && typeof image.name === "string" && Number.isFinite(image.width) && Number.isFinite(image.height);
 }
 

@@ -26,7 +26,9 @@ async def test_formulas_are_drawn_and_what_is_none_stays_text(page: ParleyPage, 
     await expect(formulas.nth(2).locator("math")).to_have_count(0)
     await expect(formulas.nth(2)).to_have_text(r"$\nonsense{$")
     await expect(page.replies).to_contain_text("costs $5 or $6:")
-    assert (await formulas.nth(1).bounding_box() or {})["height"] > 30
+    box = await formulas.nth(1).bounding_box()
+    assert box is not None
+    assert box["height"] > 30
 
 
 async def test_without_the_converter_formulas_stay_as_they_are_written(page: ParleyPage, model: OpenAIServer) -> None:

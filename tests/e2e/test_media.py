@@ -59,7 +59,7 @@ def size_of(data: bytes) -> tuple[int, ...]:
 
 async def pick(page: ParleyPage, name: str, data: bytes) -> None:
     async with page.tab.expect_file_chooser() as chooser:
-        await page.button("Attach a picture").click()
+        await page.button("Attach a file").click()
     await (await chooser.value).set_files({"name": name, "mimeType": "image/png", "buffer": data})
     await expect(page.button(f"Remove {name}")).to_be_visible()
 
@@ -133,7 +133,7 @@ async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(
     await expect(page.send).to_be_enabled()
     await page.input.fill("My words")
     async with page.tab.expect_file_chooser() as chooser:
-        await page.button("Attach a picture").click()
+        await page.button("Attach a file").click()
     await (await chooser.value).set_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"})
 
     await expect(page.line("cannot read a.png as a picture")).to_be_visible()

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { fitToLimits, titleOf } from "../../frontend/js/conversation.js";
 import { asMarkdown } from "../../frontend/js/export.js";
-import { picturesOf } from "../../frontend/js/image_intake.js";
-import { fittedSize, imageBudgetBytes, MAX_ATTACHED } from "../../frontend/js/images.js";
+import { attachable } from "../../frontend/js/attaching.js";
+import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { elements, LIMITS, Page, READY, textOf, turn } from "./support.js";
@@ -98,7 +98,7 @@ test("one picture too many is left out and said so", () => {
   const page = withAttached(new Page(), "a", "b", "c", "d", "e");
 
   assert.equal(page.state.attachments.length, MAX_ATTACHED);
-  assert.match(page.state.notices[0].message, /up to 4 pictures/);
+  assert.match(page.state.notices[0].message, /up to 4 files/);
 });
 
 test("nothing is sent while a picture is being read, and a failed one holds nothing up", () => {
@@ -106,7 +106,7 @@ test("nothing is sent while a picture is being read, and a failed one holds noth
   page.dispatch({ type: "reading_images", count: 1 });
   page.ask("Look", "t1");
   assert.equal(page.sentOf("chat").length, 0);
-  assert.match(textOf(composerView(page.state)), /Reading the picture/);
+  assert.match(textOf(composerView(page.state)), /Reading the file/);
 
   page.dispatch({ type: "attach", image: null });
   page.ask("Look", "t1");
@@ -190,8 +190,34 @@ test("a picture is made smaller, never larger, and keeps its shape", () => {
 test("what is no picture is not taken for one", () => {
   const files = [{ type: "text/html" }, { type: "image/png" }, { type: "" }];
 
-  assert.deepEqual(picturesOf(files), [{ type: "image/png" }]);
-  assert.deepEqual(picturesOf(null), []);
+  assert.deepEqual(attachable(files), [{ type: "image/png" }]);
+  assert.deepEqual(attachable(null), []);
+});
+
+test("a document goes as text with its message and all later ones, and pictures count by themselves", () => {
+  const notes = asDocument({ id: "d1", name: 'my "notes".md', text: "# Ä\n100 % 🙂" });
+  const page = new Page();
+  page.dispatch({ type: "reading_images", count: 2 });
+  page.dispatch({ type: "attach", image: notes });
+  page.dispatch({ type: "attach", image: image("cat") });
+  page.ask("Read it.", "t1");
+  page.receive(turn("t1").start(), turn("t1").sentence(0, "I see."), turn("t1").end());
+  ask(page, "And?", "t2");
+
+  const [first, second] = page.sentOf("chat");
+
+  const text = 'Document "my \\"notes\\".md":\n\n# Ä\n100 % 🙂';
+  assert.deepEqual(contents(first), [["Read it.", text, "<cat>"]]);
+  assert.deepEqual(contents(second)[0], ["Read it.", text, "<cat>"]);
+  assert.match(textOf(conversationView(page.state)), /my "notes"\.md/);
+});
+
+test("the address of a document is what this page writes, and nothing else", () => {
+  const { url } = asDocument({ id: "d", name: "a.txt", text: "a b ä" });
+
+  assert.equal(isDocumentUrl(url), true);
+  for (const other of [null, "", "data:text/html,x", `${url}%FF`, `${url}<b>`, `${url}%`])
+    assert.equal(isDocumentUrl(other), false);
 });
 
 test("a picture whose address is none of ours is not loaded", () => {

@@ -77,10 +77,10 @@ export function composerView(state) {
   );
 }
 
-/** Pictures can be pasted and dropped, too. @param {boolean} disabled */
+/** Files can be pasted and dropped, too. @param {boolean} disabled */
 function attachButton(disabled) {
   return [
-    h("input", { type: "file", id: "picker", hidden: true, multiple: true, accept: "image/*", disabled }),
+    h("input", { type: "file", id: "picker", hidden: true, multiple: true, accept: "image/*,text/plain,.txt,.md,.markdown,.csv,.tsv,application/pdf,.pdf", disabled }),
     h(
       "button",
       {
@@ -92,7 +92,7 @@ function attachButton(disabled) {
         title: t.composer.attachHelp,
         disabled,
       },
-      icon("image"),
+      icon("file"),
     ),
   ];
 }

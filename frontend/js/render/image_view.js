@@ -1,9 +1,10 @@
 /**
- * Pictures of the user: those that were sent, and those that wait to be.
+ * Pictures and documents of the user: those that were sent, and those that wait to be.
  *
  * @typedef {import("../frames.js").AttachedImage} AttachedImage
  */
 
+import { holdsText } from "../images.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
@@ -27,8 +28,10 @@ export function attachedImages(images, pending) {
   );
 }
 
-/** @param {AttachedImage} image */
-function imageView({ url, name, width, height }) {
+/** @param {AttachedImage} attached */
+function imageView(attached) {
+  const { url, name, width, height } = attached;
+  if (holdsText(attached)) return h("span", { class: "document" }, icon("file"), name);
   if (!OURS.test(url)) return h("span", { class: "fine" }, t.images.lost(name));
   return h("img", { src: url, alt: name, width, height });
 }

@@ -113,8 +113,8 @@ export const en = {
     send: "Send",
     sendKey: "Send (Enter)",
     help: "Enter sends · Shift Enter for a new line · Esc stops",
-    attach: "Attach a picture",
-    attachHelp: "Attach a picture (or paste it, or drop it here)",
+    attach: "Attach a file",
+    attachHelp: "Attach pictures or documents: text, Markdown, CSV or PDF, up to 100,000 characters (or paste them, or drop them here)",
     loggedOut: "You are no longer logged in. Opening the login page…",
     reconnecting: "No connection to the server. Reconnecting…",
     now: "Now",
@@ -130,17 +130,24 @@ export const en = {
   },
 
   images: {
-    attached: "Attached pictures",
-    reading: "Reading the picture…",
+    attached: "Attached files",
+    reading: "Reading the file…",
     lost: (/** @type {string} */ name) => `${name}: this browser has lost the picture`,
     remove: (/** @type {string} */ name) => `Remove ${name}`,
-    onlyPictures: "Only pictures can be attached.",
-    tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} pictures. The others were left out.`,
+    onlyPictures: "Only pictures, text, Markdown, CSV and PDF files can be attached.",
+    tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} files. The others were left out.`,
     tooLarge: (/** @type {string} */ name, /** @type {number} */ mb) =>
       `${name} is larger than ${mb} MB. Scale it down first.`,
     unreadable: (/** @type {string} */ name) =>
       `This browser cannot read ${name} as a picture. PNG, JPEG and WebP always work.`,
     tooLargeForServer: "This picture is too large for the server, even at the smallest size.",
+    tooLong: (/** @type {string} */ name, /** @type {number} */ chars, /** @type {number} */ most) =>
+      `${name} is too long: ${chars.toLocaleString("en")} characters or more. A document can have up to ${most.toLocaleString("en")}, or less if the server takes only short messages. Attach a part of it.`,
+    noText: (/** @type {string} */ name) => `${name} holds no text. Of a scanned page, attach a picture.`,
+    notUtf8: (/** @type {string} */ name) => `${name} is not UTF-8 text. Save it as UTF-8 and attach it again.`,
+    noPdfReader: "This server has no PDF reader installed. Attach the document as text.",
+    unreadablePdf: (/** @type {string} */ name) =>
+      `${name} cannot be read as a PDF: it is damaged or needs a password. Attach it as text.`,
   },
 
   voice: {

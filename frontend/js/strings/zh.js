@@ -105,8 +105,8 @@ export const zh = {
     send: "发送",
     sendKey: "发送 (Enter)",
     help: "Enter 发送 · Shift Enter 换行 · Esc 停止",
-    attach: "添加图片",
-    attachHelp: "添加图片（也可以粘贴，或拖放到这里）",
+    attach: "添加文件",
+    attachHelp: "添加图片或文档：文本、Markdown、CSV 或 PDF，最多 100,000 个字符（也可以粘贴，或拖放到这里）",
     loggedOut: "登录已失效，正在打开登录页面…",
     reconnecting: "与服务器的连接已断开，正在重新连接…",
     now: "立即连接",
@@ -121,15 +121,21 @@ export const zh = {
   },
 
   images: {
-    attached: "已添加的图片",
-    reading: "正在读取图片…",
+    attached: "已添加的文件",
+    reading: "正在读取文件…",
     lost: (name) => `${name}：此浏览器已没有这张图片`,
     remove: (name) => `移除 ${name}`,
-    onlyPictures: "只能添加图片。",
-    tooMany: (most) => `一条消息最多可带 ${most} 张图片，其余的未添加。`,
+    onlyPictures: "只能添加图片、文本、Markdown、CSV 和 PDF 文件。",
+    tooMany: (most) => `一条消息最多可带 ${most} 个文件，其余的未添加。`,
     tooLarge: (name, mb) => `${name} 超过 ${mb} MB，请先缩小。`,
     unreadable: (name) => `此浏览器无法将 ${name} 作为图片读取。PNG、JPEG 和 WebP 都可以。`,
     tooLargeForServer: "即使缩到最小，这张图片对服务器来说仍然太大。",
+    tooLong: (name, chars, most) =>
+      `${name} 太长：至少 ${chars.toLocaleString("zh")} 个字符。每个文档最多 ${most.toLocaleString("zh")} 个字符，若服务器只接受较短的消息则更少。请只添加其中一部分。`,
+    noText: (name) => `${name} 中没有文字。如果是扫描件，请添加图片。`,
+    notUtf8: (name) => `${name} 不是 UTF-8 文本。请另存为 UTF-8 后重新添加。`,
+    noPdfReader: "此服务器没有安装 PDF 阅读组件。请以文本形式添加文档。",
+    unreadablePdf: (name) => `无法将 ${name} 作为 PDF 读取：文件已损坏或需要密码。请以文本形式添加。`,
   },
 
   voice: {
