@@ -136,8 +136,8 @@ function stoppedFrame(turn) {
 }
 
 /** @param {State} state @returns {import("./frames.js").Choices} */
-function choicesOf({ settings, skills, openId, voice, canPlay }) {
-  const { skillsOff, tools, language, trace, readAloud, turnDetection } = settings;
+function choicesOf({ settings, skills, openId, voice, canPlay, speech }) {
+  const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
   return {
     voice: readAloud !== "never" && canPlay,
@@ -146,6 +146,8 @@ function choicesOf({ settings, skills, openId, voice, canPlay }) {
     skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,
     enable_tools: tools,
     language: language || null,
+    speaker: speech?.voices?.includes(speaker) ? speaker : null,
+    speed: Number(speed),
     conversation: openId,
     trace,
   };

@@ -8,7 +8,7 @@
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
  * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
- * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart}} SpeechStatus
+ * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, stt_languages?: string[], voices?: string[]}} SpeechStatus
  * @typedef {{format: "pcm16", sample_rate: number}} AudioFormat
  * @typedef {[offset: number, start_ms: number]} Word
  *
@@ -78,8 +78,8 @@
  *
  * @typedef {"server_vad" | "push_to_talk"} TurnDetection
  * @typedef {{voice: boolean, turn_detection: TurnDetection, input: {format: "pcm16", sample_rate: number},
- *   skills: string[] | null, enable_tools: boolean, language: string | null, conversation: string | null,
- *   trace: boolean}} Choices
+ *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
+ *   conversation: string | null, trace: boolean}} Choices
  * @typedef {{type: "configure"} & Partial<Choices>} Configure
  * @typedef {{type: "history", utterance: string, messages: SentMessage[]}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key

@@ -35,8 +35,8 @@ const RESUME = /** @type {const} */ ({ type: "sound", act: "resume" });
 export function spoken(state, frame, at) {
   switch (frame.type) {
     case "speech": {
-      const { stt, tts, vad } = frame;
-      return { ...state, speech: { stt, tts, vad } };
+      const { type: _type, ...speech } = frame;
+      return { ...state, speech };
     }
     case "speech_detected":
       return withEffects(withVoice(state, { phase: "maybe", utterance: frame.utterance }), PAUSE);

@@ -57,6 +57,8 @@
  * @property {boolean} trace
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
+ * @property {string} speaker of the replies; "" = the server's choice
+ * @property {string} speed of the replies, a number
  * @property {import("./frames.js").TurnDetection} turnDetection
  * @property {string} microphone device id, "" = the system's
  *
@@ -154,6 +156,8 @@ export const DEFAULT_SETTINGS = {
   trace: true,
   skillsOff: [],
   readAloud: "spoken",
+  speaker: "",
+  speed: "1",
   turnDetection: "server_vad",
   microphone: "",
 };

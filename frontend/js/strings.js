@@ -41,6 +41,6 @@ export function languageFor(chosen, preferred) {
 }
 
 /** "zh-CN" → "zh". @param {string} tag */
-function primary(tag) {
-  return tag.split("-")[0]?.toLowerCase();
+export function primary(tag) {
+  return tag.split("-")[0]?.toLowerCase() ?? tag;
 }

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -130,7 +131,7 @@ class ParleyPage:
     async def set(self, label: str, value: str) -> None:
         """One of the settings, in its panel."""
         panel = await self.open_panel("Settings")
-        await panel.get_by_label(label).select_option(value)
+        await panel.get_by_label(re.compile(f"^{re.escape(label)}")).select_option(value)
         await self.choose("Settings")
 
     async def choose(self, item: str) -> None:

@@ -285,3 +285,17 @@ async def test_a_player_that_the_server_did_not_send_is_loaded_once_it_is_back(
         await expect(page.tab.locator(".saying")).to_contain_text("This is heard", timeout=SPEECH_LIMIT_MS)
         await page.idle()
         await page.tab.close()
+
+
+async def test_voice_and_speed_are_chosen_on_the_page(talk: Talk, model: OpenAIServer) -> None:
+    page, said = talk.page, "The boats leave the harbour early in the morning."
+    model.queue(text(said), text(said))
+    await page.until(lambda: has_voice(page), limit_s=SPEECH_LIMIT_MS / 1000)
+    await page.set("Read replies aloud", "always")
+    await page.set("Voice", "espeak-ng")
+    await page.ask_and_wait("When?")
+    await page.set("Speed of the voice", "2")
+    await page.ask_and_wait("When again?")
+
+    slow, fast = [frame["duration_ms"] for frame in page.frames if frame["type"] == "sentence_end"]
+    assert slow > 1.6 * fast

@@ -427,6 +427,8 @@ test("the server is told once what the user wants, and again after each connecti
       skills: null,
       enable_tools: true,
       language: null,
+      speaker: null,
+      speed: 1,
       conversation: "c1",
       trace: true,
     },

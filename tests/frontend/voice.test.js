@@ -394,6 +394,16 @@ test("replies are read aloud when the user speaks, always or never", () => {
   assert.deepEqual(found, [[true, false], [true, undefined], [false, undefined]]); // prettier-ignore
 });
 
+test("the chosen voice is named to the server once that is known to have it", () => {
+  const page = new Page();
+  page.dispatch({ type: "set", change: { speaker: "ben", speed: "1.5" } });
+  page.sent = [];
+  page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann", "ben"] });
+  page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann"] });
+
+  assert.deepEqual(page.sentOf("configure").map(({ speaker }) => speaker), ["ben", null]); // prettier-ignore
+});
+
 test("the server learns of the first sound, each sentence, twice a second, and the end", () => {
   const page = answering();
   page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());

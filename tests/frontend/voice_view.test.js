@@ -6,6 +6,8 @@ import { conversationView } from "../../frontend/js/render/conversation_view.js"
 import { h } from "../../frontend/js/render/dom.js";
 import { sizeOf } from "../../frontend/js/render/voice_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
+import { settingsView } from "../../frontend/js/render/settings_view.js";
+import { talkHint } from "../../frontend/js/render/voice_view.js";
 import { Page, READY, turn } from "./support.js";
 
 const t = turn("v1");
@@ -182,6 +184,35 @@ test("why there is no microphone is said, with a way to try again", () => {
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "It is in use." });
 
   assert.match(textOf(composerView(page.state)), /It is in use\.Try again/);
+});
+
+test("a language that is not understood here is said at the choice and at Talk, with what helps", () => {
+  const page = new Page();
+  page.receive({ ...READY, speech: { ...SPEECH, stt_languages: ["en"] } });
+  const said = /understands English, not German\. Type, choose another language .* or ask the operator/;
+  const found = ["de", "en-GB", ""].map((language) => {
+    page.dispatch({ type: "set", change: { language } });
+    const choice = textOf(settingsView(page.state));
+    page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
+    const talk = textOf(withClass(composerView(page.state), "voice-warning"));
+    page.dispatch({ type: "microphone" });
+    return [said.test(choice), said.test(talk), said.test(talkHint(page.state))];
+  });
+
+  assert.deepEqual(found, [[true, true, true], [false, false, false], [false, false, false]]); // prettier-ignore
+});
+
+test("voice and speed can be chosen where there is a voice, and only what there is", () => {
+  const page = new Page();
+  const choices = () =>
+    elements(settingsView(page.state)).filter(({ attributes }) => ["speaker", "speed"].includes(attributes["data-name"]));
+  page.receive({ ...READY, speech: SPEECH });
+  const without = choices().length;
+
+  page.receive({ ...READY, speech: { ...SPEECH, voices: ["joe", "espeak-ng"] } });
+
+  assert.equal(without, 0);
+  assert.deepEqual(choices().map(textOf), ["joeespeak-ng", "0.5×0.75×1×1.25×1.5×2×"]);
 });
 
 test("the sentence that is being heard is marked, and what waits is not", () => {

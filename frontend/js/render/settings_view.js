@@ -2,6 +2,7 @@
 
 import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
+import { languageProblem } from "./voice_view.js";
 
 /** What may be spoken, each in its own words. */
 const LANGUAGES = [
@@ -16,8 +17,13 @@ const LANGUAGES = [
   ["pt", "Português"],
 ];
 
+const SPEEDS = ["0.5", "0.75", "1", "1.25", "1.5", "2"];
+
 /** @param {State} state */
-export function settingsView({ settings, server, voice }) {
+export function settingsView(state) {
+  const { settings, server, voice, speech } = state;
+  const voices = speech?.voices ?? [];
+  const unheard = languageProblem(state);
   const microphones = voice.devices.map(({ id, label }) => [id, label || t.settings.aMicrophone]);
   return [
     selectView(t.settings.appearance, "theme", Object.entries(t.settings.theme), settings.theme),
@@ -28,7 +34,11 @@ export function settingsView({ settings, server, voice }) {
       settings.pageLanguage,
     ),
     selectView(t.settings.language, "language", [["", t.settings.notSaid], ...LANGUAGES], settings.language),
+    unheard && h("p", { class: "line line-warning", role: "status", key: "language-problem" }, unheard),
     selectView(t.settings.readAloud, "readAloud", Object.entries(t.settings.readAloudWhen), settings.readAloud),
+    voices.length > 1 &&
+      selectView(t.settings.speaker, "speaker", voices.map((name, n) => [n ? name : "", name]), settings.speaker),
+    voices.length > 0 && selectView(t.settings.speed, "speed", SPEEDS.map((speed) => [speed, `${speed}×`]), settings.speed),
     selectView(
       t.settings.howToTalk,
       "turnDetection",

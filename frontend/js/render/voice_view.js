@@ -8,7 +8,7 @@ import { isUserMessage } from "../conversation.js";
 import { isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { t } from "../strings.js";
+import { locale, primary, t } from "../strings.js";
 
 /** The button that begins to talk; none while the page listens. @param {State} state */
 export function talkButton(state) {
@@ -31,7 +31,7 @@ export function talkButton(state) {
 
 /** What to do once it listens, or why it cannot. @param {State} state */
 export function talkHint(state) {
-  return whyNot(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
+  return whyNot(state) ?? languageProblem(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
 }
 
 /**
@@ -74,12 +74,23 @@ const BARS = [1, 2, 3, 4, 5];
 function captions(state) {
   const { playing } = visibleTurn(state)?.playback ?? {};
   const understood = state.voice.transcript || (visibleTurn(state) ? lastQuestion(state) : "");
-  const hint = hintOf(state);
+  const problem = languageProblem(state);
+  const hint = !problem && hintOf(state);
   return [
     understood && h("p", { class: "voice-transcript", dir: "auto" }, understood),
     playing && h("p", { class: "voice-caption", dir: "auto" }, playing.sentence.spoken ?? playing.sentence.text),
+    problem && h("p", { class: "voice-warning" }, problem),
     hint && h("p", { class: "voice-hint" }, hint),
   ];
+}
+
+/** That what is spoken in the chosen language will not be understood; null: it may be. @param {State} state */
+export function languageProblem({ settings: { language }, speech }) {
+  const known = speech?.stt_languages ?? [];
+  if (!language || !known.length || known.some((tag) => primary(tag) === primary(language))) return null;
+  const names = new Intl.DisplayNames([locale], { type: "language" });
+  const list = new Intl.ListFormat([locale]).format(known.map((tag) => names.of(tag) ?? tag));
+  return t.voice.languageUnknown(names.of(language) ?? language, list);
 }
 
 /** @param {State} state */

@@ -154,6 +154,8 @@ export const en = {
     talk: "Talk",
     end: "End",
     mute: "Mute",
+    languageUnknown: (/** @type {string} */ chosen, /** @type {string} */ known) =>
+      `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator to set speech.stt to an endpoint that knows ${chosen}.`,
     muted: "Muted",
     unmuteToGoOn: "Nobody hears you until you press Mute again.",
     pushToTalk: "Push to talk",
@@ -205,6 +207,8 @@ export const en = {
     language: "Language of the conversation",
     notSaid: "Not said",
     readAloud: "Read replies aloud",
+    speaker: "Voice",
+    speed: "Speed of the voice",
     readAloudWhen: { spoken: "When I speak", always: "Always", never: "Never" },
     howToTalk: "How to talk",
     handsFree: "Hands-free: just speak",

@@ -142,6 +142,8 @@ export const zh = {
     talk: "说话",
     end: "结束",
     mute: "静音",
+    languageUnknown: (chosen, known) =>
+      `此服务器的语音识别只懂${known}，不懂${chosen}。请改用打字，在设置中选择其他语言，或请管理员把 speech.stt 设为支持${chosen}的服务。`,
     muted: "已静音",
     unmuteToGoOn: "再次点按“静音”之前，没有人听到您。",
     pushToTalk: "按键说话",
@@ -190,6 +192,8 @@ export const zh = {
     language: "对话语言",
     notSaid: "未指定",
     readAloud: "朗读回复",
+    speaker: "声音",
+    speed: "语速",
     readAloudWhen: { spoken: "我说话时", always: "总是", never: "从不" },
     howToTalk: "说话方式",
     handsFree: "免提：直接说话",
