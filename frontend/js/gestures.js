@@ -134,6 +134,10 @@ function pressed(desk, event) {
   } else if (event.key === " " && mayTalk(desk.state(), event.target)) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
+  } else if (event.key === "Escape" && isIn(event.target, "#search") && desk.state().search.text) {
+    event.preventDefault();
+    /** @type {HTMLInputElement} */ (event.target).value = "";
+    dispatch({ type: "search", text: "" });
   } else if (event.key === "Escape" && isIn(event.target, "#approval-editor")) {
     dispatch({ type: "leave_approval_editor", id: page.approvalId() });
   } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
