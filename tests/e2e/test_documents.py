@@ -62,17 +62,14 @@ async def test_the_text_of_a_pdf_is_read(page: ParleyPage, model: OpenAIServer) 
 
 
 @needs_reader
-@pytest.mark.parametrize(
-    ("name", "data", "said"),
-    [
+async def test_what_cannot_be_read_is_said(page: ParleyPage) -> None:
+    for name, data, said in (
         ("long.txt", b"x" * 100_001, "long.txt is too long: 100,001 characters"),
         ("latin.csv", b"\xe4;1", "latin.csv is not UTF-8 text"),
         ("empty.md", b" \n", "empty.md holds no text"),
         ("torn.pdf", b"%PDF-1.4 torn", "torn.pdf cannot be read as a PDF"),
-    ],
-)
-async def test_what_cannot_be_read_is_said(page: ParleyPage, name: str, data: bytes, said: str) -> None:
-    await give(page, name, data)
+    ):
+        await give(page, name, data)
+        await expect(page.tab.locator(".lines")).to_contain_text(said)
 
-    await expect(page.tab.locator(".lines")).to_contain_text(said)
     await expect(page.tab.locator(".attachments .document")).to_have_count(0)
