@@ -319,7 +319,14 @@ class App:
         catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
         prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
-        if isinstance(model, EmbeddedModel | FileModel):
+        if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
+            hooks = self._skills.current.hooks(None)
+            early = [
+                hook for timing in ("after_user_input", "before_planning") for hook in hooks if hook.timing == timing
+            ]
+            late = [{"role": "system", "content": hook.content} for hook in early]
+            await model.warm_up([*beginning, *late], self._own_tools.names)
+        elif isinstance(model, FileModel):
             await model.warm_up(beginning, self._own_tools.names)
         return beginning
 

@@ -199,7 +199,7 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 def _past_hooks(messages: Sequence[Message]) -> list[str]:
     """Return the words of hooks that came back with the conversation."""
-    late = [_text(message) for message in messages if message["role"] == "system"]
+    late = [_text(message).strip() for message in messages if message["role"] == "system"]
     return [*late, *(found["text"] for each in messages for found in _WRAPPED.finditer(_text(each)))]
 
 

@@ -107,7 +107,7 @@ class EmbeddedModel:
     async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
         """Let the model read, ahead of the first turn, the beginning of every turn.
 
-        `messages`: the system prompt as the agent sends it. The same is read again after a
+        `messages`: the system prompt as the agent sends it, and the hooks of its first call. The same is read again after a
         restart. A failure to read is logged: the first turn is slower then, no more.
         """
         self._prefix = (list(messages), list(tool_names))
@@ -284,6 +284,7 @@ class EmbeddedModel:
             return
         messages, tool_names = self._prefix
         turn = compact_turn([*messages, {"role": "user", "content": "Hi"}])
+        self._instructions = turn.instructions
         try:
             await self._read(client, turn)
             if tool_names:

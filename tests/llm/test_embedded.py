@@ -216,8 +216,10 @@ async def test_a_reply_that_repeats_itself_is_ended(server: OpenAIServer, model:
 
 async def test_a_warm_up_reads_what_every_turn_begins_with(server: OpenAIServer, model: EmbeddedModel) -> None:
     server.respond = deciding("none")
-    await model.warm_up([SYSTEM], ["current_time"])
-    await ask(model, asking("Why?", purpose="planning", tool_names=["current_time"]))
+    hook: Json = {"role": "system", "content": "Be brief."}
+    await model.warm_up([SYSTEM, hook], ["current_time"])
+    messages = [*asking("Why?").messages, hook]
+    await ask(model, asking("Why?", messages=messages, purpose="planning", tool_names=["current_time"]))
 
     prefill, choice, real_choice, answer = server.requests
     assert prefill.messages[:-1] == answer.messages[:-1]
