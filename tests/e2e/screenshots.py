@@ -6,16 +6,20 @@ Real server, real page, real tools, the example skills; only the model is script
 import asyncio
 import sys
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from playwright.async_api import Browser, async_playwright, expect
 
 from tests.e2e.conftest import FLAGS, executable
+from tests.e2e.film import MODEL, picture_talking
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Answer, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ROOT, ServerProcess, endpoint
+from tests.support.speech_server import speech_server
 
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 780}
@@ -29,7 +33,7 @@ def hook(*command: str, **more: Any) -> dict[str, Any]:
 QUESTION = "Which skills are here, and what time is it in Tokyo?"
 ACKNOWLEDGEMENT = "<need_tool> Let me look at the clock and the skills folder."
 ANSWER = (
-    "In Tokyo it is **{time}**. And here is what I found:\n\n"
+    "**{time}** And here is what I found:\n\n"
     "- `SKILL.md` says what the skill is for;\n"
     "- `hooks.json` says *what* the model reads, and *when*.\n\n"
     "```json\n"
@@ -60,7 +64,7 @@ def respond(request: Request) -> Answer:
         return text(ACKNOWLEDGEMENT)
     if not results:
         return calls(("current_time", {"timezone": "Asia/Tokyo"}), ("read_file", {"path": f"{first_skill()}/SKILL.md"}))
-    return text(ANSWER.format(time=results[0].split(" (")[0]))
+    return text(ANSWER.format(time=results[0].splitlines()[0]))
 
 
 def first_skill() -> str:
@@ -72,8 +76,7 @@ async def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         async with OpenAIServer(respond=respond) as model, async_playwright() as playwright:
             settings = {"skills": {"dir": str(ROOT / "skills")}}
-            server = ServerProcess(Path(scratch), environ=endpoint(model.url), settings=settings)
-            async with server:
+            async with speaking(Path(scratch), model.url, settings) as server:
                 browser = await playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
                 await draw_icons(browser, ROOT / "frontend" / "icons")
                 await picture_desk(browser, server.url, folder)
@@ -85,6 +88,19 @@ async def main(folder: Path) -> None:
             async with governed:
                 await picture_policy(browser, governed.url, folder)
             await browser.close()
+        await picture_talking(folder, Path(scratch))
+
+
+@asynccontextmanager
+async def speaking(folder: Path, model_url: str, settings: dict[str, Any]) -> AsyncIterator[ServerProcess]:
+    """A server whose engines are there at once."""
+    async with speech_server(text=QUESTION, pieces=[bytes(48_000)]) as speech:
+        engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
+        kinds = [(kind, key, value) for kind in ("STT", "TTS") for key, value in engine.items()]
+        environ = {f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind, key, value in kinds}
+        environ = {**endpoint(model_url), **environ, "PARLEY_LLM__MODEL": MODEL}
+        async with ServerProcess(folder, environ=environ, settings=settings) as server:
+            yield server
 
 
 async def opened(browser: Browser, url: str, *, size: dict[str, int], is_dark: bool) -> ParleyPage:
@@ -131,7 +147,6 @@ async def picture_desk(browser: Browser, url: str, folder: Path) -> None:
     page = await opened(browser, url, size=DESK, is_dark=False)
     await take(page, folder / "screenshot-empty.png")
     await talk(page)
-    await take(page, folder / "screenshot.png")
     await page.open_panel("Inspector")
     await take(page, folder / "screenshot-inspector.png")
     await page.open_panel("Skills")

@@ -5,10 +5,11 @@ beginning, each time a page opens the microphone: what is said next is written
 into the file, then the microphone is switched on.
 """
 
+import asyncio
 import base64
 import wave
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from playwright.async_api import Page
 from server.speech.audio import SPEECH_RATE, Resampler, pcm16_to_samples, samples_to_pcm16
 from server.speech.stt import EmbeddedRecognizer
 from server.speech.tts import EmbeddedSynthesizer
+from server.speech.worker import SpeechWorker, command_of
 
 LEAD_S: Final = 1.6
 """The server distrusts the first second of a microphone beside a loudspeaker that plays."""
@@ -78,6 +80,27 @@ class Voices:
 
     async def understand(self, pcm: bytes) -> str:
         return (await self.recognizer.recognize(pcm)).lower()
+
+
+@asynccontextmanager
+async def embedded_voices() -> AsyncIterator[Voices]:
+    async with loaded("stt") as ear, loaded("tts") as mouth:
+        yield Voices(EmbeddedRecognizer(ear), EmbeddedSynthesizer(mouth, timeout_s=60))
+
+
+@asynccontextmanager
+async def loaded(kind: str) -> AsyncIterator[SpeechWorker]:
+    changed = asyncio.Event()
+    worker = SpeechWorker(f"the test's {kind}", command_of(kind), on_change=changed.set)
+    worker.start()
+    try:
+        while worker.status.state == "loading":
+            await changed.wait()
+            changed.clear()
+        assert worker.status.state == "ready", worker.status.reason
+        yield worker
+    finally:
+        await worker.aclose()
 
 
 class WavMicrophone:

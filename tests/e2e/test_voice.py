@@ -3,23 +3,18 @@
 What the page plays is recorded and recognised again.
 """
 
-import asyncio
 import difflib
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
-from server.speech.stt import EmbeddedRecognizer
-from server.speech.tts import EmbeddedSynthesizer
-from server.speech.worker import SpeechWorker, command_of
 from tests.e2e.conftest import EXPECTED_ERRORS, FLAGS, LIMIT_MS, executable
 from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
-from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, heard, listen, silent
+from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, embedded_voices, heard, listen, silent
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
@@ -37,25 +32,10 @@ LONG_REPLY = (
 )
 
 
-@asynccontextmanager
-async def loaded(kind: str) -> AsyncIterator[SpeechWorker]:
-    changed = asyncio.Event()
-    worker = SpeechWorker(f"the test's {kind}", command_of(kind), on_change=changed.set)
-    worker.start()
-    try:
-        while worker.status.state == "loading":
-            await changed.wait()
-            changed.clear()
-        assert worker.status.state == "ready", worker.status.reason
-        yield worker
-    finally:
-        await worker.aclose()
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def voices() -> AsyncIterator[Voices]:
-    async with loaded("stt") as ear, loaded("tts") as mouth:
-        yield Voices(EmbeddedRecognizer(ear), EmbeddedSynthesizer(mouth, timeout_s=60))
+    async with embedded_voices() as voices:
+        yield voices
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
