@@ -54,4 +54,5 @@ for (const [selector, text] of [
   ["#help", t.login.help],
 ])
   /** @type {HTMLElement} */ (document.querySelector(/** @type {string} */ (selector))).textContent = text ?? "";
+button.disabled = false; // before that the browser itself would send the form
 void goOnIfLoggedIn();
