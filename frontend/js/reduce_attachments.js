@@ -19,7 +19,7 @@ export function attached(state, image) {
   const next = { ...state, pendingImages: Math.max(0, state.pendingImages - 1) };
   if (!image) return next;
   if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
-  return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [`Attached: ${image.name}`]);
+  return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [t.images.added(image.name)]);
 }
 
 /** @param {State} state @param {string} id @returns {State} */
@@ -27,7 +27,7 @@ export function detached(state, id) {
   const image = state.attachments.find((other) => other.id === id);
   if (!image) return state;
   const attachments = state.attachments.filter((other) => other !== image);
-  return withEffects(withAnnouncements({ ...state, attachments }, [`Removed: ${image.name}`]), { type: "focus" });
+  return withEffects(withAnnouncements({ ...state, attachments }, [t.images.removed(image.name)]), { type: "focus" });
 }
 
 /** What was sent comes back, before what waits. @param {State} state @param {readonly AttachedImage[]} images @returns {State} */

@@ -134,6 +134,8 @@ export const en = {
     reading: "Reading the file…",
     lost: (/** @type {string} */ name) => `${name}: this browser has lost the picture`,
     remove: (/** @type {string} */ name) => `Remove ${name}`,
+    added: (/** @type {string} */ name) => `Attached: ${name}`,
+    removed: (/** @type {string} */ name) => `Removed: ${name}`,
     onlyPictures: "Only pictures, text, Markdown, CSV and PDF files can be attached.",
     tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} files. The others were left out.`,
     tooLarge: (/** @type {string} */ name, /** @type {number} */ mb) =>

@@ -125,6 +125,8 @@ export const zh = {
     reading: "正在读取文件…",
     lost: (name) => `${name}：此浏览器已没有这张图片`,
     remove: (name) => `移除 ${name}`,
+    added: (name) => `已添加：${name}`,
+    removed: (name) => `已移除：${name}`,
     onlyPictures: "只能添加图片、文本、Markdown、CSV 和 PDF 文件。",
     tooMany: (most) => `一条消息最多可带 ${most} 个文件，其余的未添加。`,
     tooLarge: (name, mb) => `${name} 超过 ${mb} MB，请先缩小。`,
