@@ -120,6 +120,7 @@ async def test_a_model_is_downloaded_with_a_progress_bar_stopped_and_continued(
             await dialog.get_by_role("button", name="Download Qwen3-0.6B-Q8_0").click()
             await expect(bar).to_be_visible()
             await page.tab.screenshot(path=tmp_path / "download.png")
+            await until(lambda: len(files.requests) > 1)
             assert "range" in files.requests[1]
 
 
