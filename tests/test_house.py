@@ -64,9 +64,10 @@ LIMITS = {
     # model servers that are found and models picked while turns run, globs for tools,
     # skills that are off by default or one level too deep, and skills written by a command,
     # models fetched by command,
-    # answers that need no model; voices and their speed, chosen by each listener.
-    "lines": 34_390,
-    "files": 230,
+    # answers that need no model; voices and their speed, chosen by each listener. Then hooks that know when,
+    # tests of skills, what hooks cost, a studio and skills that can be shared: 4,600 at most.
+    "lines": 39_000,
+    "files": 255,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
     "docstring fragments": 0,
@@ -76,7 +77,7 @@ LIMITS = {
     "files a tool call with policy passes": 75,
 }
 
-IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper"}
+IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}
 OPTIONAL = {"sounddevice"}  # its absence is told, with the cure
 
 RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 34))]
