@@ -14,6 +14,7 @@ from tests.support.gguf_files import header
 from tests.support.openai_script import Answer, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess
+from tests.support.waiting import until
 
 
 def respond(request: Request) -> Answer:
