@@ -12,10 +12,10 @@ from server.config import LlmSettings
 from server.config_file import data_dir_of, load_config
 from server.errors import ConfigError
 from server.llm.endpoint import model_named_by
-from server.llm.gguf import NotAModel, read_header
-from server.llm.model_choice import EmbeddedChoice, FileChoice, load_choice, save_choice
-from server.llm.model_download import ModelDownload, Progress, sha256_of
-from server.llm.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, find_model, gigabytes
+from server.models.gguf import NotAModel, read_header
+from server.models.model_choice import EmbeddedChoice, FileChoice, load_choice, save_choice
+from server.models.model_download import ModelDownload, Progress, sha256_of
+from server.models.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, find_model, gigabytes
 
 _EMBEDDED: Final = "embedded"
 _TERMINAL_S: Final = 0.2  # between two updates of the progress line

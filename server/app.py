@@ -27,17 +27,17 @@ from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
-from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
-from server.llm.file_model import FileModel
+from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
-from server.llm.model_choice import ModelChoice, load_choice
-from server.llm.model_fetcher import ModelFetcher
-from server.llm.model_files import ModelFolder
-from server.llm.model_host import MODELS_FOLDER, ModelEvents, ModelHost
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
+from server.models.file_model import FileModel
+from server.models.model_choice import ModelChoice, load_choice
+from server.models.model_fetcher import ModelFetcher
+from server.models.model_files import ModelFolder
+from server.models.model_host import MODELS_FOLDER, ModelEvents, ModelHost, create_model, unused_model_warning
 from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine

@@ -21,7 +21,13 @@ PACKAGES = ("server", "skills_engine", "clients", "hook_tools")
 # From the top down; a module imports only what stands below it, or its own part of the house.
 # Parts on one line stand side by side and do not know each other.
 FLOORS = [
-    {"server.__main__", "server.talk", "server.models", "server.hooks.__main__", "server.storage.__main__"},
+    {
+        "server.__main__",
+        "server.talk",
+        "server.hooks.__main__",
+        "server.models.__main__",
+        "server.storage.__main__",
+    },
     {"server.hooks.types", "server.hooks.policy"},  # what handlers of an operator's own import; nothing of ours does
     {"clients", "hook_tools"},
     {"server.app"},
@@ -30,7 +36,7 @@ FLOORS = [
     {"server.agent"},
     {"server.tools"},
     {"server.hooks", "server.policy"},
-    {"server.approval"},
+    {"server.approval", "server.models"},
     {"server.tool_calls", "server.llm"},
     {"server.speech"},
     {
@@ -198,7 +204,7 @@ def test_every_module_is_tested_by_name_or_through_its_neighbour() -> None:
         for module, path in modules().items()
         if module in imported
         or path.name in ("__init__.py", "__main__.py")
-        or module in ("server.talk", "server.models", "clients.audit_check")  # tests run them as commands
+        or module in ("server.talk", "clients.audit_check")  # tests run them as commands
         or not called_after.isdisjoint({module, module.removeprefix("server.")})
     }
 

@@ -1,4 +1,4 @@
-"""The default model, which needs no key and no network: SmolLM2 in a child process; and the choice of the model.
+"""The default model, which needs no key and no network: SmolLM2 in a child process.
 
 The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
 talks to it. What is added here makes a very small model useful: the choice of
@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 from server.config import LlmSettings
@@ -35,8 +34,6 @@ from server.llm.embedded_process import (
     default_settings,
     start_process,
 )
-from server.llm.endpoint import endpoint_named_by, endpoint_of, endpoint_of_choice, model_named_by
-from server.llm.file_model import FileModel
 from server.llm.language_model import (
     Finished,
     LateSystem,
@@ -48,7 +45,6 @@ from server.llm.language_model import (
     ToolCall,
     ToolSpec,
 )
-from server.llm.model_choice import EndpointChoice, FileChoice, ModelChoice
 
 logger = logging.getLogger(__name__)
 
@@ -297,33 +293,3 @@ class EmbeddedModel:
         async with aclosing(client.stream_with(request, {"max_tokens": 1})) as events:
             async for _ in events:
                 pass
-
-
-def create_model(
-    config: LlmSettings,
-    environ: Mapping[str, str],
-    choice: ModelChoice | None = None,
-    *,
-    models_dir: Path = Path("models"),
-) -> OpenAICompatible | EmbeddedModel | FileModel:
-    """Return the model that settings or environment decide, else the chosen one, else the embedded one.
-
-    Has no effects. Raises ConfigError for an invalid base URL.
-    """
-    if model_named_by(config, environ) is None:
-        match choice:
-            case EndpointChoice():
-                return OpenAICompatible(endpoint_of_choice(config, choice))
-            case FileChoice(name):
-                return FileModel(config, models_dir / name)
-            case _:
-                return EmbeddedModel(config)
-    return EmbeddedModel(config) if config.provider == "embedded" else OpenAICompatible(endpoint_of(config, environ))
-
-
-def unused_model_warning(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
-    """Return a sentence for the operator who names a model, but neither an endpoint nor a key: it is not used."""
-    source, name = ("llm.model", config.model) if config.model else ("OPENAI_MODEL", environ.get("OPENAI_MODEL"))
-    if not name or config.provider != "auto" or endpoint_named_by(config, environ):
-        return None
-    return f"{source} names {name}, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"

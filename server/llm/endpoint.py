@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from server.config import LlmSettings
 from server.errors import ModelMissing, ProviderUnreachable
-from server.llm.model_choice import EndpointChoice
 from server.openai_client import OpenAIEndpoint, Refused, Unreachable, base_url_from
 
 logger = logging.getLogger(__name__)
@@ -62,12 +61,10 @@ def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoin
     return _endpoint(config, base_url=base_url, model=model, api_key=key, key_source=key_source)
 
 
-def endpoint_of_choice(config: LlmSettings, choice: EndpointChoice) -> ModelEndpoint:
+def endpoint_of_choice(config: LlmSettings, *, base_url: str, model: str, api_key: str | None) -> ModelEndpoint:
     """Return the chosen endpoint; options and limits are those of `llm:`, and no other key is sent there."""
-    source = choice.api_key and "the model picker"
-    return _endpoint(
-        config, base_url=choice.base_url, model=choice.model, api_key=choice.api_key, key_source=source or None
-    )
+    source = "the model picker" if api_key else None
+    return _endpoint(config, base_url=base_url, model=model, api_key=api_key, key_source=source)
 
 
 def _endpoint(config: LlmSettings, **named: str | None) -> ModelEndpoint:

@@ -12,7 +12,7 @@ import pytest
 
 from clients.models import main
 from server.llm.embedded_process import model_path
-from server.llm.model_choice import EmbeddedChoice, FileChoice, load_choice
+from server.models.model_choice import EmbeddedChoice, FileChoice, load_choice
 from tests.support.client import client
 from tests.support.file_server import Fault, file_server
 from tests.support.gguf_files import CALLS_TOOLS, copy_with_template, header

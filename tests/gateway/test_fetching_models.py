@@ -10,8 +10,8 @@ import pytest_asyncio
 from aiohttp import ClientSession
 
 from server import config
-from server.llm.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
-from server.llm.model_files import ModelFileError, ModelFolder, RecommendedModel
+from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
+from server.models.model_files import ModelFileError, ModelFolder, RecommendedModel
 from tests.gateway.test_picking_models import TOKEN, serving
 from tests.support.file_server import Fault, FileServer, file_server
 from tests.support.gguf_files import header

@@ -11,10 +11,9 @@ from aiohttp import ClientSession
 
 from server import config
 from server.app import App
-from server.llm.embedded import create_model
 from server.llm.language_model import Finished, Message, TextDelta
-from server.llm.model_choice import EmbeddedChoice, load_choice
-from server.llm.model_host import MAX_REPLACED, ModelEvents, ModelHost, PickRefused
+from server.models.model_choice import EmbeddedChoice, load_choice
+from server.models.model_host import MAX_REPLACED, ModelEvents, ModelHost, PickRefused, create_model
 from skills_engine import Signer, SkillsLibrary
 from tests.support.client import client
 from tests.support.openai_script import Answer, Gate, HangBeforeHeaders, HttpError, calls, text

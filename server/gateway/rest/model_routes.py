@@ -9,11 +9,11 @@ from msgspec import Meta, Struct
 from server.errors import ConfigError, ProviderError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.llm.embedded_process import MODEL_NAME
-from server.llm.found_servers import FoundServer
-from server.llm.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
-from server.llm.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
-from server.llm.model_files import ModelFileError
-from server.llm.model_host import ModelHost, ModelMeasurement, PickRefused
+from server.models.found_servers import FoundServer
+from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
+from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
+from server.models.model_files import ModelFileError
+from server.models.model_host import ModelHost, ModelMeasurement, PickRefused
 from server.openai_client import is_loopback_name
 from server.storage.audit_log import AuditLog
 from server.wire.frames import ModelItem

@@ -15,8 +15,8 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.session_routes import SessionRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
-from server.llm.model_fetcher import ModelFetcher
-from server.llm.model_host import ModelHost
+from server.models.model_fetcher import ModelFetcher
+from server.models.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage

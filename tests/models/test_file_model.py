@@ -12,8 +12,8 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.embedded_process import model_path
-from server.llm.file_model import FileModel
 from server.llm.language_model import Finished, Message, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
+from server.models.file_model import FileModel
 from tests.support.gguf_files import CALLS_TOOLS, copy_with_template
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from server.llm.model_download import ModelDownload, Progress
-from server.llm.model_files import RECOMMENDED, ModelFileError, ModelFolder, RecommendedModel, find_model
+from server.models.model_download import ModelDownload, Progress
+from server.models.model_files import RECOMMENDED, ModelFileError, ModelFolder, RecommendedModel, find_model
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from server.config import LlmSettings
-from server.llm.found_servers import (
+from server.models.found_servers import (
     MAX_ANSWER_BYTES,
     MAX_MODELS,
     FoundServer,

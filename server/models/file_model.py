@@ -21,8 +21,8 @@ from server.llm.embedded_process import (
     available_cores,
     start_process,
 )
-from server.llm.gguf import ModelHeader, NotAModel, read_header
 from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
+from server.models.gguf import ModelHeader, NotAModel, read_header
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from server.llm.gguf import MAGIC, NotAModel, read_header
-from server.llm.model_files import PART, ModelFileError, ModelFolder, PartSource, gigabytes, name_of_url
+from server.models.gguf import MAGIC, NotAModel, read_header
+from server.models.model_files import PART, ModelFileError, ModelFolder, PartSource, gigabytes, name_of_url
 
 logger = logging.getLogger(__name__)
 

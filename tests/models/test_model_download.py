@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from server.llm.model_download import MAX_FAILURES, ModelDownload, Progress
-from server.llm.model_files import RECOMMENDED, ModelFileError, ModelFolder, find_model, name_of_url
+from server.models.model_download import MAX_FAILURES, ModelDownload, Progress
+from server.models.model_files import RECOMMENDED, ModelFileError, ModelFolder, find_model, name_of_url
 from tests.support.file_server import Fault, FileServer, file_server
 from tests.support.gguf_files import entry, header
 from tests.support.waiting import until

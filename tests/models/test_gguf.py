@@ -10,8 +10,8 @@ import pytest
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.embedded_process import model_path
-from server.llm.file_model import FileModel, fit_memory, free_memory
-from server.llm.gguf import ModelHeader, NotAModel, read_header
+from server.models.file_model import FileModel, fit_memory, free_memory
+from server.models.gguf import ModelHeader, NotAModel, read_header
 from tests.support.gguf_files import QWEN_4B, entry, header, text
 
 GB = 1_000_000_000

@@ -10,9 +10,9 @@ from typing import Final, Literal
 
 from server.config import LlmSettings
 from server.errors import ConfigError, ProviderProtocol, ProviderTimeout, ServerError, log_failure
-from server.llm.embedded import create_model
-from server.llm.endpoint import model_named_by
-from server.llm.found_servers import FoundServer, find_servers, places_to_look
+from server.llm.client import OpenAICompatible
+from server.llm.embedded import EmbeddedModel
+from server.llm.endpoint import endpoint_named_by, endpoint_of, endpoint_of_choice, model_named_by
 from server.llm.language_model import (
     LanguageModel,
     Message,
@@ -23,7 +23,9 @@ from server.llm.language_model import (
     ToolCall,
     ToolSpec,
 )
-from server.llm.model_choice import EmbeddedChoice, ModelChoice, save_choice, without_key
+from server.models.file_model import FileModel
+from server.models.found_servers import FoundServer, find_servers, places_to_look
+from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, save_choice, without_key
 
 logger = logging.getLogger(__name__)
 
@@ -231,6 +233,36 @@ class ModelHost:
                 if model.info != told:
                     self._events.on_info()
                 return
+
+
+def create_model(
+    config: LlmSettings,
+    environ: Mapping[str, str],
+    choice: ModelChoice | None = None,
+    *,
+    models_dir: Path = Path("models"),
+) -> OpenAICompatible | EmbeddedModel | FileModel:
+    """Return the model that settings or environment decide, else the chosen one, else the embedded one.
+
+    Has no effects. Raises ConfigError for an invalid base URL.
+    """
+    if model_named_by(config, environ) is None:
+        match choice:
+            case EndpointChoice(base_url=url, model=model, api_key=key):
+                return OpenAICompatible(endpoint_of_choice(config, base_url=url, model=model, api_key=key))
+            case FileChoice(name):
+                return FileModel(config, models_dir / name)
+            case _:
+                return EmbeddedModel(config)
+    return EmbeddedModel(config) if config.provider == "embedded" else OpenAICompatible(endpoint_of(config, environ))
+
+
+def unused_model_warning(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
+    """Return a sentence for the operator who names a model, but neither an endpoint nor a key: it is not used."""
+    source, name = ("llm.model", config.model) if config.model else ("OPENAI_MODEL", environ.get("OPENAI_MODEL"))
+    if not name or config.provider != "auto" or endpoint_named_by(config, environ):
+        return None
+    return f"{source} names {name}, but the embedded model answers: set OPENAI_API_KEY or OPENAI_BASE_URL, too"
 
 
 async def measure(model: LanguageModel, beginning: list[Message]) -> ModelMeasurement:

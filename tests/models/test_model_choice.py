@@ -8,10 +8,11 @@ import pytest
 from server.config import LlmSettings
 from server.errors import ConfigError
 from server.llm.client import OpenAICompatible
-from server.llm.embedded import EmbeddedModel, create_model, unused_model_warning
+from server.llm.embedded import EmbeddedModel
 from server.llm.endpoint import model_named_by
-from server.llm.file_model import FileModel
-from server.llm.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, load_choice, save_choice
+from server.models.file_model import FileModel
+from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, load_choice, save_choice
+from server.models.model_host import create_model, unused_model_warning
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""The models that may answer: choosing, finding, fetching and loading them."""
