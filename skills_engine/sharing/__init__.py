@@ -1,0 +1,1 @@
+"""Skills that travel: packed, added from elsewhere, imported."""

@@ -1,0 +1,52 @@
+"""skills_engine/sharing/pack.py"""
+
+import io
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from skills_engine.sharing.pack import PackError, pack_skill
+
+
+def skill(parent: Path) -> Path:
+    folder = parent / "calm"
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: calm\n---\nBe calm.\n")
+    (folder / "hooks" / "hint.md").write_text("Be calm.\n")
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("secret")
+    return folder
+
+
+def test_a_packed_skill_holds_its_files_under_its_name_and_nothing_hidden(tmp_path: Path) -> None:
+    archive = zipfile.ZipFile(io.BytesIO(pack_skill(skill(tmp_path))))
+
+    assert archive.namelist() == ["calm/SKILL.md", "calm/hooks/hint.md"]
+    assert archive.read("calm/hooks/hint.md") == b"Be calm.\n"
+
+
+def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
+    one, other = skill(tmp_path / "a"), skill(tmp_path / "b")
+    os.utime(other / "SKILL.md", (0, 0))
+
+    assert pack_skill(one) == pack_skill(other)
+
+
+def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+    folder = skill(tmp_path)
+    (tmp_path / "secret.md").write_text("secret")
+    (folder / "hooks" / "out.md").symlink_to(tmp_path / "secret.md")
+
+    with pytest.raises(PackError, match=r"hooks/out\.md leads out of calm/"):
+        pack_skill(folder)
+
+
+def test_a_skill_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    folder = skill(tmp_path)
+    with (folder / "huge.bin").open("wb") as file:
+        file.truncate(33 << 20)
+
+    with pytest.raises(PackError, match="32 MiB"):
+        pack_skill(folder)
