@@ -32,10 +32,8 @@ function dispatch(event) {
 /** @param {Effect} effect */
 async function perform(effect) {
   if (effect.type === "focus") return focus(effect.ids);
-  if (effect.type === "address") {
-    if (location.hash !== effect.fragment) history.pushState(null, "", effect.fragment);
-    return;
-  }
+  if (effect.type === "address")
+    return location.hash === effect.fragment || history.pushState(null, "", effect.fragment);
   if (effect.type === "confirm") return confirm(effect.words) && dispatch(effect.event);
   /** @type {import("./rest.js").Question} */
   const question = QUESTIONS[effect.type];

@@ -100,10 +100,10 @@ export function filterOf(query) {
   return mapped(given, (text) => text.slice(0, MAX_CHARS), localTime);
 }
 
-/** What is asked of the server: local times become moments, so that a link means the same everywhere. @param {Filter} filter */
-export function parametersOf(filter) {
+/** What is asked of the server: local times become moments, so that a link means the same everywhere. @param {Filter} filter @param {Record<string, string | null>} [more] */
+export function parametersOf(filter, more = {}) {
   const sent = mapped(filter, (text) => text.trim(), (text) => isoTime(new Date(text))); // prettier-ignore
-  return new URLSearchParams(Object.entries(sent).filter(([, value]) => value));
+  return new URLSearchParams(Object.entries({ ...sent, ...more }).filter(([, value]) => value));
 }
 
 /** @param {Filter} filter @param {(text: string) => string} text @param {(text: string) => string} time @returns {any} another filter */

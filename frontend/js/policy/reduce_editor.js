@@ -67,11 +67,14 @@ const UNSENT = { refused: [], saved: null, failure: null };
 
 /** @type {Step} edit: see EDITS */
 function edited(state, edit) {
-  const next = structuredClone(state.editor.draft);
   const { type, stage, key, row, name } = /** @type {Edit} */ (edit);
-  const { focus, words } = EDITS[type](next, edit, below(state, stage).open ?? []) ?? {};
-  if (isSame(next, state.editor.draft)) return state;
-  const changed = drafted(state, next, type === "set" ? [key, row, name].join() : null);
+  const draft = structuredClone(state.editor.draft);
+  const handlers = draft[stage]?.handlers ?? [];
+  const at = handlers.findIndex((handler) => handler.key === key);
+  const place = { draft, handlers, at, handler: handlers[at], inForce: below(state, stage).open ?? [] };
+  const { focus, words } = EDITS[type]({ ...edit, ...place }) ?? {};
+  if (isSame(draft, state.editor.draft)) return state;
+  const changed = drafted(state, draft, type === "set" ? [key, row, name].join() : null);
   const followed = focus ? focused(changed, ...focus) : changed;
   return words ? announced(followed, words) : followed;
 }

@@ -55,16 +55,11 @@ export const QUESTIONS = {
     return { type: "policy_saved", version: body.version, etag, document };
   },
   async load_audit({ filter, cursor, question }) {
-    const parameters = parametersOf(filter);
-    parameters.set("limit", PAGE_ROWS);
-    if (cursor !== null) parameters.set("cursor", cursor);
-    const { body } = await ask(`/api/audit?${parameters}`);
+    const { body } = await ask(`/api/audit?${parametersOf(filter, { limit: PAGE_ROWS, cursor })}`);
     return { type: "audit_loaded", question, rows: body.entries, next: body.next };
   },
   async export_audit({ filter, format }) {
-    const parameters = parametersOf(filter);
-    parameters.set("format", format);
-    const { body } = await ask(`/api/audit/export?${parameters}`, { limitMs: 0, as: "blob" });
+    const { body } = await ask(`/api/audit/export?${parametersOf(filter, { format })}`, { limitMs: 0, as: "blob" });
     download(`parley-audit-${new Date().toISOString().slice(0, 10)}.${format}`, body.type, body);
     return { type: "exported" };
   },

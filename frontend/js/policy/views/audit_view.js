@@ -48,11 +48,10 @@ function filterView({ audit, who }) {
     const wrong = { "aria-invalid": name === failure?.path ? "true" : null };
     return entry(name, label, h("input", { ...data(name), ...always, ...wrong, ...more }));
   };
-  /** @param {string} format @param {string} label */
-  const exporter = (format, label) => {
+  const exporters = Object.entries({ jsonl: "JSON Lines", csv: "CSV" }).map(([format, name]) => {
     const more = { class: "button", key: format, "data-format": format, "aria-disabled": String(isExporting) };
-    return button("export", label, more);
-  };
+    return button("export", `Export as ${name}`, more);
+  });
   const phases = [...new Set(["", ...PHASES, fields.phase])]; // from a link: what is asked for is shown
   const options = phases.map((name) => [name, name || "all"]);
   return h("form", { id: "filter", role: "search", "aria-label": "Audit log filter" }, [
@@ -67,8 +66,7 @@ function filterView({ audit, who }) {
     h("div", { class: "filter-actions" }, [
       h("button", { type: "submit", class: "button primary" }, icon("inspect"), "Show"),
       button("clear_filter", "Clear", { class: "button" }),
-      exporter("jsonl", "Export as JSON Lines"),
-      exporter("csv", "Export as CSV"),
+      exporters,
     ]),
   ]);
 }

@@ -8,7 +8,7 @@
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { STAGES, compare, differing, isSame, placeOf } from "../document.js";
+import { STAGES, compare, differing, placeOf } from "../document.js";
 import { below, written } from "../reduce_editor.js";
 import { handlerView, sketchView } from "./handler_view.js";
 import { button, emptyView, entry, failureView, fine, select, title } from "./parts.js";
@@ -133,18 +133,20 @@ function textView(value, isWrong) {
 /** @param {State} state @param {Stage} stage @param {readonly Problem[]} problems */
 function stageView(state, stage, problems) {
   const [name, help] = STAGE_WORDS[stage];
-  const { draft, scope } = state.editor;
+  const { draft, kinds, scope } = state.editor;
   const own = draft[stage];
   const { mode, note, policy } = BELOW[scope];
   const field = { id: `mode-${stage}`, "data-field": "mode", "data-stage": stage };
   const modes = Object.entries({ below: mode, own: "Own rules", off: "Off" });
   const { locked, open } = below(state, stage);
   const sketches = open?.map((handler, key) => sketchView(handler, key, "")) ?? [];
-  const views = !own ? sketches : own.enabled ? ownViews(state, own.handlers, stage, problems) : [];
+  const handlers = own?.enabled ? own.handlers : [];
+  const place = { stage, count: handlers.length, kinds, mayLock: scope === "operator", problems };
+  const views = own ? handlers.map((handler, index) => handlerView(handler, { ...place, index })) : sketches;
   const hasNone = (own?.enabled || (!own && open)) && views.length + locked.length === 0;
-  /** @param {string} what @param {Child[]} handlers */
-  const list = (what, handlers) =>
-    handlers.length > 0 && h("ol", { class: "handlers", "aria-label": `${name}: ${what}`, key: what }, handlers);
+  /** @param {string} what @param {Child[]} rows */
+  const list = (what, rows) =>
+    rows.length > 0 && h("ol", { class: "handlers", "aria-label": `${name}: ${what}`, key: what }, rows);
   return h("section", { class: "stage", "aria-labelledby": `title-${stage}`, key: stage }, [
     h("div", { class: "stage-head" }, [
       h("h3", { id: `title-${stage}` }, name, " ", h("code", { class: "fine" }, stage)),
@@ -157,19 +159,10 @@ function stageView(state, stage, problems) {
     list("locked rules, always first", locked.map((handler, key) => sketchView(handler, key, note))),
     list("rules, in the order they run", views),
     hasNone && fine("No rules."),
-    own?.enabled && addView(state, own.handlers, stage),
+    own?.enabled && addView(state, handlers, stage),
     own?.enabled === false && fine("Off: only locked rules run. Your own are kept for later."),
     !own && !open && fine(`After you save, ${policy} decides.`),
   ]);
-}
-
-/** @param {State} state @param {readonly DraftHandler[]} handlers @param {Stage} stage @param {readonly Problem[]} problems */
-function ownViews({ editor: { kinds, scope } }, handlers, stage, problems) {
-  return handlers.map((handler, index) => {
-    const its = problems.filter((problem) => isSame({ ...placeOf(problem), field: "" }, { stage, index, field: "" }));
-    const mayLock = scope === "operator";
-    return handlerView(handler, { stage, index, count: handlers.length, kinds, mayLock, problems: its });
-  });
 }
 
 /** @param {State} state @param {readonly DraftHandler[]} handlers @param {Stage} stage */

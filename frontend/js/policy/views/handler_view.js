@@ -6,11 +6,11 @@
  * @import { Attributes, Child } from "./parts.js"
  * @typedef {ReturnType<typeof fieldsOf>} Fields
  * @typedef {{stage: Stage, index: number, count: number, kinds: readonly Kind[], mayLock: boolean,
- *   problems: readonly Problem[]}} Place problems: of this handler
+ *   problems: readonly Problem[]}} Place problems: of the whole document
  */
 
 import { h } from "../../render/dom.js";
-import { PERMISSIONS, placeOf } from "../document.js";
+import { PERMISSIONS, isSame, placeOf } from "../document.js";
 import { button, entry, select } from "./parts.js";
 
 const LOCKED = "Users' policies cannot remove it or put rules before it.";
@@ -32,7 +32,7 @@ export function sketchView({ type, filter, config = {} }, key, note) {
 export function handlerView(handler, place) {
   const { key, type, tools, config, locked } = handler;
   const fields = fieldsOf(handler, place);
-  const isWrong = place.problems.some((problem) => !["type", ""].includes(placeOf(problem)?.field ?? ""));
+  const isWrong = ["tools", "permissions", "arguments", "config", "locked"].some(fields.problem);
   const settings = place.kinds.find(({ name }) => name === type)?.settings;
   const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This rule has no settings.";
   return h("li", { class: "handler", key, "data-handler": key }, [
@@ -64,11 +64,11 @@ export function handlerView(handler, place) {
 }
 
 /** What all fields of a handler have in common. @param {DraftHandler} handler @param {Place} place */
-function fieldsOf({ key }, { stage, problems }) {
+function fieldsOf({ key }, { stage, index, problems }) {
   const data = { "data-stage": stage, "data-key": key };
-  /** @param {string} name */
-  const wrong = (name) =>
-    problems.flatMap((problem) => (placeOf(problem)?.field === name ? problem.message : [])).join("; ");
+  /** @param {string} field */
+  const wrong = (field) =>
+    problems.flatMap((one) => (isSame(placeOf(one), { stage, index, field }) ? one.message : [])).join("; ");
   /** No alert: it would interrupt with each letter. The field is described by it. @param {string} name */
   const problem = (name) =>
     wrong(name) && h("p", { class: "problem", id: `problem-${name}-${key}`, key: `problem-${name}` }, wrong(name));
