@@ -148,6 +148,8 @@ class _Screen:
 
     def __init__(self) -> None:
         self.has_failed = False  # an error was told, or a turn was ended by a hook
+        self._asked: dict[str, str | None] = {}  # question → tool call, until it is answered
+        self._refused: set[str | None] = set()  # calls of this turn that the user said no to
 
     def show(self, frame: dict[str, Any]) -> None:
         match frame["type"]:
@@ -158,13 +160,20 @@ class _Screen:
             case "tool_call":
                 print(f"[{frame['name']} {frame['arguments']}]")
             case "approval_request":
+                self._asked[frame["id"]] = frame.get("call_id")
                 print(f"[{frame['message']} {frame['arguments']}]")
             case "approval_resolved":
+                call = self._asked.pop(frame["id"], None)
+                if not frame["approved"] and frame["by"] in ("user", "voice", "other_client"):
+                    self._refused.add(call)
                 print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
+            case "tool_result" if frame.get("ending") == "denied":
+                print(f"[{frame['name']}: {'you said no' if frame['id'] in self._refused else 'not allowed'}]")
             case "notice" | "error":
                 self.has_failed = self.has_failed or frame["type"] == "error"
                 print(f"[{frame['code']}: {frame['message']}]")
             case "turn_end":
+                self._refused.clear()
                 why = frame.get("message")
                 self.has_failed = self.has_failed or frame["reason"] == "aborted" or why is not None
                 said = frame["reason"] if why is None or frame["reason"] != "interrupted" else f"interrupted: {why}"

@@ -56,7 +56,7 @@
  *   duration_ms: number, ending?: "answered" | "failed" | "denied" | "skipped", arguments?: unknown, for_user?: string}} ToolResult
  * @typedef {{url: string, content_type: string, name: string, size: number}} MediaItem
  * @typedef {{type: "media", turn_id: string} & MediaItem} Media
- * @typedef {{type: "approval_request", id: string, turn_id?: string, tool: string, arguments: unknown, message: string,
+ * @typedef {{type: "approval_request", id: string, turn_id?: string, call_id?: string, tool: string, arguments: unknown, message: string,
  *   timeout_ms: number, origin?: string, permission?: "READ" | "WRITE" | "EXTERNAL", by_voice?: boolean,
  *   remember_for?: RememberFor[], command_name?: string}} ApprovalRequest
  * @typedef {"arguments" | "command" | "tool"} RememberFor what a remembered yes covers

@@ -205,13 +205,6 @@ export function condensed(historySegments) {
   return segments;
 }
 
-/** Tool calls that have no result yet, reached or not. @param {Playback} playback */
-export function waitingCalls({ audioQueue, historySegments }) {
-  const isDone = new Set(audioQueue.flatMap((frame) => (frame.type === "tool_result" ? [frame.id] : [])));
-  const reached = historySegments.flatMap((segment) => (segment.kind === "tool" && !segment.result ? [segment.call] : []));
-  return [...reached, ...audioQueue.filter((frame) => frame.type === "tool_call")].filter(({ id }) => !isDone.has(id));
-}
-
 /** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
 export function spokenText({ historySegments }) {
   return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");

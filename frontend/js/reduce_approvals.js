@@ -10,7 +10,7 @@
  *   rememberFor?: import("./frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { sentencesAsking, unasked, waitingCalls } from "./playback.js";
+import { sentencesAsking, unasked } from "./playback.js";
 import { pretty } from "./text.js";
 import { playedOn } from "./reduce_playback.js";
 import { withEffects, withNotice, withTurnNotice, withView } from "./state.js";
@@ -37,13 +37,11 @@ export function resolved(state, frame) {
 
 const USER = ["user", "voice", "other_client"];
 
-/** Remembers the call that the user said no to: of that tool, with those arguments if several wait. @param {State} state @param {ApprovalResolved} frame @param {ApprovalRequest} request @returns {State} */
-function withRefusal(state, { approved, by }, { turn_id, tool, arguments: values }) {
-  if (approved || !USER.includes(by) || !turn_id || state.turn?.id !== turn_id) return state;
+/** Remembers the call that the user said no to. @param {State} state @param {ApprovalResolved} frame @param {ApprovalRequest} request @returns {State} */
+function withRefusal(state, { approved, by }, { turn_id, call_id }) {
+  if (approved || !USER.includes(by) || !turn_id || !call_id) return state;
   const { refused = [] } = state.views[turn_id] ?? {};
-  const waiting = waitingCalls(state.turn.playback).filter(({ id, name }) => name === tool && !refused.includes(id));
-  const call = waiting.find((one) => pretty(one.arguments) === pretty(values)) ?? waiting[0];
-  return call ? withView(state, turn_id, { refused: [...refused, call.id] }) : state;
+  return withView(state, turn_id, { refused: [...refused, call_id] });
 }
 
 /** A question that was answered is not said to its end. @param {State} state @param {string} id @returns {State} */

@@ -33,6 +33,8 @@ class Question:
     message: str
     origin: str
     """Name of the handler or hook that asks."""
+    call_id: str = ""
+    """Id of the tool call; "": not known here."""
     permission: Permission = "EXTERNAL"
     timeout_s: float | None = None
     """None: `hooks.approval.timeout_s`."""

@@ -140,6 +140,7 @@ class AskHumanApprover:
                 arguments=call.arguments if call.shown is None else approvable(call.shown, call.arguments),
                 message=wanted.message.replace("{tool}", call.name),
                 origin="ask_human",
+                call_id=call.id,
                 permission=call.permission,
                 timeout_s=wanted.timeout_s,
                 real_arguments=call.arguments,

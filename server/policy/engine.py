@@ -174,7 +174,7 @@ class TurnPolicy:
             ctx = await self._context(call, HookType.PRE_TOOL_USE)
             withdrawn: list[Answer] = []
             if ctx.ask is not None:
-                ctx.ask = _WatchedAsk(ctx.ask, withdrawn.append)
+                ctx.ask = _WatchedAsk(ctx.ask, call.id, withdrawn.append)
             try:
                 result = await bound.call(ctx)
             except asyncio.CancelledError:  # the turn ends while somebody is asked, who may have left
@@ -331,14 +331,15 @@ class TurnPolicy:
 
 
 class _WatchedAsk:
-    """An AskHuman that tells of a question that ends with its turn."""
+    """An AskHuman that names the call and tells of a question that ends with its turn."""
 
-    def __init__(self, ask: AskHuman, on_withdrawn: Callable[[Answer], None]) -> None:
+    def __init__(self, ask: AskHuman, call_id: str, on_withdrawn: Callable[[Answer], None]) -> None:
         self._ask = ask
+        self._call_id = call_id
         self._on_withdrawn = on_withdrawn
 
     async def ask(self, question: Question) -> Answer:
-        return await self._ask.ask(replace(question, on_withdrawn=self._on_withdrawn))
+        return await self._ask.ask(replace(question, call_id=self._call_id, on_withdrawn=self._on_withdrawn))
 
 
 def _denied(call: ToolInvocation, text: str) -> ToolOutcome:

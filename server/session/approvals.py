@@ -109,6 +109,7 @@ class Approvals:
             wire.ApprovalRequest(
                 turn_id=opened.turn_id if is_own else UNSET,
                 id=opened.id,
+                call_id=(is_own and opened.question.call_id) or UNSET,
                 tool=opened.question.tool,
                 arguments=opened.question.arguments,
                 message=opened.message,

@@ -202,6 +202,8 @@ class ApprovalRequest(ServerFrame, tag="approval_request", frozen=True, kw_only=
 
     turn_id: str | UnsetType = UNSET
     id: str
+    call_id: str | UnsetType = UNSET
+    """Id of the `tool_call`, which may come later; only with `turn_id`."""
     tool: str
     arguments: Any
     message: str

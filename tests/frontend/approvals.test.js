@@ -251,7 +251,7 @@ test("a lost connection means no, and the turn says so", () => {
 });
 
 test("a call does not run while the user is asked about it, and one that was refused was not carried out", () => {
-  const page = asked(t1.call("k1", "write_note"), t1.asks("a1"));
+  const page = asked(t1.call("k1", "write_note"), t1.asks("a1", { call_id: "k1" }));
   const says = (text) => textOf(h("div", {}, conversationView(page.state))).includes(text);
   assert.ok(says("waits for you"));
 
@@ -264,8 +264,8 @@ test("a call does not run while the user is asked about it, and one that was ref
 });
 
 test("a call that did not run says why", () => {
-  const page = asked(t1.call("k1", "write_note", { n: 1 }), t1.call("k2", "write_note", { n: 2 }));
-  page.receive(t1.asks("a2", { arguments: { n: 2 } }), t1.resolves("a2", "user", false));
+  const page = asked(t1.asks("a2", { call_id: "k2", tool: "renamed_by_a_hook" }), t1.resolves("a2", "user", false));
+  page.receive(t1.call("k1", "write_note", { n: 1 }), t1.call("k2", "write_note", { n: 1 }));
   const outcome = (id, ending, more) => ({ ...t1.result(id, "x", true), duration_ms: 0, ending, ...more });
   const states = () =>
     [...all(h("div", {}, conversationView(page.state)))]

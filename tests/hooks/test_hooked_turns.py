@@ -108,6 +108,7 @@ async def test_a_builtin_asks_the_human_and_edited_arguments_run(tmp_path: Path)
     assert "Europe/Berlin" in result["content"]
     assert result["arguments"] == {"timezone": "Europe/Berlin"}
     assert "refused" in refused["content"]
+    assert request["call_id"] == refused["id"]
 
 
 async def test_the_trace_shows_each_hook_s_change(tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ async def test_a_dangerous_call_is_stopped_unless_a_human_says_yes(tmp_path: Pat
             "dangerous_confirmation",
         )
         assert "deletes files" in request["message"]
+        assert request["call_id"] == only(refused, "tool_result")["id"]
         assert "refused" in only(refused, "tool_result")["content"]
         assert "refused" in tool_messages(scene)
 

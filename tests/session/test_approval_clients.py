@@ -1,5 +1,7 @@
 """Who is shown a question, and who may answer it: every client of its user, and nobody else."""
 
+from dataclasses import replace
+
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
 from server.approval.broker import MAX_OPEN, ApprovalBroker
@@ -11,7 +13,7 @@ from tests.session.fakes import kinds
 async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins() -> None:
     broker = ApprovalBroker()
     async with (
-        Client([question(), DONE], broker=broker) as asking,
+        Client([replace(question(), call_id="call_1"), DONE], broker=broker) as asking,
         Client(broker=broker) as phone,
         Client(broker=broker) as third,
     ):
@@ -25,7 +27,8 @@ async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins()
         for each in (phone, third):
             await each.flushed()
 
-    assert "turn_id" not in request
+    assert asking.of("approval_request")[0]["call_id"] == "call_1"
+    assert not {"turn_id", "call_id"} & request.keys()
     assert (request["id"], request["tool"]) == (asking.of("approval_request")[0]["id"], "read_file")
     assert (asking.resolved(), phone.resolved(), third.resolved()) == (
         [(True, "other_client")],

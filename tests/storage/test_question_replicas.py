@@ -85,7 +85,10 @@ async def test_a_question_is_answered_at_the_other_replica(replicas: Replicas, m
         await other.until("approval_resolved")
         strange = await bert.pong()
 
-    assert {**seen, "turn_id": asked["turn_id"], "timeout_ms": 0} == {**asked, "timeout_ms": 0}
+    assert {**seen, **{key: asked[key] for key in ("turn_id", "call_id")}, "timeout_ms": 0} == {
+        **asked,
+        "timeout_ms": 0,
+    }
     assert "turn_id" not in seen
     assert (ends(asker), ends(other)) == ([(True, "other_client")], [(True, "user")])
     assert [frame["is_error"] for frame in asker.frames if frame["type"] == "tool_result"] == [False]

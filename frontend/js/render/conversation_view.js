@@ -37,14 +37,14 @@ function turnsView(state, conversation) {
     groups.map(({ key, messages }, index) => {
       const isLast = index === groups.length - 1;
       const own = running?.id === key ? running : null;
-      const askedTools = own ? state.approvals.flatMap(({ frame }) => (frame.turn_id === key ? [frame.tool] : [])) : NONE;
+      const asked = own ? state.approvals.flatMap(({ frame: { turn_id, call_id = "" } }) => (turn_id === key ? [call_id] : [])) : NONE;
       const view = state.views[key] ?? null;
       return turnView({
         key,
         messages,
         view,
         running: own,
-        askedTools,
+        askedCalls: asked,
         isLast,
         canAsk,
         versions: versions.get(key) ?? NONE,

@@ -27,7 +27,7 @@ import { t } from "../strings.js";
  * @property {readonly Message[]} messages
  * @property {TurnView | null} view
  * @property {Turn | null} running
- * @property {readonly string[]} askedTools those of the running turn that the user is asked about
+ * @property {readonly string[]} askedCalls ids of the running turn's tool calls that the user is asked about
  * @property {boolean} isLast the last one of the conversation, so it may be tried again
  * @property {boolean} canAsk a turn may be asked
  * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
@@ -39,14 +39,14 @@ import { t } from "../strings.js";
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedTools, isLast, canAsk, versions, isEdited, hasTrace }) {
+function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, hasTrace }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
   const refused = view?.refused ?? [];
   const isShownWhole = view && (hasActivity || view.unheard);
   const body = running
-    ? liveBody(running, { asked: askedTools, refused })
+    ? liveBody(running, { asked: askedCalls, refused })
     : isShownWhole
       ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () => growingView())
       : rest.map(messageView);
@@ -138,12 +138,12 @@ function withText(reached, text, mark, decided, textAt) {
 
 /** @typedef {string | Exclude<Segment, {kind: "sentence"}>} Part */
 
-/** @typedef {{asked: readonly string[], refused: readonly string[]}} Decided tools asked about now; ids of calls said no to */
+/** @typedef {{asked: readonly string[], refused: readonly string[]}} Decided ids of calls: asked about now, said no to */
 
 /** @param {Exclude<Part, string>} part @param {Decided} decided */
 function partView(part, { asked, refused }) {
   if (part.kind !== "tool") return segmentView(part);
-  const isAsked = !part.result && asked.includes(part.call.name);
+  const isAsked = !part.result && asked.includes(part.call.id);
   const isRefused = refused.includes(part.call.id);
   return isAsked || isRefused ? toolView(part.call, part.result, { isAsked, isRefused }) : segmentView(part);
 }

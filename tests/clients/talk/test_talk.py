@@ -362,6 +362,23 @@ async def answers(socket: ServerConnection, replicas: Replicas) -> None:
         await socket.send(json.dumps({"type": "turn_end", "turn_id": chat["id"], "reason": "completed"}))
 
 
+async def denies_two_calls(socket: ServerConnection, replicas: Replicas) -> None:
+    chat = await replicas.until(socket, "chat")
+    question = {"id": "q", "call_id": "call_2", "message": "May I?", "arguments": {}}
+    calls = [{"id": f"call_{n}", "name": "delete"} for n in (1, 2)]
+    frames: list[Frame] = [
+        {"type": "turn_start"},
+        {"type": "approval_request", **question},
+        {"type": "approval_resolved", "id": "q", "approved": False, "by": "user"},
+        *({"type": "tool_call", **call, "arguments": {}} for call in calls),
+        *({"type": "tool_result", **call, "content": "x", "ending": "denied"} for call in calls),
+        {"type": "turn_end", "reason": "completed"},
+    ]
+    for frame in frames:
+        await socket.send(json.dumps({**frame, "turn_id": chat["id"]}))
+    await socket.wait_closed()
+
+
 async def begin(socket: ServerConnection, turn_id: str, text: str) -> None:
     for frame in (
         {"type": "turn_start"},
@@ -508,6 +525,14 @@ async def test_a_lost_server_is_told_and_the_text_is_answered_by_the_next_one() 
     assert (code, err) == (0, "")
     told = ["[reconnecting: the server restarts]", "[connected: there is a connection again]", "Whole."]
     assert out.splitlines() == ["[fake at nowhere]", *told]
+
+
+async def test_a_call_that_was_denied_says_whether_the_user_said_no() -> None:
+    async with listening(Replicas(denies_two_calls)) as port:
+        code, out, err = await run(f"localhost:{port}", "--say", "hi")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-3:] == ["[delete: not allowed]", "[delete: you said no]", ""]
 
 
 async def test_one_text_is_answered_and_the_command_ends() -> None:
