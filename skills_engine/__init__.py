@@ -1,5 +1,7 @@
 """Layer 1: skills and their prompt hooks. Works without the server."""
 
+from skills_engine.conditions.hook_state import HookState, StateInvalidError
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_manager import HookManager
 from skills_engine.hooks_config import TIMINGS, HookInfo, Timing, scan_hooks
@@ -10,16 +12,20 @@ from skills_engine.skills_context_manager import Catalog, estimate_tokens
 
 __all__ = [
     "TIMINGS",
+    "CallFacts",
     "Catalog",
     "Diagnostic",
     "HookInfo",
     "HookManager",
+    "HookState",
     "SecretFileError",
     "Signer",
     "Skill",
     "SkillsLibrary",
     "SkillsSnapshot",
+    "StateInvalidError",
     "Timing",
+    "HookFacts",
     "estimate_tokens",
     "load_snapshot",
     "scan_hooks",

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from skills_engine.conditions.firing import NotFired
+from skills_engine.conditions.hook_state import HookState
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hooks_config import HookInfo
 
 Message = dict[str, Any]
@@ -18,10 +21,21 @@ class HookManager:
     """
 
     def __init__(
-        self, full_messages: list[Message], hooks: Iterable[HookInfo], *, max_persistent: int | None = None
+        self,
+        full_messages: list[Message],
+        hooks: Iterable[HookInfo],
+        *,
+        max_persistent: int | None = None,
+        facts: HookFacts | None = None,
     ) -> None:
-        """`max_persistent`: persistent hooks that this turn may inject (L1-30); None = any number."""
+        """`max_persistent`: persistent hooks that this turn may inject (L1-30); None = any number.
+
+        `facts`: what conditions and variables look at; None = those of a turn of which nothing is known.
+        """
         self.dropped_persistent = 0  # persistent hooks that the cap kept out
+        self.not_fired: list[NotFired] = []
+        """The hooks that stayed out of the last injection, though it was of their timing."""
+        self._facts = HookFacts() if facts is None else facts
         self._messages = full_messages
         self._hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._max_persistent = max_persistent
@@ -30,14 +44,33 @@ class HookManager:
         self._prompts: dict[int, Message] = {}  # id → prompt; holding it keeps its id from being reused
         self._origins: dict[int, tuple[Message, HookInfo]] = {}  # as above, removed ones included
 
-    def inject(self, timing: str, **kwargs: Any) -> list[dict[str, Any]]:
-        """Append every hook of this timing, on every call (L1-10); return the persistent ones, in order.
+    @property
+    def state(self) -> HookState | None:
+        """The state for the next turn (L1-45), whatever the end of this one; None if no hook needs it."""
+        return None
 
-        `tool_name=` is the tool that ran, for after_tool_call.
+    def inject(
+        self,
+        timing: str,
+        *,
+        tool_name: str | None = None,
+        call: CallFacts | None = None,
+        calls: Sequence[CallFacts] = (),
+        round: int | None = None,  # noqa: A002  the word of the rules
+        **_others: Any,
+    ) -> list[dict[str, Any]]:
+        """Append every hook of this timing that fires (L1-10, L1-41); return the persistent ones, in order.
+
+        `call` is the one that ran, for after_tool_call; `tool_name`, its name alone, will do where no hook asks for
+        more. `calls` is the batch that just finished, for before_each_agent; `round` counts within the loop.
         """
+        del calls, round  # no hook asks for them yet
+        if tool_name is None and call is not None:
+            tool_name = call.name
+        self.not_fired = []
         persistent = []
         for hook in self._hooks:
-            if hook.timing != timing or not _is_for_tool(hook, kwargs.get("tool_name")):
+            if hook.timing != timing or not _is_for_tool(hook, tool_name):
                 continue
             if not hook.persistent:
                 self._removable.setdefault(timing, []).append(self._append(hook))

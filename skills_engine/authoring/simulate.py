@@ -4,8 +4,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skills_engine.conditions.turn_facts import CallFacts
 from skills_engine.hook_manager import HookManager, Message
 from skills_engine.hooks_config import HookInfo
+from skills_engine.turn_sequence import TurnSequence
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class _Turn:
             {"role": "user", "content": text},
         ]
         self.hooks = HookManager(self.messages, hooks)
+        self.sequence = TurnSequence(self.hooks)
         self.calls: list[Call] = []
 
     def call(self, title: str) -> None:
@@ -49,9 +52,7 @@ class _Turn:
     def run_tools(self, tools: Sequence[str]) -> None:
         self.messages.append({"role": "assistant", "content": f"(calls {', '.join(tools)})"})
         self.messages.extend({"role": "tool", "content": f"(result of {tool})"} for tool in tools)
-        self.hooks.remove("after_tool_call")
-        for tool in tools:
-            self.hooks.inject("after_tool_call", tool_name=tool)
+        self.sequence.end_batch([CallFacts(name=tool) for tool in tools])
 
 
 def play(
@@ -63,7 +64,7 @@ def play(
 ) -> Play:
     """`rounds`: the tools that the model calls in each round, after which it answers; none = it needs no tools."""
     turn = _Turn(hooks, text)
-    turn.hooks.inject("after_user_input")
+    turn.sequence.start()
     if not tools:
         turn.call("the only call: tools are off")
     else:
@@ -76,24 +77,18 @@ def play(
 
 
 def _plan(turn: _Turn) -> None:
-    turn.hooks.inject("before_planning")
-    prompt = turn.hooks.inject_prompt("(the planning prompt)")
+    turn.sequence.begin_planning("(the planning prompt)")
     turn.call("planning")
-    turn.hooks.remove_prompt(prompt)
-    turn.hooks.remove("before_planning")
+    turn.sequence.end_planning()
 
 
 def _loop(turn: _Turn, rounds: Sequence[Sequence[str]]) -> None:
     for number, tools in enumerate([*rounds, ()], start=1):
-        turn.hooks.remove("before_each_agent")
-        turn.hooks.inject("before_each_agent")
-        if number == 1:
-            turn.hooks.inject("before_first_agent")
-        prompt = turn.hooks.inject_prompt("(the first step prompt)" if number == 1 else "(the agent loop prompt)")
+        turn.sequence.begin_round("(the first step prompt)" if number == 1 else "(the agent loop prompt)")
         turn.call(f"round {number}")
         if tools:
             turn.run_tools(tools)
-        turn.hooks.remove_prompt(prompt)
+        turn.sequence.end_round()
 
 
 def _why(hook: HookInfo, rounds: Sequence[Sequence[str]], *, tools: bool) -> str:
