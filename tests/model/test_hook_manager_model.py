@@ -79,9 +79,8 @@ class HookManagerMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 3), timing=st.sampled_from(TIMINGS), tool_name=st.sampled_from(TOOLS))
     def inject(self, which: int, timing: str, tool_name: str) -> None:
         number, manager = self._manager(which)
-        extra = {"tool_name": tool_name} if timing == "after_tool_call" else {}
 
-        got = manager.sut.inject(timing, **extra)
+        got = manager.sut.inject(timing, tool_name=tool_name if timing == "after_tool_call" else None)
 
         expected = []
         for hook in manager.hooks:

@@ -1,0 +1,327 @@
+"""What the rules L1-41 … L1-48 say, a second time: slow, plain, and without a look at the product.
+
+A hook here is its entry of hooks.json as it was written, and its text; nothing is
+compiled or indexed. Every question goes through the whole entry again, in the order
+in which the rules name things, so each function can be read beside the rule it cites.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from skills_engine import CallFacts, HookFacts
+from tests.model.entry_rules import DAYS, Hook, Json
+from tests.model.pattern_rules import fits_any, fits_glob, is_any_found
+
+LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """L1-45. `fired`: (skill, name) → F and the last turn in which that still counts; infinite for `once`."""
+
+    turn: int = 0
+    fired: Mapping[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One injection: where the turn stands, and the calls that tool leaves may look at."""
+
+    timing: str
+    round: int | None
+    calls: tuple[CallFacts, ...]
+    call: CallFacts | None = None
+    """The call that after_tool_call fires for."""
+
+
+def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None:
+    """Return the path of the first that says no, None if all hold."""
+    calls = moment.calls
+    for key, value in when.items():
+        here = f"{path}.{key}"
+        match key:
+            case "all":
+                for number, inner in enumerate(value):
+                    if (said := no_of(inner, facts, moment, f"{here}[{number}]")) is not None:
+                        return said
+            case "any":
+                if all(no_of(inner, facts, moment, here) is not None for inner in value):
+                    return here
+            case "not":
+                if no_of(value, facts, moment, here) is None:
+                    return f"{here}.{next(iter(value))}" if len(value) == 1 else here
+            case "scan_turns":
+                pass
+            case "user_text":
+                looked_at = facts.user_messages[-when.get("scan_turns", 1) :]
+                if not any(is_any_found(value, text) for text in looked_at):
+                    return here
+            case "tool" | "tool_status" | "tool_args" | "tool_result":
+                calls = tuple(call for call in calls if _call_fits(key, value, call))
+                if not calls:
+                    return here
+            case _:
+                if not _leaf_holds(key, value, facts, moment):
+                    return here
+    return None
+
+
+def _call_fits(key: str, value: Any, call: CallFacts) -> bool:
+    match key:
+        case "tool":
+            return fits_any(value, call.name)
+        case "tool_status":
+            return call.status in value
+        case "tool_result":
+            return is_any_found(value, call.result)
+    return all(_argument_fits(path.split("."), patterns, call.arguments) for path, patterns in value.items())
+
+
+def _argument_fits(path: list[str], patterns: Sequence[str], arguments: Any) -> bool:
+    for step in path:
+        if not isinstance(arguments, Mapping) or step not in arguments:
+            return False
+        arguments = arguments[step]
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    return is_any_found(patterns, arguments)
+
+
+def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
+    match key:
+        case "round":
+            return moment.round is not None and _is_within(moment.round, value)
+        case "turn":
+            return _is_within(len(facts.user_messages), value)
+        case "channel":
+            return bool(facts.channel == value)
+        case "language":
+            return facts.language is not None and any(_is_in_range(facts.language, one) for one in value)
+        case "model":
+            place = "local" if facts.is_local else "cloud"
+            return any(fits_glob(one, facts.model) or one == place for one in value)
+        case "user":
+            return facts.user is not None and any(_is_user(one, facts.user, facts.is_operator) for one in value)
+        case "skills":
+            return all(name in facts.skills for name in value)
+        case "time":
+            return _is_time(value, facts.started_at)
+    raise AssertionError(key)
+
+
+def _is_within(number: int, span: Any) -> bool:
+    if isinstance(span, dict):
+        return bool(span.get("min", number) <= number <= span.get("max", number))
+    return bool(number == span)
+
+
+def _is_in_range(tag: str, wanted: str) -> bool:
+    """RFC 4647, 3.3.1: equal, or a prefix up to a hyphen; case does not count."""
+    return wanted == "*" or f"{tag}-".lower().startswith(f"{wanted}-".lower())
+
+
+def _is_user(glob: str, user: str, is_operator: bool) -> bool:
+    return is_operator if glob == "operator" else fits_glob(glob, user)
+
+
+def _is_time(value: Json, started_at: datetime) -> bool:
+    now = started_at.astimezone(ZoneInfo(value["timezone"])) if "timezone" in value else started_at
+    clock, day = f"{now.hour:02}:{now.minute:02}", now.weekday()
+    begin, end = value.get("from", "00:00"), value.get("to", "24:00")
+    if begin < end:
+        is_in = begin <= clock < end
+    elif begin == end or clock >= begin:
+        is_in = True
+    else:
+        is_in, day = clock < end, (day - 1) % 7
+    return is_in and DAYS[day] in value.get("days", DAYS)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A hook that stands in the turn's list."""
+
+    hook: Hook
+    text: str
+
+
+@dataclass(frozen=True)
+class Out:
+    """A hook that an injection of its timing did not put in."""
+
+    hook: Hook
+    reason: str
+    path: str = ""
+
+
+@dataclass
+class TurnModel:
+    """One turn; `standing` are its hooks in the list, in order, `out` those that the last injection left out."""
+
+    hooks: Sequence[Hook]
+    facts: HookFacts
+    before: State = State()
+    """The state that came; the facts' own is not looked at."""
+    max_persistent: int | None = None
+    standing: list[Standing] = field(default_factory=list)
+    out: list[Out] = field(default_factory=list)
+    persistent: int = 0
+    fired_in_turn: set[tuple[str, str]] = field(default_factory=set)
+    fired_of_itself: set[tuple[str, str]] = field(default_factory=set)
+
+    @property
+    def turn(self) -> int:
+        """T of L1-44."""
+        return self.before.turn + 1
+
+    def inject(
+        self,
+        timing: str,
+        *,
+        call: CallFacts | None = None,
+        calls: Sequence[CallFacts] = (),
+        in_round: int | None = None,
+    ) -> list[Standing]:
+        """Return what is put in, in its order."""
+        looked_at = () if timing not in ("after_tool_call", "before_each_agent") else tuple(calls)
+        if timing == "after_tool_call":
+            looked_at = () if call is None else (call,)
+        moment = Moment(timing, in_round if timing in LOOP else None, looked_at, call)
+        self.out = []
+        left: list[Hook] = []
+        room = math.inf if self.max_persistent is None else self.max_persistent - self.persistent
+        for hook in self.hooks:
+            if hook.entry["timing"] != timing:
+                continue
+            out = self._no(hook, moment)
+            if out is None and hook.entry["persistent"]:
+                out = Out(hook, "room") if room == 0 else None
+                room -= out is None
+            if out is None:
+                left.append(hook)
+            else:
+                self.out.append(out)
+        left = self._one_of_each_group(left)
+        texts = {hook.key: self._fill(hook, moment) for hook in left}
+        left = self._within_budget(left, texts)
+        put_in = [Standing(hook, texts[hook.key]) for hook in sorted(left, key=lambda hook: hook.priority)]
+        self.standing += put_in
+        self.persistent += sum(hook.entry["persistent"] for hook in left)
+        for hook in left:
+            if not self._is_sticking(hook):
+                self.fired_of_itself.add(hook.key)
+            self.fired_in_turn.add(hook.key)
+        return put_in
+
+    def remove(self, timing: str) -> None:
+        self.standing = [
+            one for one in self.standing if one.hook.entry["timing"] != timing or one.hook.entry["persistent"]
+        ]
+
+    def state(self) -> State | None:
+        """L1-45: what the next turn is given; None where no hook of this turn asks for it."""
+        if not any(hook.remembers for hook in self.hooks):
+            return None
+        fired = dict(self.before.fired)
+        for hook in self.hooks:
+            if hook.key in self.fired_of_itself and hook.remembers:
+                length = hook.entry.get("sticky", 0) + hook.entry.get("cooldown", 0)
+                is_for_good = hook.entry.get("once") == "conversation"
+                fired[hook.key] = self.turn, math.inf if is_for_good else self.turn + length
+        return State(turn=self.turn, fired={key: (F, until) for key, (F, until) in fired.items() if self.turn <= until})
+
+    def _no(self, hook: Hook, moment: Moment) -> Out | None:
+        """L1-41: the first that says no, up to the condition."""
+        entry = hook.entry
+        if not entry.get("enabled", True):
+            return Out(hook, "enabled")
+        if moment.timing == "after_tool_call" and entry.get("tool_filter") is not None:
+            name = moment.call.name if moment.call else ""
+            if name not in entry["tool_filter"] and not fits_any(entry["tool_filter"], name):
+                return Out(hook, "tool_filter")
+        for glob in entry.get("requires_tools", []):
+            if not any(fits_glob(glob, name) for name in self.facts.tools):
+                return Out(hook, "requires_tools")
+        if entry.get("once") == "turn" and hook.key in self.fired_in_turn:
+            return Out(hook, "once")
+        if self._is_sticking(hook):
+            return None
+        if self._is_after(hook):
+            if self.turn <= self._last(hook) + entry.get("sticky", 0) + entry.get("cooldown", 0):
+                return Out(hook, "cooldown")
+            if entry.get("once") == "conversation":
+                return Out(hook, "once")
+        said = no_of(entry.get("when", {}), self.facts, moment, "when")
+        return None if said is None else Out(hook, "when", said)
+
+    def _is_after(self, hook: Hook) -> bool:
+        """It fired of itself in an earlier turn, F < T, and not yet again in this one, T = F."""
+        return hook.key in self.before.fired and hook.key not in self.fired_of_itself
+
+    def _last(self, hook: Hook) -> int:
+        return self.before.fired[hook.key][0]
+
+    def _is_sticking(self, hook: Hook) -> bool:
+        return self._is_after(hook) and self.turn <= self._last(hook) + hook.entry.get("sticky", 0)
+
+    def _one_of_each_group(self, hooks: list[Hook]) -> list[Hook]:
+        """L1-46."""
+        winners: dict[str, Hook] = {}
+        for hook in hooks:
+            group = hook.entry.get("group")
+            if group is not None and (group not in winners or hook.priority > winners[group].priority):
+                winners[group] = hook
+        lost = [h for h in hooks if "group" in h.entry and winners[h.entry["group"]] is not h]
+        self.out += [Out(hook, "group") for hook in lost]
+        return [hook for hook in hooks if hook not in lost]
+
+    def _within_budget(self, hooks: list[Hook], texts: Mapping[tuple[str, str], str]) -> list[Hook]:
+        """L1-47."""
+        if self.facts.hook_tokens is None:
+            return hooks
+        others = sum(_tokens(one.text) for one in self.standing)
+        hooks = list(hooks)
+        while hooks and others + sum(_tokens(texts[hook.key]) for hook in hooks) > self.facts.hook_tokens:
+            lowest = min(hook.priority for hook in hooks)
+            leaves = [hook for hook in hooks if hook.priority == lowest][-1]
+            hooks.remove(leaves)
+            self.out.append(Out(leaves, "budget"))
+        return hooks
+
+    def _fill(self, hook: Hook, moment: Moment) -> str:
+        """L1-48."""
+        if not hook.entry.get("vars"):
+            return hook.content
+        values = _values(hook, self.facts, moment)
+        return re.sub(r"\{\{\{\{|\{\{([a-z_]+)\}\}", lambda found: values.get(found[1], "{{"), hook.content)
+
+
+def _values(hook: Hook, facts: HookFacts, moment: Moment) -> dict[str, str]:
+    now = facts.started_at
+    call = moment.call if moment.timing == "after_tool_call" else None
+    return {
+        "date": f"{now.year:04}-{now.month:02}-{now.day:02}",
+        "time": f"{now.hour:02}:{now.minute:02}",
+        "weekday": WEEKDAYS[now.weekday()],
+        "timezone": str(now.tzinfo),
+        "user": facts.user or "",
+        "language": facts.language or "",
+        "channel": facts.channel,
+        "model": facts.model,
+        "skill": hook.skill,
+        "tool": call.name if call else "",
+        "tool_status": call.status if call else "",
+        "round": "" if moment.round is None else str(moment.round),
+        "turn": str(len(facts.user_messages)),
+    }
+
+
+def _tokens(text: str) -> int:
+    return math.ceil(len(text) / 4)

@@ -1,0 +1,86 @@
+"""L1-43 in plain words: how a pattern is found in a text, and how a glob fits a name."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+LOOKED_AT = 64 * 1024
+UNSPACED = ("CJK ", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "HANGUL")
+
+
+def expression_of(pattern: str) -> tuple[str, bool] | None:
+    """Return what stands between the strokes and whether case is ignored; None for a text."""
+    for end, ignores_case in (("/i", True), ("/", False)):
+        if pattern.startswith("/") and pattern.endswith(end) and len(pattern) > len(end) + 1:
+            return pattern[1 : -len(end)], ignores_case
+    return None
+
+
+def is_found(pattern: str, text: str) -> bool:
+    text = text[:LOOKED_AT]
+    expression = expression_of(pattern)
+    if expression is not None:
+        flags = re.ASCII | (re.IGNORECASE if expression[1] else 0)
+        return re.search(expression[0], text, flags) is not None
+    wanted, text = _folded(pattern), _folded(text)
+    for start in range(len(text) - len(wanted) + 1):
+        end = start + len(wanted)
+        if text[start:end] != wanted:
+            continue
+        is_free_before = start == 0 or _is_unspaced(wanted[0]) or not _is_of_word(text[start - 1])
+        is_free_after = end == len(text) or _is_unspaced(wanted[-1]) or not _is_of_word(text[end])
+        if is_free_before and is_free_after:
+            return True
+    return False
+
+
+def is_any_found(patterns: Sequence[str], text: str) -> bool:
+    return any(is_found(pattern, text) for pattern in patterns)
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def _is_of_word(character: str) -> bool:
+    return character == "_" or unicodedata.category(character)[0] == "L" or character.isdigit()
+
+
+def _is_unspaced(character: str) -> bool:
+    return unicodedata.name(character, "").startswith(UNSPACED) or character in "々〇"
+
+
+def fits_glob(glob: str, name: str) -> bool:
+    """The whole name, letter by letter; case counts."""
+    if glob == "":
+        return name == ""
+    if glob[0] == "*":
+        return any(fits_glob(glob[1:], name[at:]) for at in range(len(name) + 1))
+    if name == "":
+        return False
+    if glob[0] == "[" and "]" in glob[2:]:
+        end = glob.index("]", 2)
+        if glob[1] == "!" and end == 2:  # [!]…]: the first character of a set is never its end
+            end = glob.index("]", 3) if "]" in glob[3:] else 0
+        if end:
+            inside = glob[1:end]
+            is_in = _is_in_set(name[0], inside[1:]) is False if inside[0] == "!" else _is_in_set(name[0], inside)
+            return is_in and fits_glob(glob[end + 1 :], name[1:])
+    return glob[0] in ("?", name[0]) and fits_glob(glob[1:], name[1:])
+
+
+def _is_in_set(character: str, inside: str) -> bool:
+    while inside:
+        if len(inside) >= 3 and inside[1] == "-":
+            if inside[0] <= character <= inside[2]:
+                return True
+            inside = inside[3:]
+        else:
+            if inside[0] == character:
+                return True
+            inside = inside[1:]
+    return False
+
+
+def fits_any(globs: Sequence[str], name: str) -> bool:
+    return any(fits_glob(glob, name) for glob in globs)

@@ -1,0 +1,124 @@
+"""The second reading of the rules itself, held against their sentences by hand."""
+
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skills_engine import CallFacts, HookFacts
+from tests.model.conditions_model import Moment, State, TurnModel, no_of
+from tests.model.entry_rules import Hook, Json, read
+from tests.model.pattern_rules import fits_glob, is_found
+
+SUNDAY_NOON = datetime(2026, 11, 22, 12, tzinfo=ZoneInfo("Europe/Berlin"))
+CALL = CallFacts(name="shop__refund", status="error", arguments={"a": {"b": 3}, "c": None}, result="no")
+AFTER_A_CALL = Moment("after_tool_call", 1, (CALL,))
+
+
+def hook(name: str = "h", *, skill: str = "s", content: str = "text", **changed: Any) -> Hook:
+    entry: Json = {"name": name, "timing": "after_user_input", "role": "system", "persistent": False, **changed}
+    return Hook(skill, entry, content)
+
+
+def turn(*hooks: Hook, state: State | None = None, **changed: Any) -> TurnModel:
+    facts = HookFacts(started_at=SUNDAY_NOON, **{"user_messages": ("hi",), **changed})
+    return TurnModel(hooks, facts, state or State())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("/help", "see /help.", True),
+        ("/help/", "see help.", True),
+        ("/HELP/", "see help.", False),
+        ("/HELP/i", "see help.", True),
+        ("ﬁne", "FINE!", True),
+        ("fine", "fines", False),
+        ("aa", "xaa aa", True),
+        ("款b", "退款b", True),
+        ("款b", "退款b1", False),
+        ("b款", "b款退", True),
+        ("re fund", "re  fund", False),
+        ("end", "x" * 65536 + " end", False),
+    ],
+)
+def test_a_pattern_is_an_expression_or_whole_words(pattern: str, text: str, found: bool) -> None:
+    assert is_found(pattern, text) is found
+
+
+@given(st.text("ab[]!-*?", max_size=7), st.text("ab-[]!", max_size=4))
+def test_a_glob_fits_as_the_shells_do(glob: str, name: str) -> None:
+    assert fits_glob(glob, name) == fnmatchcase(name, glob)
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ({}, None),
+        ({"all": []}, None),
+        ({"any": []}, "when.any"),
+        ({"not": {}}, "when.not"),
+        ({"not": {"channel": "text"}}, "when.not.channel"),
+        ({"all": [{}, {"channel": "voice"}]}, "when.all[1].channel"),
+        ({"turn": 1, "channel": "voice", "round": 9}, "when.channel"),
+        ({"not": {"round": {"min": 2}}}, None),
+        ({"tool": ["shop__*"], "tool_status": ["ok"]}, "when.tool_status"),
+        ({"tool_args": {"a.b": ["3"], "a": ['/^{"b":3}$/'], "c": ["null"]}}, None),
+        ({"tool_args": {"a.c": ["3"]}}, "when.tool_args"),
+        ({"language": ["*"]}, "when.language"),
+        ({"user": ["*"]}, "when.user"),
+        ({"model": ["cloud"]}, None),
+    ],
+)
+def test_a_condition_names_the_first_that_says_no(when: Json, said: str | None) -> None:
+    assert no_of(when, HookFacts(started_at=SUNDAY_NOON, user_messages=("hi",)), AFTER_A_CALL, "when") == said
+
+
+@pytest.mark.parametrize(
+    ("time", "holds"),
+    [
+        ({"from": "12:00"}, True),
+        ({"to": "12:00"}, False),
+        ({"from": "12:01", "to": "12:00", "days": ["sat"]}, False),
+        ({"from": "12:01", "to": "12:01", "days": ["sun"]}, True),
+        ({"from": "22:00", "to": "12:01", "days": ["sat"]}, True),
+        ({"from": "22:00", "to": "12:01", "days": ["sun"]}, False),
+        ({"from": "19:00", "to": "20:00", "timezone": "Asia/Shanghai"}, True),
+    ],
+)
+def test_a_span_past_midnight_belongs_to_the_day_it_began_on(time: Json, holds: bool) -> None:
+    assert (no_of({"time": time}, HookFacts(started_at=SUNDAY_NOON), AFTER_A_CALL, "when") is None) is holds
+
+
+def test_sticky_then_cooldown_then_when_again() -> None:
+    one, state, fired = hook(sticky=2, cooldown=1, when={"user_text": ["hi"]}), State(), []
+    for said in ("hi", "", "", "hi", "", "hi"):
+        played = turn(one, state=state, user_messages=(said,))
+        fired.append(bool(played.inject("after_user_input")))
+        state = played.state() or state
+
+    assert fired == [True, True, True, False, False, True]
+
+
+def test_of_a_group_and_of_a_budget_the_strongest_stay() -> None:
+    weak, strong, first, second = (
+        hook("weak", group="g", priority=-1),
+        hook("strong", group="g", priority=2),
+        hook("first", content="12345678"),
+        hook("second", content="1234"),
+    )
+    played = turn(weak, strong, first, second, hook_tokens=3)
+
+    assert [one.hook.name for one in played.inject("after_user_input")] == ["first", "strong"]
+    assert [(out.hook.name, out.reason) for out in played.out] == [("weak", "group"), ("second", "budget")]
+
+
+def test_what_reads_like_a_condition_is_no_hook() -> None:
+    entry = {"name": "h", "file": "h.md", "timing": "after_user_input", "role": "system", "persistent": False}
+    entries = [{**entry, "name": key, key: 1} for key in ("matcher", "wen", "whens", "than", "when", "note")]
+
+    assert [one.name for one in read("s", entries, {"h.md": "text"})] == ["than", "note"]
