@@ -24,6 +24,7 @@ import msgspec
 
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
+from skills_engine.foreign_hooks import MODULES, foreign_hooks
 
 logger = logging.getLogger(__name__)
 
@@ -212,18 +213,19 @@ def _syntax(error: json.JSONDecodeError) -> str:
 
 
 def _entries(document: object, report: Report) -> list[object]:
+    if isinstance(document, dict) and (foreign := foreign_hooks(document)):  # L1-07
+        place, whose = foreign
+        report.warning(place, f"{whose}: not read. Parley's are a list")
+        return []
     if not isinstance(document, dict) or "hooks" not in document:
         report.error("$", 'expected {"hooks": [...]}')
         return []
     for key in document:
-        if key not in ("hooks", "$schema"):
+        if key == MODULES:
+            report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
+        elif key not in ("hooks", "$schema"):
             report.warning(f"$.{key}", "unknown key, ignored")
     hooks = document["hooks"]
-    if isinstance(hooks, dict):  # L1-07
-        report.warning(
-            "$.hooks", f"another product's hooks ({', '.join(hooks) or 'none'}): not read. Parley's are a list"
-        )
-        return []
     if not isinstance(hooks, list):
         report.error("$.hooks", f"expected a list of hooks, got {_quoted(hooks)}")
         return []

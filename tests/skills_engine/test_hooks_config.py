@@ -484,18 +484,54 @@ def test_a_byte_order_mark_before_hooks_json_is_fine(tmp_path: Path) -> None:
     assert (names(folder), problems(folder)) == (["hint"], [])
 
 
+FOREIGN_ENTRY = {"name": "x", "event": "PostToolUse", "matcher": "Bash", "command": "./x.sh"}
+
+
 @pytest.mark.rule("L1-07")
 @pytest.mark.parametrize(
-    ("hooks", "events"),
-    [({"PreToolUse": [{"matcher": "Edit", "hooks": []}], "Stop": []}, "PreToolUse, Stop"), ({}, "none")],
+    ("document", "place", "whose"),
+    [
+        (
+            {"hooks": {"PreToolUse": [{"matcher": "Edit", "hooks": []}], "Stop": []}},
+            "$.hooks",
+            "Claude Code's hooks (PreToolUse, Stop)",
+        ),
+        ({"version": 1, "hooks": {"afterFileEdit": [], "stop": []}}, "$.hooks", "Cursor's hooks (afterFileEdit, stop)"),
+        ({"version": 1, "hooks": {"preToolUse": []}}, "$.hooks", "GitHub Copilot's hooks (preToolUse)"),
+        ({"hooks": {"BeforeTool": [], "SessionEnd": []}}, "$.hooks", "Gemini CLI's hooks (BeforeTool, SessionEnd)"),
+        ({"hooks": {"onLaunch": []}}, "$.hooks", "another product's hooks (onLaunch)"),
+        ({"hooks": {}}, "$.hooks", "another product's hooks (none)"),
+        ({"PreToolUse": []}, "$", "Claude Code's hooks (PreToolUse)"),
+        ({"modules": ["./mod.ts"]}, "$.modules", "Claude Code's hooks (modules)"),
+        ({"hooks": [FOREIGN_ENTRY]}, "$.hooks", "Claude Code's hooks (PostToolUse)"),
+        ({"hooks": [{"command": "x"}]}, "$.hooks", "another product's hooks (none)"),
+    ],
 )
-def test_another_products_hooks_are_reported_and_skipped(tmp_path: Path, hooks: Any, events: str) -> None:
+def test_another_products_hooks_are_named_and_skipped(tmp_path: Path, document: Any, place: str, whose: str) -> None:
     folder = make_skill(tmp_path, "tutor")
-    write_hooks_json(folder, {"hooks": hooks})
+    write_hooks_json(folder, document)
 
     assert names(folder) == []
-    message = f"another product's hooks ({events}): not read. Parley's are a list"
-    assert problems(folder) == [("warning", "$.hooks", message)]
+    assert problems(folder) == [("warning", place, f"{whose}: not read. Parley's are a list")]
+
+
+@pytest.mark.rule("L1-07")
+def test_what_another_product_adds_to_our_hooks_is_named_and_ours_are_read(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, {"modules": ["./mod.ts"], "hooks": [entry()]})
+
+    assert names(folder) == ["hint"]
+    message = "Claude Code's key, ignored: no program of a skill is run"
+    assert problems(folder) == [("warning", "$.modules", message)]
+
+
+@pytest.mark.rule("L1-07")
+def test_one_entry_of_ours_makes_the_others_mistakes(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, {"hooks": [entry(), {"command": "x"}]})
+
+    assert names(folder) == ["hint"]
+    assert ("error", "$.hooks[1].name") in [(severity, place) for severity, place, _ in problems(folder)]
 
 
 @pytest.mark.rule("L1-07")
