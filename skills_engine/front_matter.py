@@ -20,6 +20,7 @@ MAX_BYTES = 64 * 1024
 
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
 
+_GLUED = re.compile(r"---[ \t]*#")  # what programs that translate public skills make of `---` and a heading
 _BLOCK = re.compile(r"[|>][+-]?")
 _PLAINER = {"mapping values are not allowed here": "put a value that holds ': ' in quotes"}
 _QUOTED = re.compile(r"""(["'])(.*)\1""")
@@ -36,17 +37,22 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> FrontMatter:
-    """Only a line that is exactly `---` opens or closes: a value may hold dashes."""
+    """Only a line that is exactly `---` opens; the next one closes, else the first with a heading behind it."""
     lines = text.split("\n")
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     if lines[first].rstrip() != "---":
         return FrontMatter(None, text, ("has no front matter: expected --- as its first line",))
+    defects = ["has blank lines before its front matter"] if first else []
     last = next((index for index in range(first + 1, len(lines)) if lines[index].rstrip() == "---"), None)
     if last is None:
-        return FrontMatter(None, text, fatal="its front matter is not closed: expected a second line ---")
+        last = next((index for index in range(first + 1, len(lines)) if _GLUED.match(lines[index])), None)
+        if last is None:
+            return FrontMatter(None, text, fatal="its front matter is not closed: expected a second line ---")
+        defects.append("has a heading on the line --- that closes its front matter: expected a line break")
+        lines.insert(last + 1, lines[last].removeprefix("---"))
     fields, defect = _parse("\n".join(lines[first + 1 : last]))
-    blank = "has blank lines before its front matter" if first else None
-    return FrontMatter(fields, "\n".join(lines[last + 1 :]), tuple(d for d in (blank, defect) if d))
+    defects += [defect] if defect else []
+    return FrontMatter(fields, "\n".join(lines[last + 1 :]), tuple(defects))
 
 
 def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:

@@ -22,6 +22,14 @@ def test_without_a_head_all_is_body() -> None:
     )
 
 
+def test_a_heading_behind_the_closing_dashes_belongs_to_the_body() -> None:
+    glued = "has a heading on the line --- that closes its front matter: expected a line break"
+
+    assert split_front_matter("---\na: b\n---# One\n\nTwo\n") == FrontMatter({"a": "b"}, "# One\n\nTwo\n", (glued,))
+    assert split_front_matter("---\na: b\n---# c\n---\nOne").body == "One"
+    assert split_front_matter("---\na: b\n---- #\n").fatal is not None
+
+
 @pytest.mark.parametrize("text", ["", "\n", " \n\t"])
 def test_a_blank_text_has_no_head(text: str) -> None:
     assert split_front_matter(text) == FrontMatter(None, text, ("has no front matter: expected --- as its first line",))
