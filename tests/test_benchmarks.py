@@ -1,9 +1,11 @@
 """The arithmetic of `make bench`; what it measures is measured there."""
 
 import time
+from pathlib import Path
 
 import pytest
 
+from benchmarks import public_skills
 from benchmarks.figures import figure, table
 from benchmarks.stamps import Stamps
 
@@ -37,3 +39,29 @@ def test_stamps_tell_how_long_a_request_and_each_token_were_on_their_way() -> No
     assert stamps.request_ms == [2.0]
     assert len(stamps.chunk_ms) == 2
     assert min(stamps.chunk_ms) >= 4.0
+
+
+def test_public_skills_are_counted_by_repository_and_the_refused_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path, text in {
+        "one/skills/good/SKILL.md": "---\nname: good\ndescription: Good.\n---\n",
+        "one/skills/off/SKILL.md": "---\nname: off\ndescription: x\ndefault: off\n---\n",
+        "one/.git/SKILL.md": "",
+        "two/a/b/plain/skill.md": "# Without front matter",
+        "two/empty/SKILL.md": "",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(text)
+
+    assert public_skills.main([str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["one", "2", "2", "100.00%", "2"],
+        ["two", "2", "1", "50.00%", "0"],
+        ["all", "4", "3", "75.00%", "2"],
+    ]
+    assert lines[4:] == ["refused: two/empty: SKILL.md: is empty"]
+
+    assert public_skills.main([str(tmp_path / "one" / "skills" / "good")]) == 0
+    assert public_skills.main([]) == public_skills.main([str(tmp_path / "gone")]) == 2
