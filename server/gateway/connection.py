@@ -72,10 +72,10 @@ class ServerWebSocket(web.WebSocketResponse):
 
 
 class AiohttpSocket:
-    """A WebSocket as the outbox writes to it. `reading_ended` is set by whoever reads the socket."""
+    """A WebSocket as the outbox writes to it. `reading_ended` gets its result from whoever reads the socket."""
 
     def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
-        self.reading_ended = asyncio.Event()
+        self.reading_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._ws = ws
         self._transport = transport
         self._close_s = close_s
@@ -102,14 +102,14 @@ class AiohttpSocket:
                 self._transport.close()
 
     async def _send_close(self, code: int, reason: str) -> None:
-        if self.reading_ended.is_set():
+        if self.reading_ended.done():
             theirs = self._ws.close_code  # None: not the client has closed, something broke here; 0: it gave none
             answer = code if theirs is None else theirs or WSCloseCode.OK
             await self._ws.close(code=answer, drain=False)  # no-op where all is over
         else:
             # reading goes on meanwhile: closing a connection with unread data would reset it, the code lost
             await self._ws.send_frame(_close_payload(code, reason), WSMsgType.CLOSE)
-            await self.reading_ended.wait()
+            await asyncio.shield(self.reading_ended)
 
 
 class Connection:
@@ -152,7 +152,7 @@ class Connection:
             self.session.greet()
             await self._read()
         finally:
-            self._socket.reading_ended.set()
+            self._socket.reading_ended.set_result(None)
             self.session.hang_up()
             if not self.outbox.is_closing:
                 self.outbox.abandon()

@@ -89,7 +89,7 @@ class Outbox:
         self._on_slow = on_slow
         self._waiting: deque[tuple[Kind, bytes]] = deque()
         self._bytes = 0  # sum of what is in _waiting
-        self._has_work = asyncio.Event()  # for `run`: a message, or the end
+        self._idle: asyncio.Future[None] | None = None  # while `run` waits for a message, or the end
         self._drained: asyncio.Future[None] | None = None  # while somebody waits in `room`
         self._stall: asyncio.TimerHandle | None = None  # armed while past `high`
         self._stalled_at_bytes = 0  # unsent when the timer was armed
@@ -131,7 +131,7 @@ class Outbox:
         self._bytes += len(data)
         if self._is_high():
             self._arm()
-        self._has_work.set()
+        self._resume()
 
     async def room(self, *, is_urgent: bool = False) -> None:
         """Wait until the box is below its high mark (urgent: below `full`). Raises Closed."""
@@ -145,7 +145,7 @@ class Outbox:
         """Send what waits, for at most `stall_s`, then close with `code`. The first call counts."""
         if self._close is None:
             self._close = (code, reason)
-            self._has_work.set()
+            self._resume()
             self._hurry(self._limits.stall_s)
 
     def abandon(self) -> None:
@@ -174,9 +174,14 @@ class Outbox:
             elif self._close is not None:
                 return
             else:
-                self._has_work.clear()
-                await self._has_work.wait()
+                self._idle = asyncio.get_running_loop().create_future()
+                await self._idle
                 await asyncio.sleep(0)  # a write takes time: let other tasks run first, and send their frames along
+
+    def _resume(self) -> None:
+        """Let `run` go on, if it waits."""
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
 
     async def _write_some(self) -> None:
         for _ in range(_BATCH):
@@ -235,7 +240,7 @@ class Outbox:
         self._disarm()
         self._waiting.clear()
         self._bytes = 0
-        self._has_work.set()
+        self._resume()
         self._wake()
         self._hurry(0.0)
 
