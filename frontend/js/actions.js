@@ -38,11 +38,15 @@ export function clicked(data, now) {
     case "suggest":
       return { type: "suggest", text: data.text ?? "" };
     case "pin":
-      return { type: "pin", at: now.time() };
+      return { type: "pin", id: data.id ?? "", at: now.time() };
     case "clear":
       return { type: "clear" };
     case "delete":
-      return { type: "delete", nextId: now.id(), at: now.time() };
+      return { type: "delete", id: data.id ?? "", nextId: now.id(), at: now.time() };
+    case "list-actions":
+      return { type: "list_actions", id: data.id ?? "" };
+    case "leave-actions":
+      return { type: "list_actions", id: null };
     case "undo":
       return { type: "undo", at: now.time() };
     case "dismiss-undo":
@@ -89,10 +93,10 @@ export function clicked(data, now) {
 const SWITCHES = new Set(["tools", "trace"]);
 
 /** @param {DOMStringMap} data @param {{value: string, checked: boolean}} field @returns {Event | null} */
-export function changed({ change, name = "" }, { value, checked }) {
+export function changed({ change, name = "", id = "" }, { value, checked }) {
   switch (change) {
     case "rename":
-      return { type: "rename", title: value };
+      return { type: "rename", id, title: value };
     case "skill":
       return { type: "toggle_skill", name };
     case "setting":

@@ -154,13 +154,14 @@ function choicesOf({ settings, skills, openId, voice, canPlay, speech }) {
 }
 
 /**
- * Let go of conversations that are neither open nor waiting for the end of a turn, or for words.
+ * Let go of conversations that are neither open nor waiting: for the end of a turn, for words, for a change.
  *
  * @param {State} state
  * @returns {State}
  */
 export function unloadIdle(state) {
-  const waiting = [...Object.values(state.cutTurns), ...Object.values(state.voice.spokenIn)];
+  const changing = state.awaited.map(({ id }) => id);
+  const waiting = [...Object.values(state.cutTurns), ...Object.values(state.voice.spokenIn), ...changing];
   const isNeeded = new Set([state.openId, state.turn?.conversationId, ...waiting]);
   let next = state;
   for (const id of Object.keys(state.loaded)) {

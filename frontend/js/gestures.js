@@ -142,6 +142,8 @@ function pressed(desk, event) {
     dispatch({ type: "leave_approval_editor", id: page.approvalId() });
   } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
     if (takesAnswers()) dispatch({ type: "dismiss_approval", id: page.approvalId() });
+  } else if (event.key === "Escape" && isIn(event.target, ".conversation-actions")) {
+    leaveActions(desk, false);
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
     dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
@@ -153,8 +155,16 @@ function pressed(desk, event) {
     event.target.dataset.change === "rename"
   ) {
     event.preventDefault(); // or the field that gets the focus gets the key, too
-    page.focusInput(); // leaving the title makes the change
+    if (event.target.dataset.id) leaveActions(desk, true);
+    else page.focusInput(); // leaving the title makes the change
   }
+}
+
+/** @param {Desk} desk @param {boolean} isRenamed the title that was written counts */
+function leaveActions({ dispatch, state }, isRenamed) {
+  const { actionsId, conversations } = state();
+  page.leaveListTitle(actionsId ?? "", isRenamed ? null : (conversations.find(({ id }) => id === actionsId)?.title ?? ""));
+  dispatch({ type: "list_actions", id: null });
 }
 
 /**

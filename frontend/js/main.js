@@ -192,7 +192,7 @@ function perform(effect) {
 
 /** @param {string} id */
 function open(id) {
-  history.replaceState(null, "", `#${id}`);
+  if (id === state.openId) history.replaceState(null, "", `#${id}`);
   claims.get(id)?.();
   claims.set(
     id,

@@ -35,13 +35,12 @@
  *   | {type: "opened", id: string, record: ConversationRecord | null, access: "write" | "read", at: number}
  *   | {type: "new_conversation", id: string, at: number}
  *   | {type: "open_conversation", id: string, at: number}
- *   | {type: "rename", title: string}
- *   | {type: "pin", at: number}
+ *   | import("./reduce_conversations.js").Change
+ *   | {type: "list_actions", id: string | null}
  *   | {type: "import", text: string, name: string, id: string, at: number}
  *   | {type: "search", text: string}
  *   | {type: "found", text: string, ids: readonly string[]}
  *   | {type: "clear"}
- *   | {type: "delete", nextId: string, at: number}
  *   | {type: "undo", at: number}
  *   | {type: "export", format: "json" | "markdown"}
  *   | {type: "deleted_elsewhere", id: string}
@@ -159,9 +158,11 @@ function step(state, event) {
     case "open_conversation":
       return conversations.opening(state, event);
     case "rename":
-      return conversations.renamed(state, event.title);
     case "pin":
-      return conversations.pinned(state, event);
+    case "delete":
+      return conversations.changed(state, event);
+    case "list_actions":
+      return { ...state, actionsId: event.id };
     case "import":
       return conversations.imported(state, event);
     case "search":
@@ -170,8 +171,6 @@ function step(state, event) {
       return event.text === state.search.text ? { ...state, search: { text: event.text, found: event.ids } } : state;
     case "clear":
       return conversations.cleared(state);
-    case "delete":
-      return conversations.deleted(state, event);
     case "undo":
       return conversations.undone(state, event);
     case "export":
@@ -259,6 +258,7 @@ function set(state, change) {
 
 /** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */
 function escaped(state) {
+  if (state.actionsId) return { ...state, actionsId: null };
   if (state.editedTurn) return branches.editing(state, null);
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };

@@ -2,7 +2,12 @@
  * Opening, making, finding, renaming and removing conversations.
  *
  * @typedef {import("./state.js").State} State
+ * @typedef {import("./state.js").Conversation} Conversation
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ *
+ * @typedef {{type: "rename", id?: string, title: string}
+ *   | {type: "pin", id?: string, at: number}
+ *   | {type: "delete", id?: string, nextId: string, at: number}} Change of one conversation; without `id`, of the open one
  */
 
 import { recordOf, stored } from "./consequences.js";
@@ -49,18 +54,47 @@ export function opening(state, { id, at }) {
 export function opened(state, { id, record, access, at }) {
   const current = state.loaded[id];
   if (!current || current.access === "write") return state;
-  if (!record) return withConversation(state, { ...newConversation(id, at), access });
+  const awaited = state.awaited.filter((change) => change.id === id);
+  const ready = awaited.length ? { ...state, awaited: state.awaited.filter((change) => change.id !== id) } : state;
+  if (!record) return withConversation(ready, { ...newConversation(id, at), access });
   const conversation = fromRecord(record, access);
   const wasCut =
     record.historySegments.length > 0 || record.conversationHistory.some(({ _answer }) => _answer === "pending");
-  return access === "write" && wasCut ? stored(state, conversation) : withConversation(state, conversation);
+  const next = access === "write" && wasCut ? stored(ready, conversation) : withConversation(ready, conversation);
+  const done = awaited.reduce(changed, next);
+  const now = done.loaded[id];
+  return awaited.length && now?.access === "write" ? stored(done, now) : done;
 }
 
-/** @param {State} state @param {string} title @returns {State} */
-export function renamed(state, title) {
-  const conversation = writable(state);
-  if (!conversation || title.trim() === titleOf(conversation)) return state;
-  return withConversation(state, { ...conversation, title: title.trim().slice(0, 120) });
+/**
+ * Rename, pin or delete a conversation. One that is only in the list is loaded for it, and then let go.
+ *
+ * @param {State} before @param {Change} change
+ * @returns {State}
+ */
+export function changed(before, change) {
+  const id = change.id || before.openId || "";
+  const conversation = before.loaded[id];
+  const state = change.type === "rename" ? before : { ...before, actionsId: null }; // its item moves, or goes
+  if (conversation?.access === "read") return withNotice(state, warning("held_elsewhere", t.list.heldElsewhere));
+  if (conversation?.access !== "write") {
+    const next = { ...state, awaited: [...state.awaited, { ...change, id }] };
+    return conversation ? next : withEffects(withConversation(next, newConversation(id, 0)), { type: "open", id });
+  }
+  switch (change.type) {
+    case "rename":
+      return renamed(state, conversation, change.title.trim());
+    case "pin":
+      return withConversation(state, { ...conversation, pinnedAt: conversation.pinnedAt ? 0 : change.at });
+    case "delete":
+      return deleted(state, conversation, change);
+  }
+}
+
+/** @param {State} state @param {Conversation} conversation @param {string} title @returns {State} */
+function renamed(state, conversation, title) {
+  if (title === titleOf(conversation)) return state;
+  return withConversation(state, { ...conversation, title: title.slice(0, 120) });
 }
 
 /** @param {State} state @returns {State} */
@@ -70,35 +104,35 @@ export function cleared(state) {
   const next = stopped(state);
   const full = openConversation(next) ?? conversation;
   return withConversation(
-    { ...next, undo: { label: t.composer.cleared, record: recordOf(next, full) } },
+    { ...next, undo: { label: t.composer.cleared, record: recordOf(next, full), wasOpen: true } },
     { ...full, conversationHistory: [], branches: [] },
   );
 }
 
-/** @param {State} state @param {{nextId: string, at: number}} event @returns {State} */
-export function deleted(state, { nextId, at }) {
-  const conversation = writable(state);
-  if (!conversation) return state;
-  const next = stopped(state);
-  const record = recordOf(next, openConversation(next) ?? conversation);
+/** @param {State} state @param {Conversation} conversation @param {{nextId: string, at: number}} event @returns {State} */
+function deleted(state, conversation, { nextId, at }) {
+  const wasOpen = conversation.id === state.openId;
+  const next = wasOpen ? stopped(state) : state;
+  const record = recordOf(next, next.loaded[conversation.id] ?? conversation);
   const rest = next.conversations.filter(({ id }) => id !== record.id);
   const gone = withEffects(
     {
       ...next,
       loaded: without(next.loaded, record.id),
       conversations: rest,
-      undo: record.conversationHistory.length ? { label: t.composer.deleted, record } : null,
+      isSidebarOpen: false, // it would cover the way back
+      undo: record.conversationHistory.length ? { label: t.composer.deleted, record, wasOpen } : null,
     },
     { type: "remove", id: record.id },
     { type: "release", id: record.id },
   );
-  return opening({ ...gone, openId: null }, { id: rest[0]?.id ?? nextId, at });
+  return wasOpen ? opening({ ...gone, openId: null }, { id: rest[0]?.id ?? nextId, at }) : gone;
 }
 
 /** Put back what was cleared or deleted last. @param {State} state @param {{at: number}} event @returns {State} */
 export function undone(state, { at }) {
   if (!state.undo) return state;
-  const { record } = state.undo;
+  const { record, wasOpen } = state.undo;
   const next = { ...state, undo: null };
   const loaded = next.loaded[record.id];
   if (loaded?.access === "write") {
@@ -106,27 +140,22 @@ export function undone(state, { at }) {
     const branches = [...record.branches, ...loaded.branches.map(whole)];
     return withConversation(next, { ...withHistory(loaded, whole), branches });
   }
-  return added(next, record, at);
+  const back = added(next, record);
+  return wasOpen ? opening(back, { id: record.id, at }) : back;
 }
 
-/** @param {State} state @param {ConversationRecord} record of a conversation that is not there @param {number} at @returns {State} */
-function added(state, record, at) {
+/** @param {State} state @param {ConversationRecord} record of a conversation that is not there @returns {State} */
+function added(state, record) {
   const others = state.conversations.filter(({ id }) => id !== record.id);
   const next = { ...state, conversations: [summaryOf(record), ...others].sort((a, b) => b.updatedAt - a.updatedAt) };
-  return opening(withEffects(next, { type: "save", record, revision: 0 }), { id: record.id, at });
+  return withEffects(next, { type: "save", record, revision: 0 });
 }
 
 /** @param {State} state @param {{text: string, name: string, id: string, at: number}} event @returns {State} */
 export function imported(state, { text, name, id, at }) {
   const record = fromJson(text, { id, at });
   if (!record) return withNotice(state, warning("import_failed", t.list.notImported(name)));
-  return focused(added(state, record, at));
-}
-
-/** @param {State} state @param {{at: number}} event @returns {State} */
-export function pinned(state, { at }) {
-  const conversation = writable(state);
-  return conversation ? withConversation(state, { ...conversation, pinnedAt: conversation.pinnedAt ? 0 : at }) : state;
+  return focused(opening(added(state, record), { id, at }));
 }
 
 /** @param {State} state @param {string} text @returns {State} */

@@ -94,6 +94,8 @@
  * @property {Voice} voice
  * @property {boolean} canPlay false = no sound can be played here
  * @property {readonly Summary[]} conversations newest first
+ * @property {string | null} actionsId of the list: the one whose title can be written, that can be pinned and deleted there
+ * @property {readonly import("./reduce_conversations.js").Change[]} awaited by conversations that are being loaded
  * @property {{text: string, found: readonly string[]}} search "" = none; those that hold the text in their messages
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
@@ -117,7 +119,7 @@
  * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
  * @property {boolean} isNarrow the screen has room for one thing at a time
- * @property {{label: string, record: ConversationRecord} | null} undo
+ * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
  * @typedef {{type: "send", frame: import("./frames.js").ClientFrame}
@@ -212,6 +214,8 @@ export function initialState(settings = {}) {
     voice: NO_VOICE,
     canPlay: true,
     conversations: [],
+    actionsId: null,
+    awaited: [],
     search: { text: "", found: [] },
     openId: null,
     loaded: {},

@@ -1,6 +1,7 @@
 """Several conversations: new, rename, delete, clear, export."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.async_api import expect
@@ -114,6 +115,65 @@ async def test_conversations_are_found_by_what_was_said_and_pinned(page: ParleyP
     await page.tab.reload()
     await expect(page.tab.locator(".conversations-day")).to_have_text(["Pinned", "Today"])
     await expect(titles).to_have_text(["About apples", "About pears"])
+
+
+async def test_any_conversation_is_renamed_pinned_and_deleted_in_the_list(
+    page: ParleyPage, model: OpenAIServer, tmp_path: Path
+) -> None:
+    for word in ("apples", "pears", "plums"):
+        model.say(f"About {word}.")
+        await page.ask_and_wait(f"About {word}")
+        await page.tab.keyboard.press("Control+k")
+        await expect(page.turns).to_have_count(0)
+    titles = page.tab.locator(".conversation")
+    await titles.filter(has_text="plums").click()
+    await expect(page.replies).to_contain_text("About plums.")
+    await expect(titles).to_have_text(["About plums", "About pears", "About apples"])
+
+    await page.button("Rename, pin or delete “About apples”").click()
+    field = page.tab.locator(".conversation-actions").get_by_label("Title")
+    await field.fill("Fruit")
+    await page.tab.screenshot(path=tmp_path / "actions.png")
+    await field.press("Enter")
+    await expect(titles).to_have_text(["About plums", "About pears", "Fruit"])
+    more = page.button("Rename, pin or delete “Fruit”")
+    await expect(more).to_be_focused()
+
+    await more.press("Enter")
+    await field.fill("Never mind")
+    await field.press("Escape")
+    await expect(field).to_have_count(0)
+    await more.click()
+    await page.tab.locator(".conversation-actions").get_by_role("button", name="Pin").click()
+    await expect(titles).to_have_text(["Fruit", "About plums", "About pears"])
+    await expect(more).to_be_focused()
+
+    await page.button("Rename, pin or delete “About pears”").click()
+    await page.tab.locator(".conversation-actions").get_by_role("button", name="Delete").click()
+    await expect(titles).to_have_text(["Fruit", "About plums"])
+    await expect(page.tab.get_by_role("navigation", name="Conversations")).to_be_focused()
+    assert len(await page.stored()) == 2
+
+    await page.button("Undo").click()
+    await expect(titles).to_have_text(["Fruit", "About plums", "About pears"])
+    await expect(page.replies).to_contain_text("About plums.")
+    assert sorted(record["shownTitle"] for record in await page.stored()) == ["About pears", "About plums", "Fruit"]
+
+
+async def test_a_conversation_that_another_tab_holds_is_not_deleted_behind_its_back(
+    new_page: Callable[[], ParleyPage], model: OpenAIServer
+) -> None:
+    model.say("Hi.")
+    first, second = new_page(), new_page()
+    await first.open()
+    await first.ask_and_wait("Hello")
+    await second.open("#another")
+
+    await second.button("Rename, pin or delete “Hello”").click()
+    await second.tab.locator(".conversation-actions").get_by_role("button", name="Delete").click()
+
+    await expect(second.line("open in another tab")).to_be_visible()
+    assert len(await second.stored()) == 1
 
 
 async def test_an_exported_conversation_can_be_imported(page: ParleyPage, model: OpenAIServer, tmp_path: Path) -> None:

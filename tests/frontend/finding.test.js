@@ -62,6 +62,65 @@ test("pinning is stored, keeps the time of the last message, and is taken back t
   assert.equal(page.records.get("c1").pinnedAt, 0);
 });
 
+/** Two conversations in the list, of which the second is not loaded. */
+function twoListed() {
+  const page = answered(new Page(), "t1", "Hello", "Hi.");
+  const other = { ...page.records.get("c1"), id: "c2", title: "Other", updatedAt: 1 };
+  page.dispatch({ type: "listed", conversations: [...page.state.conversations, summary("c2", 1)] });
+  const arrives = (access = "write") => page.dispatch({ type: "opened", id: "c2", record: other, access, at: 9 });
+  return { page, arrives };
+}
+
+test("a conversation that is only in the list is loaded to be changed, stored, and let go", () => {
+  const { page, arrives } = twoListed();
+
+  page.dispatch({ type: "rename", id: "c2", title: " New name " });
+  page.dispatch({ type: "pin", id: "c2", at: 7 });
+  assert.equal(page.effects.filter(({ type, id }) => type === "open" && id === "c2").length, 1);
+  arrives();
+
+  assert.deepEqual([page.records.get("c2").title, page.records.get("c2").pinnedAt], ["New name", 7]);
+  assert.deepEqual(page.state.conversations.find(({ id }) => id === "c2"), { id: "c2", title: "New name", updatedAt: 1, pinnedAt: 7 });
+  assert.deepEqual(page.effects.at(-1), { type: "release", id: "c2" });
+  assert.equal(page.state.openId, "c1");
+  assert.equal(page.records.get("c1").title, "");
+});
+
+test("deleting from the list leaves the open conversation and its turn alone, and so does undoing it", () => {
+  const { page, arrives } = twoListed();
+  page.ask("More", "t2").receive(turn("t2").start());
+
+  page.dispatch({ type: "delete", id: "c2", nextId: "c9", at: 9 });
+  arrives();
+  assert.deepEqual(page.effects.filter(({ type }) => type === "remove"), [{ type: "remove", id: "c2" }]);
+  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1"]);
+
+  page.dispatch({ type: "undo", at: 10 });
+  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1", "c2"]);
+  assert.equal(page.records.get("c2").title, "Other");
+  assert.deepEqual([page.state.openId, page.state.turn?.id], ["c1", "t2"]);
+});
+
+test("a conversation that another tab holds is left as it is, and that is said", () => {
+  const { page, arrives } = twoListed();
+
+  page.dispatch({ type: "delete", id: "c2", nextId: "c9", at: 9 });
+  arrives("read");
+
+  assert.match(page.state.notices[0].message, /open in another tab/);
+  assert.equal(page.state.conversations.length, 2);
+  assert.deepEqual(page.effects.at(-1), { type: "release", id: "c2" });
+});
+
+test("a conversation that was deleted elsewhere is not made again by renaming it", () => {
+  const { page } = twoListed();
+
+  page.dispatch({ type: "rename", id: "c2", title: "New name" });
+  page.dispatch({ type: "opened", id: "c2", record: null, access: "write", at: 9 });
+
+  assert.equal(page.records.has("c2"), false);
+});
+
 test("a search finds titles at once and messages when the store has answered; an answer that comes late is dropped", () => {
   const page = new Page();
   page.dispatch({ type: "listed", conversations: [summary("Apples", 3), summary("Pears", 2)] });

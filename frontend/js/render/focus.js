@@ -72,6 +72,8 @@ export function keepFocus(layers, draw) {
   shownLayers = layers;
   const left = Object.keys(layers).filter((id) => document.getElementById(id)?.contains(document.activeElement));
   const { activeElement: focused } = document;
+  const list = document.getElementById("sidebar");
+  const wasInList = list?.contains(focused);
   draw();
   const isLost = focused !== document.activeElement && document.activeElement === document.body;
   for (const [id, button] of Object.entries(layers)) {
@@ -81,6 +83,14 @@ export function keepFocus(layers, draw) {
     else if (button) focusCovering(id);
     else if (opener && left.includes(id)) /** @type {HTMLElement | null} */ (document.querySelector(opener))?.focus();
   }
+  if (wasInList && document.activeElement === document.body) focusInList(/** @type {HTMLElement} */ (list), focused);
+}
+
+/** An item of the list may have moved to another group, or be gone. @param {HTMLElement} list @param {Element | null} before */
+function focusInList(list, before) {
+  const { action = "", id = "" } = before instanceof HTMLElement ? before.dataset : {};
+  const same = list.querySelector(`[data-action="${CSS.escape(action)}"][data-id="${CSS.escape(id)}"]`);
+  /** @type {HTMLElement} */ (same ?? list).focus();
 }
 
 /** @param {string} id */

@@ -46,8 +46,9 @@ export function render(state) {
 }
 
 /** @param {State} state @returns {import("./focus.js").Layers} */
-function layersOf({ panel, isSidebarOpen, voice }) {
+function layersOf({ panel, isSidebarOpen, actionsId, voice }) {
   return {
+    "conversation-actions": actionsId && actionsOpener(actionsId),
     panel: panel && openerOf(panel),
     sidebar: isSidebarOpen ? "[data-action=open-sidebar]" : null,
     talk: voice.mic === "off" ? null : "[data-action=microphone]",
@@ -321,6 +322,18 @@ function showPicker(isOpen) {
   const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("models"));
   if (isOpen && !dialog.open) dialog.showModal();
   if (!isOpen && dialog.open) dialog.close();
+}
+
+/** @param {string} id of a conversation in the list */
+function actionsOpener(id) {
+  return `.conversation-more[data-id="${CSS.escape(id)}"]`;
+}
+
+/** Leave the title in the list: that makes the change. @param {string} id @param {string | null} title in the place of what was written */
+export function leaveListTitle(id, title) {
+  const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".conversation-actions .title"));
+  if (field && title !== null) field.value = title;
+  /** @type {HTMLElement | null} */ (document.querySelector(actionsOpener(id)))?.focus();
 }
 
 /** Show the user where to write the new title. */

@@ -3,7 +3,7 @@
 import { summaryOf } from "../conversation.js";
 import { openConversation } from "../state.js";
 import { groupsByDay } from "./conversation_groups.js";
-import { h } from "./dom.js";
+import { h, memoAll } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
@@ -43,7 +43,7 @@ export function sidebarView(state) {
     h(
       "div",
       { class: "conversations" },
-      groupsByDay(shown(state), state.now).map((group) => groupView(group, state.openId)),
+      groupsByDay(shown(state), state.now).map((group) => groupView(group, state)),
       state.search.text.trim() && shown(state).length === 0 && h("p", { class: "fine" }, t.list.nothingFound),
     ),
     h("input", { type: "file", id: "import-picker", hidden: true, accept: ".json,application/json" }),
@@ -71,13 +71,13 @@ function shown(state) {
   return wanted ? all.filter(({ id, title }) => found.includes(id) || title.toLocaleLowerCase().includes(wanted)) : all;
 }
 
-/** @param {ReturnType<typeof groupsByDay>[number]} group @param {string | null} openId */
-function groupView({ label, summaries }, openId) {
+/** @param {ReturnType<typeof groupsByDay>[number]} group @param {State} state */
+function groupView({ label, summaries }, { openId, actionsId }) {
   return h(
     "section",
     { key: label, "aria-label": label },
     h("h2", { class: "conversations-day" }, label),
-    h("ul", {}, summaries.map((summary) => itemView(summary, summary.id === openId))),
+    h("ul", {}, summaries.map((summary) => itemView({ summary, isOpen: summary.id === openId, hasActions: summary.id === actionsId }))),
   );
 }
 
@@ -90,24 +90,71 @@ function listed(state) {
     : state.conversations;
 }
 
-/** @param {import("../state.js").Summary} summary @param {boolean} isOpen */
-function itemView({ id, title }, isOpen) {
+/** There may be thousands, and few of them change. */
+const itemView = memoAll(describe, ({ summary }) => summary);
+
+/** @param {{summary: import("../state.js").Summary, isOpen: boolean, hasActions: boolean}} shown */
+function describe({ summary, isOpen, hasActions }) {
+  const { id, title } = summary;
   return h(
     "li",
     { key: id },
     h(
-      "button",
-      {
-        type: "button",
-        class: "conversation",
-        dir: "auto",
-        "data-action": "open",
-        "data-id": id,
-        "aria-current": isOpen ? "true" : null,
+      "div",
+      { class: "conversation-row" },
+      h(
+        "button",
+        {
+          type: "button",
+          class: "conversation",
+          dir: "auto",
+          "data-action": "open",
+          "data-id": id,
+          "aria-current": isOpen ? "true" : null,
+          title,
+        },
         title,
-      },
-      title,
+      ),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "button icon-only small conversation-more",
+          "data-action": hasActions ? "leave-actions" : "list-actions",
+          "data-id": id,
+          "aria-label": t.list.actions(title),
+          "aria-expanded": String(hasActions),
+          "aria-controls": "conversation-actions",
+        },
+        icon("more"),
+      ),
     ),
+    hasActions && actionsView(summary),
+  );
+}
+
+/** @param {import("../state.js").Summary} summary */
+function actionsView({ id, title, pinnedAt }) {
+  return h(
+    "div",
+    { class: "conversation-actions", id: "conversation-actions", role: "group", "aria-label": t.list.actions(title) },
+    h("input", {
+      class: "title",
+      dir: "auto",
+      "data-change": "rename",
+      "data-id": id,
+      "aria-label": t.header.title,
+      value: title,
+      maxlength: "120",
+      autocomplete: "off",
+      spellcheck: "false",
+    }),
+    h(
+      "button",
+      { type: "button", class: "button small", "data-action": "pin", "data-id": id },
+      pinnedAt ? t.header.unpin : t.header.pin,
+    ),
+    h("button", { type: "button", class: "button small", "data-action": "delete", "data-id": id }, t.header.delete),
   );
 }
 

@@ -51,6 +51,8 @@ export const en = {
   list: {
     search: "Search conversations",
     nothingFound: "Nothing found.",
+    actions: (/** @type {string} */ title) => `Rename, pin or delete “${title}”`,
+    heldElsewhere: "This conversation is open in another tab. Change it there, or close that tab.",
     import: "Import a conversation",
     notImported: (/** @type {string} */ name) =>
       `${name} cannot be imported. Choose a file made with “Export as JSON”, of at most 64 MB.`,

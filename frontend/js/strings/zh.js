@@ -45,6 +45,8 @@ export const zh = {
   list: {
     search: "搜索对话",
     nothingFound: "没有找到。",
+    actions: (title) => `重命名、置顶或删除“${title}”`,
+    heldElsewhere: "此对话已在另一个标签页中打开。请在那里修改，或关闭那个标签页。",
     import: "导入对话",
     notImported: (name) => `无法导入 ${name}。请选择用“导出为 JSON”生成的文件，大小不超过 64 MB。`,
     pinned: "置顶",
