@@ -54,6 +54,7 @@ from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
 from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine.authoring.skill_files import SkillFiles
 from skills_engine.signing import SecretFileError
 
 logger = logging.getLogger(__name__)
@@ -300,6 +301,7 @@ class App:
                 builtins=self._layers.builtin_health,
                 models=self.models,
                 fetcher=self._fetcher,
+                skill_files=_skill_files(self._settings, self._data_dir),
             ),
             metrics=self._metrics,
             frontend=FRONTEND,
@@ -384,6 +386,11 @@ class App:
             self._readiness.set("process hooks", "missing", f"not up: {', '.join(not_up)}")
         else:
             self._readiness.set("process hooks", "ready", f"{len(health)} up")
+
+
+def _skill_files(settings: config.Config, data_dir: Path) -> SkillFiles:
+    edit = settings.skills.edit
+    return SkillFiles(settings.skills.dir, data_dir, is_on=settings.storage.url is None if edit == "auto" else edit)
 
 
 def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> MediaStore:

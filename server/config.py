@@ -116,6 +116,8 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     enabled: list[str] | None = None
     """None: every skill in `dir` without `default: off`."""
     reload: Literal["auto", "poll", "off"] = "auto"
+    edit: bool | Literal["auto"] = "auto"
+    """Whether operators may change skills on the page; auto: unless servers share a database, as an edit reaches one."""
 
 
 MCP_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")

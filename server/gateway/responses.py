@@ -29,13 +29,17 @@ SECURITY_HEADERS: Final = {
 _HAS_BEGUN: Final = web.RequestKey("has_begun", bool)
 
 
-def refuse(status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> web.Response:
-    """`{"error": {"code", "message", "path"?}}`, kept by no cache.
+def refuse(
+    status: int, code: str, message: str, *, path: str | None = None, current: str | None = None, **headers: str
+) -> web.Response:
+    """`{"error": {"code", "message", "path"?, "current"?}}`, kept by no cache.
 
-    `path` names what is wrong in the body. In the names of headers `_` stands for `-`.
+    `path` names what is wrong in the body, `current` is the text that stands in the way of a write. In the names of
+    headers `_` stands for `-`.
     """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = {"error": {"code": code, "message": message, **({} if path is None else {"path": path})}}
+    more = {name: value for name, value in (("path", path), ("current", current)) if value is not None}
+    body = {"error": {"code": code, "message": message, **more}}
     return web.json_response(body, status=status, headers={"Cache-Control": "no-store", **named})
 
 

@@ -36,6 +36,13 @@ _IF_MATCH: Final = {
     "description": "The ETag of what was read, or `*`",
     "schema": {"type": "string"},
 }
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "`*`, in place of If-Match: there must be none yet",
+    "schema": {"type": "string", "enum": ["*"]},
+}
 
 
 def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
@@ -74,10 +81,12 @@ def _describe(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
     if operation.body:
         content = {"application/json": {"schema": {"anyOf": [schemas[kind] for kind in operation.body]}}}
         described["requestBody"] = {"required": True, "content": content}
+    if operation.method in ("POST", "PUT"):
         refusals.update(_OF_BODIES)
-        if operation.has_version:
-            described["parameters"].append(_IF_MATCH)
-            refusals.update(_OF_VERSIONS)
+    if operation.has_version and operation.method != "GET":
+        described["parameters"].append({**_IF_MATCH, "required": not operation.may_create})
+        described["parameters"] += [_IF_NONE_MATCH] if operation.may_create else []
+        refusals.update(_OF_VERSIONS)
     for status in sorted(refusals):
         described["responses"][str(status)] = {
             "description": _DESCRIPTIONS[status],
@@ -107,10 +116,11 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
 
 def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
     _, components = msgspec.json.schema_components([operation.query], ref_template=_REF)
-    properties: dict[str, dict[str, Any]] = components[operation.query.__name__]["properties"]
+    described: dict[str, Any] = components[operation.query.__name__]
+    required = described.get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
-        for name, schema in properties.items()
+        {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+        for name, schema in described["properties"].items()
     ]
 
 

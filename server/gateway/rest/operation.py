@@ -32,6 +32,8 @@ class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message: str
     path: str | None = None
     """The parameter, or the JSON path in the body."""
+    current: str | None = None
+    """The text that was written meanwhile, with a 412."""
 
 
 class ErrorAnswer(Struct, frozen=True):
@@ -45,11 +47,21 @@ class Done(Struct, frozen=True):
 class Refusal(Exception):
     """Error of the API, raised by an operation's handler."""
 
-    def __init__(self, status: int, code: str, message: str, *, path: str | None = None, **headers: str) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        path: str | None = None,
+        current: str | None = None,
+        **headers: str,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
         self.path = path
+        self.current = current
         self.headers = headers
 
 
@@ -106,7 +118,9 @@ class Operation:
     refusals: tuple[int, ...] = ()
     """Statuses beside those that every operation may answer with."""
     has_version: bool = False
-    """The answer carries an ETag; a POST needs If-Match."""
+    """The answer carries an ETag; what changes something needs If-Match."""
+    may_create: bool = False
+    """If-None-Match: * may stand in place of If-Match."""
     max_body_bytes: int = 0
     operators_only: bool = False
 
@@ -122,7 +136,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
             await _check_body(operation, request)
             answer = await operation.handle(ApiCall(request, principal, read_query(request, operation.query)))
         except Refusal as error:
-            return refuse(error.status, error.code, str(error), path=error.path, **error.headers)
+            return refuse(error.status, error.code, str(error), path=error.path, current=error.current, **error.headers)
         except PolicyError as error:
             return refuse(400, error.code, str(error), path=error.path)
         except StorageError as error:

@@ -14,12 +14,14 @@ from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.session_routes import SessionRoutes
+from server.gateway.rest.skill_routes import SkillRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.storage.storage import Storage
+from skills_engine.authoring.skill_files import SkillFiles
 
 DOCUMENT: Final = "/openapi.json"
 
@@ -49,6 +51,7 @@ class RestApi:
         builtins: Callable[[], Sequence[BuiltinHealth]],
         models: ModelHost,
         fetcher: ModelFetcher,
+        skill_files: SkillFiles,
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -68,6 +71,7 @@ class RestApi:
             *ApprovalRoutes(storage.approvals, storage.audit).operations(),
             *ModelRoutes(models, fetcher, storage.audit).operations(),
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
+            *SkillRoutes(skill_files, storage.audit).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
         self._rest: web.AbstractResource | None = None

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from schemathesis import checks
 from schemathesis.generation import GenerationMode
 
-from tests.support.server_process import ServerProcess
+from tests.support.server_process import ROOT, ServerProcess
 
 logger = logging.getLogger(__name__)
 
@@ -37,12 +38,15 @@ CHECKS = [
 @pytest.mark.timeout(3600 if IS_SOAK else 180)
 def test_no_question_makes_the_server_fail_or_break_its_own_schema(tmp_path: Path) -> None:
     statuses: Counter[int] = Counter()
-    with ServerProcess(tmp_path, environ={"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}) as server:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "PARLEY_SKILLS__DIR": str(tmp_path / "skills")}
+    shutil.copytree(ROOT / "skills", tmp_path / "skills")
+    with ServerProcess(tmp_path, environ=environ) as server:
         with requests.Session() as session:
             document = session.get(f"{server.url}/openapi.json", timeout=20).json()
             schema = schemathesis.openapi.from_dict(document, config=schemathesis.Config.from_dict(SETTINGS))
             schema.config.update(base_url=server.url)
             writes = schema.include(path=CONFIG, method="POST")
+            edits = schema.include(path_regex="^/api/skills/")
 
             @settings(max_examples=EXAMPLES, derandomize=not IS_SOAK, suppress_health_check=list(HealthCheck))
             @given(
@@ -50,6 +54,7 @@ def test_no_question_makes_the_server_fail_or_break_its_own_schema(tmp_path: Pat
                     schema.as_strategy(generation_mode=GenerationMode.POSITIVE),
                     schema.as_strategy(generation_mode=GenerationMode.NEGATIVE),
                     writes.as_strategy(headers={"If-Match": "*"}),
+                    edits.as_strategy(headers={"If-Match": "*"}, path_parameters={"skill": "careful-reader"}),
                 )
             )
             def ask(case: schemathesis.Case[Any]) -> None:

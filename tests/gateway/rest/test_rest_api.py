@@ -23,9 +23,11 @@ async def test_what_is_answered_is_what_the_document_says(operator: Client) -> N
     assert document["openapi"] == "3.1.0"
     await operator.post("/api/hooks/config", {"pre_tool_use": [{"type": "audit_log"}]}, tag="*")
 
+    await operator.post("/api/skills", {"name": "calm"})
     for path, operations in document["paths"].items():
-        if "get" in operations and path != "/api/audit/export":
-            answer = await operator.get(path)
+        if "get" in operations and path not in ("/api/audit/export", "/api/skills/{skill}/zip"):
+            place = path.replace("{skill}", "calm")
+            answer = await operator.get(f"{place}?path=SKILL.md" if place.endswith("/file") else place)
             assert answer.status == 200, path
             schema_of(document, path, "get", 200).validate(answer.body)
     refused = await operator.get("/api/audit?limit=0")
@@ -55,6 +57,18 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/models/download", "post"),
         ("/api/sessions", "get"),
         ("/api/sessions/{id}", "delete"),
+        ("/api/skills", "get"),
+        ("/api/skills", "post"),
+        ("/api/skills/{skill}", "get"),
+        ("/api/skills/{skill}", "delete"),
+        ("/api/skills/{skill}/name", "post"),
+        ("/api/skills/{skill}/undo", "post"),
+        ("/api/skills/{skill}/redo", "post"),
+        ("/api/skills/{skill}/zip", "get"),
+        ("/api/skills/{skill}/file", "get"),
+        ("/api/skills/{skill}/file", "put"),
+        ("/api/skills/{skill}/file", "delete"),
+        ("/api/skills/{skill}/file/name", "post"),
         ("/openapi.json", "get"),
     }
     save = document["paths"]["/api/hooks/config"]["post"]

@@ -1,0 +1,93 @@
+"""History of edits, for undo and redo: what each has replaced; one file for each skill."""
+
+import contextlib
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+logger = logging.getLogger(__name__)
+
+MAX_EDITS: Final = 20
+"""Edits of a skill that can be undone, and as many that can be redone; the oldest go first."""
+MAX_HISTORY_BYTES: Final = 4 << 20
+"""Limit for the texts of one skill's edits; the oldest go first."""
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """One change, by what it has replaced."""
+
+    at: datetime
+    action: str
+    path: str
+    files: Mapping[str, bytes | None]
+    """None: there was no such file."""
+
+    def before(self, now: Mapping[str, bytes | None]) -> "Edit":
+        """Return the edit that leads back from undoing this one."""
+        return Edit(at=datetime.now(UTC), action=self.action, path=self.path, files=now)
+
+
+class Past(msgspec.Struct, kw_only=True):
+    """Edits to undo and to redo, the next one last."""
+
+    undo: list[Edit] = []
+    redo: list[Edit] = []
+
+
+class EditHistory:
+    """Keeps each skill's past below `folder`. A past that cannot be read counts as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, skill: str) -> Past:
+        try:
+            return msgspec.json.decode(self._file(skill).read_bytes(), type=Past)
+        except FileNotFoundError:
+            return Past()
+        except (OSError, msgspec.DecodeError) as error:
+            logger.warning("earlier versions of the skill %s cannot be read: %s", skill, error)
+            return Past()
+
+    def add(self, skill: str, edit: Edit) -> None:
+        """Keep the edit; what was undone before it can no longer be redone."""
+        self.write(skill, Past(undo=[*self.read(skill).undo, edit]))
+
+    def stepped(self, skill: str, back: Edit, *, is_redo: bool) -> None:
+        """Note that the newest edit was undone (or redone), and that `back` leads back."""
+        past = self.read(skill)
+        gone, gained = (past.redo, past.undo) if is_redo else (past.undo, past.redo)
+        gone.pop()
+        gained.append(back)
+        self.write(skill, past)
+
+    def rename(self, skill: str, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._file(skill).replace(self._file(name))
+
+    def forget(self, skill: str) -> None:
+        self._file(skill).unlink(missing_ok=True)
+
+    def _file(self, skill: str) -> Path:
+        return self._folder / f"{skill}.json"
+
+    def write(self, skill: str, past: Past) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        draft = self._folder / f".{skill}.draft"
+        draft.write_bytes(msgspec.json.encode(Past(undo=_newest(past.undo), redo=_newest(past.redo))))
+        draft.replace(self._file(skill))
+
+
+def _newest(edits: list[Edit]) -> list[Edit]:
+    kept: list[Edit] = []
+    size = 0
+    for edit in reversed(edits[-MAX_EDITS:]):
+        size += sum(len(data or b"") for data in edit.files.values())
+        if size > MAX_HISTORY_BYTES:
+            break
+        kept.insert(0, edit)
+    return kept
