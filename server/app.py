@@ -124,8 +124,7 @@ class App:
         self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
         self.media = _build_media(settings, data_dir, signer)
-        self._own_tools = build_registry(settings.tools, settings.skills.dir)
-        self.tools = DynamicToolRegistry(self._own_tools)
+        self.tools = DynamicToolRegistry(build_registry(settings.tools, settings.skills.dir))
         self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
@@ -327,9 +326,9 @@ class App:
                 hook for timing in ("after_user_input", "before_planning") for hook in hooks if hook.timing == timing
             ]
             late = [{"role": "system", "content": hook.content} for hook in early]
-            await model.warm_up([*beginning, *late], self._own_tools.names)
+            await model.warm_up([*beginning, *late])
         elif isinstance(model, FileModel):
-            await model.warm_up(beginning, self._own_tools.names)
+            await model.warm_up(beginning)
         return beginning
 
     async def _announce_rest(self, announce: Announce) -> None:

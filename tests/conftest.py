@@ -54,7 +54,6 @@ LONG = (
     "hostile/",
     "llm/test_embedded_process.py",
     "models/test_file_model.py",
-    "llm/test_tool_choice_quality.py",
     "tools/mcp/",
     "e2e/",
     "hooks/",

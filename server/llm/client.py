@@ -6,12 +6,11 @@ Its stream is parsed here, which costs a quarter of what the openai package take
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager
 from typing import Any
 
 import aiohttp
-import msgspec
 
 from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
 from server.llm.endpoint import Discovery, ModelEndpoint
@@ -27,14 +26,6 @@ _USAGE_TIMEOUT_S = 2.0  # for what may follow a finish_reason
 _EVENTS_AT_ONCE = 16  # of a stream, before others run: each may be 0.1 ms of work for those who read it
 _MAX_CONNECTIONS = 1000
 _OWN_FIELDS = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
-
-
-class _CompletionChoice(msgspec.Struct):
-    text: str
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_CompletionChoice]
 
 
 class OpenAICompatible:
@@ -123,16 +114,6 @@ class OpenAICompatible:
                 yield event
             await _skip_tail(pieces)  # last: the reply is whole without it
 
-    async def complete(self, prompt: str, extra: dict[str, Any]) -> str:
-        """Return the whole text that goes on from the prompt (the older `/completions`). Raises ProviderError."""
-        model = await self._discovery.model()
-        async with self._answer_by(asyncio.get_running_loop().time() + self._endpoint.first_token_timeout_s, model):
-            answer = await self._connected().post("/completions", {"model": model, "prompt": prompt, **extra})
-        try:
-            return msgspec.json.decode(answer, type=_Completion).choices[0].text
-        except (msgspec.MsgspecError, IndexError) as error:
-            raise ProviderProtocol(f"{self._endpoint.host} answered /completions without a text") from error
-
     def _body(self, request: ModelRequest, model: str) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": model,
@@ -157,27 +138,22 @@ class OpenAICompatible:
 
     async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
         """Send the request; returns at the headers of a success. `stack` owns the connection."""
-        async with self._answer_by(deadline, body["model"]):
-            response = await stack.enter_async_context(self._connected().stream("/chat/completions", body))
-        self._responses.add(response)
-        stack.callback(self._responses.discard, response)
-        return response
-
-    @asynccontextmanager
-    async def _answer_by(self, deadline: float, model: str) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout_at(deadline):
-                yield
+                response = await stack.enter_async_context(self._connected().stream("/chat/completions", body))
         except TimeoutError as error:
             raise self._no_first_token() from error
         except Refused as error:
             raise error_from_answer(
-                self._endpoint, model, error.status, error.headers, error.body, now_s=time.time()
+                self._endpoint, body["model"], error.status, error.headers, error.body, now_s=time.time()
             ) from error
         except Unreachable as error:
             raise ProviderUnreachable(
                 f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
             ) from error
+        self._responses.add(response)
+        stack.callback(self._responses.discard, response)
+        return response
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, reply: ReplyReader) -> bytes | None:
         """Return the next bytes, None at the end; waits until the deadline. A finished reply cannot break off."""

@@ -1,8 +1,8 @@
 """The default model, which needs no key and no network: SmolLM2 in a child process.
 
 The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
-talks to it. What is added here makes a very small model useful: the choice of
-tools is bound by JSON Schema, prompts are plain, replies are kept short.
+talks to it. What is added here makes a very small model useful: words choose
+tools, prompts are plain, replies are kept short.
 """
 
 import asyncio
@@ -49,11 +49,9 @@ from server.llm.language_model import (
 logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 160
-MAX_CACHED_CHOICES = 64
 _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
 _ARGUMENTS: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
-_CHOICE: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 32}
 
 
 class EmbeddedModel:
@@ -77,11 +75,9 @@ class EmbeddedModel:
         self._config = config
         self._settings = settings or default_settings()
         self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
-        self._prefix: tuple[list[Message], list[str]] | None = None  # what `warm_up` was given
-        self._choices: dict[str, str] = {}  # prompt → tool: asked the same again, the model chooses the same
+        self._prefix: list[Message] | None = None  # what `warm_up` was given
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
         self._prefill: tuple[CompactTurn, asyncio.Task[None]] | None = None  # under way
-        self._is_prefill_awaited = False  # by a turn
         self._replies = 0  # under way
 
     @property
@@ -100,13 +96,13 @@ class EmbeddedModel:
         await asyncio.to_thread(tool_choice.cities)  # reads files
         await self._process.connected()
 
-    async def warm_up(self, messages: Sequence[Message], tool_names: Sequence[str]) -> None:
+    async def warm_up(self, messages: Sequence[Message]) -> None:
         """Let the model read, ahead of the first turn, the beginning of every turn.
 
         `messages`: the system prompt as the agent sends it, and the hooks of its first call. The same is read again after a
         restart. A failure to read is logged: the first turn is slower then, no more.
         """
-        self._prefix = (list(messages), list(tool_names))
+        self._prefix = list(messages)
         if (client := self._process.client) is None:
             await self._process.connected()  # which reads it
         else:
@@ -119,8 +115,9 @@ class EmbeddedModel:
         if self._replies or client is None:
             return
         turn = turn_to_prefill(messages, question, self._instructions)
-        self._is_prefill_awaited = False
-        task = asyncio.create_task(self._run_prefill(client, turn, tool_names), name="embedded-model-prefill")
+        if tool_choice.chosen_tool(turn, tool_names) is not None:
+            return  # the answer will come from a tool
+        task = asyncio.create_task(self._run_prefill(client, turn), name="embedded-model-prefill")
         self._prefill = turn, task
 
     async def aclose(self) -> None:
@@ -139,12 +136,8 @@ class EmbeddedModel:
         finally:
             self._replies -= 1
 
-    async def _run_prefill(self, client: OpenAICompatible, turn: CompactTurn, tool_names: Sequence[str]) -> None:
+    async def _run_prefill(self, client: OpenAICompatible, turn: CompactTurn) -> None:
         try:
-            if turn.question and tool_names:
-                tool = await self._choose(client, turn, dict.fromkeys(tool_names, ""))
-                if tool is not None or self._is_prefill_awaited:
-                    return  # the answer will come from a tool, or is asked for in one go
             await self._read(client, turn)
         except ProviderError as error:
             logger.debug("prefill failed: %s", error)
@@ -160,7 +153,6 @@ class EmbeddedModel:
     async def _use_prefill(self, turn: CompactTurn) -> None:
         """Wait for the prefill under way if it is of this turn: begun anew it would take longer."""
         if self._prefill is not None and self._prefill[0].is_beginning_of(turn):
-            self._is_prefill_awaited = True
             await asyncio.wait([self._prefill[1]])
         self._cancel_prefill()
 
@@ -171,12 +163,12 @@ class EmbeddedModel:
         await self._use_prefill(turn)
         self._instructions = turn.instructions
         is_planning = request.purpose == "planning"
-        tools = dict.fromkeys(request.tool_names, "") if is_planning else {t.name: t.description for t in request.tools}
+        tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
         has_results = bool(turn.results) or turn.is_denied
         answer = quotation(turn) if has_results else coded_answer(turn, tools)
-        if answer is None and not has_results and tools and request.tool_choice == "auto":
-            name = await self._choose(client, turn, tools)
-            answer = tool_choice.refusal(name, turn.question)
+        if answer is None and not has_results and request.tool_choice == "auto":
+            name = tool_choice.chosen_tool(turn, tools)
+            answer = tool_choice.refusal(name, turn) if name else None
             if name is not None and answer is None:
                 call = None if is_planning else await self._call(client, turn, request.tools, name)
                 if is_planning or call is not None:
@@ -230,37 +222,19 @@ class EmbeddedModel:
     async def _call(
         self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec], name: str
     ) -> ToolCall | None:
-        """Return a call whose arguments fit the tool's schema, or None: the question is to be answered."""
-        tool = next(tool for tool in tools if tool.name == name)
-        schema = tool_choice.argument_schema(tool, turn.question, turn.system, turn.last_reply)
-        arguments = tool_choice.only_arguments(schema)
+        """Return a call, or None: the model finds no arguments, and the question is to be answered."""
+        arguments: Any = tool_choice.named_arguments(name, turn)
         if arguments is None:
+            tool = next(tool for tool in tools if tool.name == name)
+            messages = tool_choice.argument_messages(tool, turn.question)
             try:
-                arguments = await self._bound(client, tool_choice.argument_messages(tool, turn.question), schema)
+                arguments = await self._bound(client, messages, tool_choice.argument_schema(tool, turn.question))
             except ProviderProtocol as error:  # a foreign schema of which no grammar can be made
-                logger.info("the embedded model cannot be bound to the schema of %s: %s", tool.name, error)
-                return None
-        if not tool_choice.is_valid(tool, arguments):
-            logger.info("the embedded model found no arguments for %s", tool.name)
+                logger.info("the embedded model cannot be bound to the schema of %s: %s", name, error)
+        if not isinstance(arguments, dict):
             return None
         text = json.dumps(arguments, ensure_ascii=False)
-        return ToolCall(id=f"call_{secrets.token_hex(8)}", name=tool.name, arguments=text)
-
-    async def _choose(self, client: OpenAICompatible, turn: CompactTurn, tools: Mapping[str, str]) -> str | None:
-        asked = turn.base_question or turn.question
-        prompt = tool_choice.choice_prompt(asked, tools)
-        certain = (tool_choice.certain_choice(text, tools) for text in (turn.question, asked))
-        name = next(filter(None, certain), None) or self._choices.pop(prompt, None)
-        if name is None:
-            wishes = {**_CHOICE, "grammar": tool_choice.choice_grammar(tools)}
-            name = (await client.complete(prompt, wishes)).strip()
-        self._choices[prompt] = name  # the newest stands last
-        if len(self._choices) > MAX_CACHED_CHOICES:
-            del self._choices[next(iter(self._choices))]
-        is_possible = tool_choice.is_possible(
-            name, turn.question, turn.system, turn.last_reply, is_follow_up=bool(turn.base_question)
-        )
-        return name if name != tool_choice.NO_TOOL and is_possible else None
+        return ToolCall(id=f"call_{secrets.token_hex(8)}", name=name, arguments=text)
 
     async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
         """Return the model's JSON, bound by the schema; None if the token limit cut it off."""
@@ -278,13 +252,10 @@ class EmbeddedModel:
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if self._prefix is None:
             return
-        messages, tool_names = self._prefix
-        turn = compact_turn([*messages, {"role": "user", "content": "Hi"}])
+        turn = compact_turn([*self._prefix, {"role": "user", "content": "Hi"}])
         self._instructions = turn.instructions
         try:
             await self._read(client, turn)
-            if tool_names:
-                await self._choose(client, turn, dict.fromkeys(tool_names, ""))
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 

@@ -1,75 +1,27 @@
-"""The choice of a tool and of its arguments by a very small model: prompts, grammars and schemas. Pure.
+"""The choice of a tool and of its arguments for a very small model: words decide. Pure.
 
-The model names a tool (or none) after a few examples, bound by a grammar; then each argument is bound to what the
-question offers: a path or a zone that it names, words that stand in it. A tool for which it offers nothing is not
-called. With the built-in tools it is right for 41 of 46 questions (test_tool_choice_quality).
+A built-in tool is asked for in plain words, any other by all words of its name. A built-in tool gets what the question
+names: a path, a city, the words to search for; without them it is not called. For any other the model chooses among the
+words of the question, bound by the tool's schema.
 """
 
-import json
-import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection
 from functools import cache
+from itertools import groupby
 from typing import Any
 from zoneinfo import available_timezones
 
-import jsonschema
+from server.llm.compact import CompactTurn
+from server.llm.language_model import Message, ToolSpec
 
-from server.llm.language_model import Message, ToolSpec, schema_validator
-
-logger = logging.getLogger(__name__)
-
-NO_TOOL = "none"
-UNKNOWABLE = "weather_or_news"
-"""The name for questions that no built-in tool can answer; chosen like a tool where there are no others."""
-MAX_QUESTION_WORDS = 60
-_MAX_SPAN_WORDS = 4
-_MAX_CHOICES = 200
-_MAX_SHOTS_OF_STRANGERS = 8
-
-Schema = Mapping[str, Any]
-
-# What the model sees of a tool by name. Order matters: the last examples weigh most.
-_SHOTS = (
-    ("Hi!", NO_TOOL),
-    ("Open guide.md", "read_file"),
-    ("What is the capital of Spain?", NO_TOOL),
-    ("What time is it in Paris?", "current_time"),
-    ("How do plants grow?", NO_TOOL),
-    ("Search the files for apple", "search_text"),
-    ("Tell me a story", NO_TOOL),
-    ("What is in a/notes.txt?", "read_file"),
-    ("What day is it?", "current_time"),
-    ("Thank you", NO_TOOL),
-    ("Which files mention milk?", "search_text"),
-)
-_DESCRIPTIONS = {
-    "current_time": "the time or date now",
-    "read_file": "read one file",
-    "search_text": "search for words in the files",
-}
-_ARGUMENT_SHOTS: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
-    "search_text": (
-        ("Search the files for apple", {"pattern": "apple"}),
-        ("Which files mention milk?", {"pattern": "milk"}),
-        ("Find the word red in all notes", {"pattern": "red"}),
-        ("Where is green_tea used?", {"pattern": "green_tea"}),
-    ),
-}
-_PATH_NAMES = frozenset({"path", "file", "filename", "file_path", "file_name"})
-_ZONE_NAMES = frozenset({"timezone", "time_zone", "tz"})
-_PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.[A-Za-z]\w{0,7}\b")
-_QUOTED = re.compile(r'["“„`]([^"“”„`]+)["“”`]')
-_DAY = re.compile(r"\b(?:today|tomorrow|yesterday|day|date|time)\b", re.IGNORECASE)
-_IN_PLACE = re.compile(
-    r"\bin (?!the\b|a\b|my\b|your\b|this\b|here\b|\d)(?P<place>[^\W\d]+(?: [^\W\d]+)?)(?: (?:right )?now| please)?\W*\Z",
-    re.IGNORECASE,
-)
-_SEARCH_CUES = frozenset("search find grep look where file files skills folder mention mentions used uses".split())
-_CERTAIN = {
+_MAX_QUESTION_CHARS = 500
+_MAX_DESCRIPTION_CHARS = 200
+_CUES = {
     "current_time": re.compile(
-        r"\b(?:what|which)(?:'?s| is)? (?:the )?(?:current |exact |local )?(?:time|date|day|weekday|month|year)\b(?! (?:did|do|was|to)\b)"
-        r"|\b(?:current|local) time\b|\btime is it\b|\bhow late is it\b|\btime in [a-z]|\bto(?:day|morrow)'?s date\b",
+        r"\b(?:what|which)(?:'?s| is)? (?:the )?(?:current |exact |local )?(?:time|date|day|weekday|month|year)\b"
+        r"(?! (?:did|do|was|to)\b)|\b(?:current|local) time\b|\btime is it\b|\bhow late is it\b|\btime in [a-z]"
+        r"|\bto(?:day|morrow)'?s date\b",
         re.IGNORECASE,
     ),
     "search_text": re.compile(
@@ -82,166 +34,71 @@ _CERTAIN = {
         r"|\b(?:read|open|show|display|in|summari[sz]e|of|does)\b.*[\w-]\.(?:md|txt|json|ya?ml|py|csv)\b",
         re.IGNORECASE,
     ),
-    UNKNOWABLE: re.compile(
-        r"\b(?:weather|forecast|headlines|in the news|latest news|news today)\b|\b(?:will|is|does|going to) (?:it )?(?:rain|snow)"
-        r"|\btemperature (?:outside|today|now)|\b(?:sunny|cold|hot|warm) (?:outside|today|tomorrow)\b",
-        re.IGNORECASE,
-    ),
 }
+"""The words that ask for a built-in tool; the first that match decide."""
+_PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]*\w|[\w-]+\.[A-Za-z]\w{0,7}\b")
+_QUOTED = re.compile(r'["“„`]([^"“”„`]+)["“”`]')
+_DAY = re.compile(r"\b(?:today|tomorrow|yesterday|day|date|time)\b", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\bin (?!the\b|a\b|my\b|your\b|this\b|here\b|\d)([^\W\d]+(?: [^\W\d]+)?)(?: (?:right )?now| please)?\W*\Z",
+    re.IGNORECASE,
+)
 _POINTERS = frozenset({"file", "it", "that", "one"})
 _REQUEST_WORDS = frozenset(
     "a all an and any are at by can could do does file files find folder for from grep how i in is it look me mention "
-    "mentions my of on or please search searches show skill skills tell text that the this to used use uses what where "
-    "which who why with word words you".split()
+    "mentions my notes of on or please search searches show skill skills tell text that the this to used use uses what "
+    "where which who why with word words you".split()
 )
 _WORD = re.compile(r"[\w./:@+-]*\w")
 
 
-def shortened(question: str) -> str:
-    """Return the end of a long question, where the request mostly stands."""
-    return " ".join(question.split()[-MAX_QUESTION_WORDS:])
-
-
-def choice_prompt(question: str, tools: Mapping[str, str]) -> str:
-    """Return the text whose continuation is a tool's name; the same up to the question. `tools`: name → description.
-
-    Lines to go on with, not a chat: half the tokens, and this model is as often right (41 of 46; in a chat 42).
-    """
-    described = {
-        name: _DESCRIPTIONS.get(name) or _short(text) or name.replace("_", " ") for name, text in tools.items()
-    }
-    strangers = [(text, name) for name, text in described.items() if name not in _DESCRIPTIONS]
-    shots = [
-        *strangers[:_MAX_SHOTS_OF_STRANGERS],
-        *(shot for shot in _SHOTS if shot[1] == NO_TOOL or shot[1] in tools),
-    ]
-    lines = [f"Request: {asked}\nTool: {name}\n\n" for asked, name in shots]
-    return f"{''.join(lines)}Request: {shortened(question)}\nTool:"
-
-
-def choice_grammar(tools: Iterable[str]) -> str:
-    names = " | ".join(json.dumps(f" {name}") for name in (NO_TOOL, *tools))
-    return f"root ::= {names}"
-
-
-def certain_choice(question: str, tools: Collection[str]) -> str | None:
-    """Return the tool that the words alone decide on, or None: the model must choose."""
-    found = next((name for name, asks in _CERTAIN.items() if asks.search(question)), None)
-    return found if found in tools or (found == UNKNOWABLE and _DESCRIPTIONS.keys() >= set(tools)) else None
-
-
-def is_possible(tool: str, question: str, context: str, last_reply: str = "", *, is_follow_up: bool = False) -> bool:
-    """Return whether the words offer what this tool cannot do without; `context`: the system prompt."""
-    if tool == "read_file":
-        return bool(_paths(question, context, last_reply))
-    if tool == "search_text":
-        is_search = is_follow_up or bool(_SEARCH_CUES & {*_WORD.findall(question.lower())})
-        return is_search and bool(_QUOTED.search(question) or any(_spans(question)))
-    return (
-        tool != "current_time"
-        or not is_follow_up
-        or bool(_zones(question) or _DAY.search(question) or _place(question))
-    )
-
-
-def refusal(tool: str | None, question: str) -> str | None:
-    """Return why nothing can be called for this question; None: something can, or need not."""
-    if tool == UNKNOWABLE:
-        return "I can't know that: I have no tool that tells the weather or the news."
-    if tool == "current_time" and not _zones(question) and (place := _place(question)):
-        return f"I don't know the time zone of {place.title()}. Name a large city near it."
+def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
+    """Return the tool that the question, or the one that it follows up, asks for; None: the model is to answer."""
+    for asked in filter(None, (turn.question, turn.base_question)):
+        for name in (*_CUES, *tools):
+            if name in tools and _asks_for(name, asked):
+                return name if name not in _CUES or named_arguments(name, turn) is not None else None
     return None
 
 
-def _place(question: str) -> str:
-    found = _IN_PLACE.search(question)
-    return found["place"] if found else ""
+def named_arguments(tool: str, turn: CompactTurn) -> dict[str, str] | None:
+    """Return what the question names for a built-in tool; None: not what it needs, or the tool is not built in."""
+    match tool:
+        case "current_time":
+            zone, question = _zone(turn.question), turn.question
+            is_time = zone or not turn.base_question or _DAY.search(question) or _PLACE.search(question)
+            return ({"timezone": zone} if zone else {}) if is_time else None
+        case "read_file":
+            return {"path": paths[0]} if (paths := _paths(turn)) else None
+        case "search_text":
+            phrases = _phrases(tool, turn.question)
+            return {"pattern": max(phrases, key=len)} if phrases else None
+    return None
+
+
+def refusal(tool: str, turn: CompactTurn) -> str | None:
+    """Return why the tool cannot answer the question; None: it can."""
+    place = _PLACE.search(turn.question)
+    if tool != "current_time" or place is None or _zone(turn.question):
+        return None
+    return f"I don't know the time zone of {place[1].title()}. Name a large city near it."
 
 
 def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
-    head = f"Give the arguments of {tool.name} as JSON. {_short(tool.description)}"
-    shots = _ARGUMENT_SHOTS.get(tool.name, ())
-    return [{"role": "system", "content": head}, *_exchanges(shots), {"role": "user", "content": shortened(question)}]
+    head = f"Give the arguments of {tool.name} as JSON. {tool.description[:_MAX_DESCRIPTION_CHARS]}"
+    return [{"role": "system", "content": head}, {"role": "user", "content": question[-_MAX_QUESTION_CHARS:]}]
 
 
-def argument_schema(tool: ToolSpec, question: str, context: str, last_reply: str = "") -> Schema:
-    """Narrow the tool's schema to its required properties and to what the words offer for them.
-
-    What fits it fits the tool's own schema too. An optional zone is kept where the question names one.
-    """
-    properties: Mapping[str, Schema] = tool.parameters.get("properties", {})
-    required = set(tool.parameters.get("required", ()))
-    narrowed: dict[str, Schema] = {}
-    for name, schema in properties.items():
-        choices = _choices(name, schema, shortened(question), context, last_reply)
-        if choices:
-            narrowed[name] = {"enum": choices}
-        elif name in required:
-            narrowed[name] = schema
-        if name not in required and name not in _ZONE_NAMES:
-            narrowed.pop(name, None)
+def argument_schema(tool: ToolSpec, question: str) -> dict[str, Any]:
+    """Narrow the tool's schema to its required properties, and texts to the words of the question."""
+    phrases = _phrases(tool.name, question[-_MAX_QUESTION_CHARS:])
+    narrowed = {
+        name: {"enum": phrases or [question]} if schema.get("type") == "string" and "enum" not in schema else schema
+        for name, schema in tool.parameters.get("properties", {}).items()
+        if name in tool.parameters.get("required", ())
+    }
     bound = {"type": "object", "properties": narrowed, "required": list(narrowed), "additionalProperties": False}
-    if narrowed and "$defs" in tool.parameters:
-        bound["$defs"] = tool.parameters["$defs"]
-    return bound
-
-
-def only_arguments(schema: Schema) -> dict[str, Any] | None:
-    """Return the arguments if the narrowed schema leaves no choice; None: the model must choose."""
-    properties: Mapping[str, Schema] = schema["properties"]
-    if any(len(each.get("enum", ())) != 1 for each in properties.values()):
-        return None
-    return {name: each["enum"][0] for name, each in properties.items()}
-
-
-def is_valid(tool: ToolSpec, arguments: Any) -> bool:
-    """Return whether arguments fit the tool's own schema; nothing fits an invalid one."""
-    return isinstance(arguments, dict) and bool(_fitting(tool.parameters, [arguments]))
-
-
-def _fitting(schema: Schema, values: Sequence[Any]) -> list[Any]:
-    try:
-        jsonschema.Draft202012Validator.check_schema(dict(schema))
-        fits = schema_validator(schema).is_valid
-        return [value for value in values if fits(value)]
-    except (jsonschema.SchemaError, re.error):
-        return []
-    except Exception:  # the boundary to a foreign schema: references that lead nowhere, or round and round
-        logger.debug("a schema cannot be used", exc_info=True)
-        return []
-
-
-def _exchanges(shots: Sequence[tuple[str, Any]]) -> Iterator[Message]:
-    for asked, answer in shots:
-        yield {"role": "user", "content": asked}
-        yield {"role": "assistant", "content": json.dumps(answer)}
-
-
-def _choices(name: str, schema: Schema, question: str, context: str, last_reply: str) -> list[str]:
-    if schema.get("type") != "string" or "enum" in schema or "const" in schema:
-        return []
-    if name in _PATH_NAMES:
-        found = _paths(question, context, last_reply)
-    elif name in _ZONE_NAMES:
-        found = _zones(question)
-    else:
-        found = _QUOTED.findall(question) or list(dict.fromkeys(_spans(question)))
-    return _fitting(schema, found[:_MAX_CHOICES])
-
-
-def _paths(question: str, context: str, last_reply: str) -> list[str]:
-    """Return paths that the question names; else those of the context of which it names a part, or the last named."""
-    if named := _PATH.findall(question):
-        return list(dict.fromkeys(named))
-    words = {word.lower() for word in _WORD.findall(question)}
-    known = dict.fromkeys(_PATH.findall(context))
-    found = [path for path in known if words & {part.lower() for part in path.split("/")}]
-    return found or (_PATH.findall(last_reply)[:1] if words & _POINTERS else [])
-
-
-def _zones(question: str) -> list[str]:
-    words = f" {' '.join(_WORD.findall(question)).lower()} "
-    return [zone for city, zone in cities() if f" {city} " in words][:1]
+    return bound | {"$defs": tool.parameters.get("$defs", {})}
 
 
 @cache
@@ -252,14 +109,30 @@ def cities() -> tuple[tuple[str, str], ...]:
     return tuple(sorted(named, key=lambda each: -len(each[0])))
 
 
-def _spans(question: str) -> Iterator[str]:
-    words = _WORD.findall(question)
-    for length in range(1, _MAX_SPAN_WORDS + 1):
-        for start in range(len(words) - length + 1):
-            span = words[start : start + length]
-            if not {span[0].lower(), span[-1].lower()} & _REQUEST_WORDS:
-                yield " ".join(span)
+def _asks_for(tool: str, question: str) -> bool:
+    if tool in _CUES:
+        return bool(_CUES[tool].search(question))
+    return {*_name_words(tool)} <= {*_name_words(question)}
 
 
-def _short(text: str) -> str:
-    return re.split(r"(?<=[.!?])\s", " ".join(text.split()), maxsplit=1)[0][:80].rstrip(".")
+def _paths(turn: CompactTurn) -> list[str]:
+    """Return paths that the question names; else those of the system message of which it names a part, or the last named."""
+    words = {word.lower() for word in _WORD.findall(turn.question)}
+    known = [path for path in _PATH.findall(turn.system) if words & {part.lower() for part in path.split("/")}]
+    return _PATH.findall(turn.question) or known or (_PATH.findall(turn.last_reply) if words & _POINTERS else [])
+
+
+def _zone(question: str) -> str:
+    words = f" {' '.join(_WORD.findall(question)).lower()} "
+    return next((zone for city, zone in cities() if f" {city} " in words), "")
+
+
+def _phrases(tool: str, question: str) -> list[str]:
+    """Return what stands in quotation marks, else the words in a row that do not belong to the request itself."""
+    taken = _REQUEST_WORDS | {*_name_words(tool)}
+    rows = groupby(_WORD.findall(question), key=lambda word: word.lower() in taken)
+    return _QUOTED.findall(question) or [" ".join(row) for is_taken, row in rows if not is_taken]
+
+
+def _name_words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())

@@ -82,7 +82,7 @@ class FileModel:
         """Load the model. Raises ProviderUnreachable where it cannot be read or there is too little memory."""
         await (await self._prepared()).connected()
 
-    async def warm_up(self, messages: Sequence[Message], _tool_names: Sequence[str] = ()) -> None:
+    async def warm_up(self, messages: Sequence[Message]) -> None:
         """Let the model read, ahead of the first turn and after each restart, the beginning of every turn."""
         self._prefix = list(messages)
         await self._read_prefix(await (await self._prepared()).connected())

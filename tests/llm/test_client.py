@@ -452,34 +452,3 @@ async def test_an_endpoint_that_is_down_has_no_size_and_raises_nothing() -> None
 def test_openai_takes_late_system_messages_others_are_to_be_found_out() -> None:
     assert OpenAICompatible(ModelEndpoint(base_url="https://api.openai.com/v1")).late_system == "native"
     assert OpenAICompatible(ModelEndpoint(base_url="http://127.0.0.1:1/v1")).late_system is None
-
-
-async def test_a_completion_is_the_text_that_goes_on_from_the_prompt(
-    server: OpenAIServer, model: OpenAICompatible
-) -> None:
-    server.say(" Pa", "ris")
-
-    assert await model.complete("The capital of France is", {"temperature": 0}) == " Paris"
-    assert server.requests[0].body == {"model": "m", "prompt": "The capital of France is", "temperature": 0}
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        (HangBeforeHeaders(), ProviderTimeout),
-        (CutBeforeHeaders(), ProviderUnreachable),
-        (http_error(401, "Incorrect API key provided"), ProviderAuth),
-        (HttpError(status=200, body={"choices": []}), ProviderProtocol),
-        (HttpError(status=200, body="no JSON"), ProviderProtocol),
-    ],
-)
-async def test_a_completion_that_fails_says_how(
-    server: OpenAIServer, answer: Answer, kind: type[ProviderError]
-) -> None:
-    server.queue(answer)
-    model = client_of(server, first_token_timeout_s=0.1 if kind is ProviderTimeout else 60)
-    try:
-        with pytest.raises(kind):
-            await model.complete("Go on", {})
-    finally:
-        await model.aclose()

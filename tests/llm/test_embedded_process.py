@@ -20,7 +20,6 @@ from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import ModelProcessSettings, default_settings, start_process
 from server.llm.endpoint import ModelEndpoint
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
-from server.llm.tool_choice import is_valid
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -85,7 +84,7 @@ async def test_a_tool_is_called_with_arguments_that_fit_its_schema(model: Embedd
     assert said(plan) == "<need_tool>"
     assert isinstance(call, ToolCall)
     assert call.name == "search_text"
-    assert is_valid(TOOLS[1], json.loads(call.arguments))
+    assert json.loads(call.arguments) == {"pattern": "weather"}
 
 
 async def test_a_greeting_needs_no_tool(model: EmbeddedModel) -> None:

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from server.config import LlmSettings
-from server.llm.embedded import MAX_CACHED_CHOICES, EmbeddedModel
+from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import ModelRequest, TextDelta
-from tests.llm.test_embedded import SYSTEM, FakeProcess, Workers, ask, deciding
+from tests.llm.test_embedded import SYSTEM, FakeProcess, Workers, always, ask
 from tests.support.openai_script import Gate, Json, text
 from tests.support.openai_server import OpenAIServer, Request
 
@@ -19,7 +19,7 @@ TOOLS = ["current_time"]
 @pytest_asyncio.fixture
 async def server() -> AsyncIterator[OpenAIServer]:
     async with OpenAIServer() as server:
-        server.respond = deciding("none")
+        server.respond = always("Hello.")
         yield server
 
 
@@ -41,20 +41,22 @@ def planning(question: str, hook: str = "Be brief.") -> ModelRequest:
     return ModelRequest(messages=messages, purpose="planning", tool_names=TOOLS, question=question)
 
 
-async def test_a_turn_whose_question_was_prefilled_asks_for_the_tool_only_once(
+async def test_a_turn_whose_question_was_prefilled_waits_for_what_is_being_read(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
     gate = Gate()
-    server.respond = lambda request: text(gate, "B") if _is_prefill(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "B") if _is_prefill(request) else text("Hello.")
     await ask(model, planning("Who?"))
     server.requests.clear()
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
     await gate.reached.wait()
+    turn = asyncio.create_task(ask(model, planning("Why?")))
+    await asyncio.sleep(0)
+    assert len(server.requests) == 1
     gate.open()
-    events = await ask(model, planning("Why?"))
+    events = await turn
 
-    choice, prefill, answer = server.requests
-    assert "prompt" in choice.body
+    prefill, answer = server.requests
     assert prefill.body["max_tokens"] == 1
     assert prefill.messages == answer.messages
     assert answer.messages[0]["content"] == "You are Parley.\n\nBe brief."
@@ -62,20 +64,11 @@ async def test_a_turn_whose_question_was_prefilled_asks_for_the_tool_only_once(
     assert TextDelta("Hello.") in events
 
 
-async def test_a_turn_that_comes_while_the_tool_is_chosen_asks_for_its_answer_at_once(
-    server: OpenAIServer, model: EmbeddedModel
-) -> None:
-    gate = Gate()
-    server.respond = lambda request: text(gate, " none") if "prompt" in request.body else deciding("none")(request)
-    model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=TOOLS)
-    await gate.reached.wait()
-    turn = asyncio.create_task(ask(model, planning("Why?")))
-    await asyncio.sleep(0)
-    gate.open()
-    await turn
+async def test_a_question_for_a_tool_is_not_read_ahead(server: OpenAIServer, model: EmbeddedModel) -> None:
+    model.prefill([SYSTEM, *HISTORY], question="What time is it?", tool_names=TOOLS)
+    await ask(model, planning("Why?"))
 
-    assert ["prompt" in request.body for request in server.requests] == [True, False]
-    assert not _is_prefill(server.requests[-1])
+    assert [_is_prefill(request) for request in server.requests] == [False]
 
 
 async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
@@ -86,7 +79,7 @@ async def test_history_alone_is_read_while_the_question_is_still_being_spoken(
     model.prefill([SYSTEM, *HISTORY], question="", tool_names=TOOLS)
     await ask(model, planning("Why?"))
 
-    prefill, _, answer = server.requests
+    prefill, answer = server.requests
     assert prefill.messages == answer.messages[: len(prefill.messages)]
     assert prefill.messages[-1] == HISTORY[-1]
 
@@ -95,7 +88,7 @@ async def test_another_question_than_the_one_expected_is_answered_on_its_own(
     server: OpenAIServer, model: EmbeddedModel
 ) -> None:
     gate = Gate()
-    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else text("Hello.")
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
@@ -111,7 +104,7 @@ async def test_other_hooks_than_those_of_the_turn_before_are_read_on_their_own(
     await ask(model, planning("Who?"))
     server.requests.clear()
     gate = Gate()
-    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else deciding("none")(request)
+    server.respond = lambda request: text(gate, "Hello.") if _is_prefill(request) else text("Hello.")
     model.prefill([SYSTEM, *HISTORY], question="Why?", tool_names=[])
     await gate.reached.wait()
 
@@ -163,16 +156,6 @@ async def test_a_child_that_dies_during_a_prefill_is_started_by_the_turn(
     await ask(model, planning("Why?"))
 
     assert len(workers.started) == 2
-
-
-async def test_a_choice_is_made_once_and_the_oldest_is_forgotten(server: OpenAIServer, model: EmbeddedModel) -> None:
-    questions = [*map(str, range(MAX_CACHED_CHOICES + 1)), "1", "0"]
-    for question in questions:
-        await ask(model, planning(question))
-
-    asked = [request.body["prompt"] for request in server.requests if "prompt" in request.body]
-    assert len(asked) == len(questions) - 1
-    assert asked[0] == asked[-1]
 
 
 def _is_prefill(request: Request) -> bool:

@@ -137,7 +137,6 @@ class OpenAIServer:
         """Listen; after `stop`, on the same port again."""
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
-        app.router.add_post("/v1/completions", self._chat)
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/props", self._props)
         self._is_stopping = False
@@ -207,10 +206,7 @@ class OpenAIServer:
             case Stream() if request.body.get("stream"):
                 return await write_stream(http, answer, request.body)
             case Stream():
-                whole = await as_completion(answer, request.body)
-                if "prompt" in request.body:  # the older /completions
-                    whole = {"choices": [{"text": whole["choices"][0]["message"]["content"]}]}
-                return web.json_response(whole)
+                return web.json_response(await as_completion(answer, request.body))
 
     def _choose(self, request: Request) -> Answer:
         if (refusal := self._refusal(request)) is not None:
