@@ -13,10 +13,12 @@ import { playedOn } from "./reduce_playback.js";
 import { begun, cutBySpeech } from "./reduce_turn.js";
 import {
   canSend,
+  isVoiceLoading,
   lastEntries,
   NO_VOICE,
   openConversation,
   warning,
+  withAnnouncements,
   withConversation,
   withEffects,
   withNotice,
@@ -36,7 +38,7 @@ export function spoken(state, frame, at) {
   switch (frame.type) {
     case "speech": {
       const { type: _type, ...speech } = frame;
-      return { ...state, speech };
+      return voiceCame({ ...state, speech }, state);
     }
     case "speech_detected":
       return withEffects(withVoice(state, { phase: "maybe", utterance: frame.utterance }), PAUSE);
@@ -51,6 +53,12 @@ export function spoken(state, frame, at) {
   }
 }
 
+/** Who talks and was told that the voice is loading is told that it is there. @param {State} state @param {State} before @returns {State} */
+function voiceCame(state, before) {
+  const isNew = isVoiceLoading(before) && state.speech?.tts.state === "ready" && state.voice.mic !== "off";
+  return isNew ? withAnnouncements(withVoice(state, { isVoiceNew: true }), [t.voice.voiceReady]) : state;
+}
+
 /**
  * Somebody speaks: the reply is cut, and the history goes up before the words
  * are known, so that no time is lost when they are.
@@ -63,7 +71,7 @@ function started(state, utterance) {
   const conversation = openConversation(next);
   const fitting = fitToLimits(conversation?.conversationHistory ?? [], state.server?.limits ?? null);
   return withEffects(
-    withVoice(next, { phase: "speaking", transcript: "", utterance, spokenIn: spokenIn(next, utterance) }),
+    withVoice(next, { phase: "speaking", transcript: "", utterance, spokenIn: spokenIn(next, utterance), isVoiceNew: false }),
     { type: "sound", act: "flush" },
     { type: "send", frame: { type: "history", utterance, messages: fitting?.messages ?? [] } },
   );

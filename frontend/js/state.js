@@ -74,6 +74,7 @@
  * @property {string | null} utterance the last one that was noticed
  * @property {Readonly<Record<string, string>>} spokenIn utterance → conversation, until its words have come
  * @property {boolean} isHeld the key of push-to-talk is down
+ * @property {boolean} isVoiceNew the voice for the replies was loaded while the user talked; until they speak again
  * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
  * @typedef {object} Approval A request that waits for the user.
@@ -177,6 +178,7 @@ export const NO_VOICE = {
   utterance: null,
   spokenIn: {},
   isHeld: false,
+  isVoiceNew: false,
   devices: [],
 };
 
@@ -257,6 +259,11 @@ export function visibleTurn(state) {
 /** Nothing was said in the conversation on screen. @param {State} state */
 export function isEmpty(state) {
   return !openConversation(state)?.conversationHistory.length && !visibleTurn(state);
+}
+
+/** Replies are to be heard, and cannot be yet. @param {State} state */
+export function isVoiceLoading({ speech, settings, canPlay }) {
+  return speech?.tts.state === "loading" && settings.readAloud !== "never" && canPlay;
 }
 
 /** @param {State} state */

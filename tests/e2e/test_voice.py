@@ -4,7 +4,10 @@ What the page plays is recorded and recognised again.
 """
 
 import difflib
+import os
+import signal
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -279,3 +282,34 @@ async def test_voice_and_speed_are_chosen_on_the_page(talk: Talk, model: OpenAIS
 
     slow, fast = [frame["duration_ms"] for frame in page.frames if frame["type"] == "sentence_end"]
     assert slow > 1.6 * fast
+
+
+HINTS = """() => {
+  window.hints = [];
+  const see = () => hints.push(document.querySelector(".voice-hint")?.textContent);
+  new MutationObserver(see).observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+
+
+async def test_the_talk_says_that_the_voice_is_loading_and_when_it_is_ready(talk: Talk, server: ServerProcess) -> None:
+    page = talk.page
+    await page.until(lambda: has_voice(page), limit_s=SPEECH_LIMIT_MS / 1000)
+    await talk.say(bytes(2))
+    await page.tab.evaluate(HINTS)
+    [engine] = [pid for pid, command in children(server.pid) if "tts" in command]
+
+    os.kill(engine, signal.SIGKILL)  # the server starts it again
+    await expect(page.tab.locator(".voice-hint")).to_contain_text("The voice is ready", timeout=SPEECH_LIMIT_MS)
+
+    assert "The voice is still loading. Replies are text until then." in await page.tab.evaluate("hints")
+
+
+def children(pid: int) -> list[tuple[int, str]]:
+    """The processes that a process has started, with their commands."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == pid:
+                found.append((int(folder.name), (folder / "cmdline").read_text().replace("\0", " ")))
+    return found

@@ -54,6 +54,25 @@ function answering() {
   return page;
 }
 
+test("while the voice loads the talk says that replies are text, and then that they are spoken", () => {
+  const page = listening();
+  const captions = () => textOf(withClass(composerView(page.state), "voice-hint"));
+  const tts = (state) => page.receive({ type: "speech", ...SPEECH, tts: { ...PART, state } });
+
+  tts("loading");
+  assert.match(captions(), /still loading\. Replies are text until then/);
+  tts("ready");
+  assert.match(captions(), /voice is ready/);
+  assert.match(page.state.announcements.at(-1).text, /voice is ready/);
+  page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
+  page.receive({ type: "transcript", utterance: "u1", text: "", final: true });
+  assert.match(captions(), /Just speak/);
+
+  page.dispatch({ type: "set", change: { readAloud: "never" } });
+  tts("loading");
+  assert.match(captions(), /Just speak/, "nothing is to be read aloud");
+});
+
 test("the microphone says why it cannot be used", () => {
   const missing = { ...PART, state: "missing", reason: "no engine is installed" };
   for (const [stt, why] of [

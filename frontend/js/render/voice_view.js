@@ -5,7 +5,7 @@
  */
 
 import { isUserMessage } from "../conversation.js";
-import { isEmpty, openConversation, visibleTurn } from "../state.js";
+import { isEmpty, isVoiceLoading, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { locale, primary, t } from "../strings.js";
@@ -31,7 +31,7 @@ export function talkButton(state) {
 
 /** What to do once it listens, or why it cannot. @param {State} state */
 export function talkHint(state) {
-  return whyNot(state) ?? languageProblem(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
+  return whyNot(state) ?? languageProblem(state) ?? voiceNews(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
 }
 
 /**
@@ -60,7 +60,7 @@ export function talkView(state) {
       "div",
       { class: "talk-words" },
       // Told once: a screen reader that names every change would talk into the conversation.
-      h("p", { role: "status", class: "visually-hidden" }, statusOf(voice)),
+      h("p", { role: "status", class: "visually-hidden" }, statusOf(voice), isVoiceLoading(state) && ` ${t.voice.voiceLoading}`),
       h("p", { class: "voice-state" }, wordsOf(state)),
       captions(state),
     ),
@@ -91,6 +91,12 @@ export function languageProblem({ settings: { language }, speech }) {
   const names = new Intl.DisplayNames([locale], { type: "language" });
   const list = new Intl.ListFormat([locale]).format(known.map((tag) => names.of(tag) ?? tag));
   return t.voice.languageUnknown(names.of(language) ?? language, list);
+}
+
+/** That replies cannot be heard yet, or can be from now on; null: nothing new. @param {State} state */
+function voiceNews(state) {
+  if (isVoiceLoading(state)) return t.voice.voiceLoading;
+  return state.voice.isVoiceNew ? t.voice.voiceReady : null;
 }
 
 /** @param {State} state */
@@ -200,7 +206,8 @@ function hintOf(state) {
   const phase = phaseOf(state);
   if (phase === "muted") return t.voice.unmuteToGoOn;
   if (phase === "listening") return talkHint(state);
-  return phase === "speaking" && !isPushToTalk(state) && !state.voice.isSilenced ? t.voice.interrupt : "";
+  if (phase === "speaking") return isPushToTalk(state) || state.voice.isSilenced ? "" : t.voice.interrupt;
+  return voiceNews(state);
 }
 
 /** @param {import("../state.js").Voice} voice */

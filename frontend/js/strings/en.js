@@ -175,6 +175,8 @@ export const en = {
     notConnected: "Not connected",
     noRecognition: "This server has no speech recognition",
     recognitionLoading: "Speech recognition is still loading",
+    voiceLoading: "The voice is still loading. Replies are text until then.",
+    voiceReady: "The voice is ready. Replies are spoken from now on.",
     nobodyHears: (/** @type {string} */ why) => `${why}. Nobody hears you.`,
     hearing: "Hearing you…",
     speaking: "Speaking…",
