@@ -124,7 +124,7 @@ class App:
         self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
         self.media = _build_media(settings, data_dir, signer)
-        self.tools = DynamicToolRegistry(build_registry(settings.tools, settings.skills.dir))
+        self.tools = DynamicToolRegistry(build_registry(settings.tools, *settings.skills.roots))
         self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
@@ -163,7 +163,8 @@ class App:
             signer = Signer.from_file(settings.security.secret_file or data_dir / "secret")
         except SecretFileError as error:
             raise ConfigError(f"security.secret_file: {error}") from error
-        skills = SkillsLibrary(settings.skills.dir, enabled=settings.skills.enabled, reload=settings.skills.reload)
+        own = settings.skills
+        skills = SkillsLibrary(own.dir, dirs=own.dirs, enabled=own.enabled, reload=own.reload)
         await asyncio.to_thread(skills.load)
         choice = load_choice(data_dir)
         model = create_model(settings.llm, environ, choice, models_dir=data_dir / MODELS_FOLDER)
@@ -389,14 +390,15 @@ class App:
 
 def _skill_files(settings: config.Config, data_dir: Path) -> SkillFiles:
     edit = settings.skills.edit
-    return SkillFiles(settings.skills.dir, data_dir, is_on=settings.storage.url is None if edit == "auto" else edit)
+    is_on = settings.storage.url is None if edit == "auto" else edit
+    return SkillFiles(settings.skills.dir, data_dir, further=settings.skills.dirs, is_on=is_on)
 
 
 def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> MediaStore:
     return MediaStore(
         settings.media,
         settings.media.dir or data_dir / "media",
-        sources=[settings.skills.dir, *settings.tools.roots],
+        sources=[*settings.skills.roots, *settings.tools.roots],
         signer=UrlSigner(signer.derived_keys("media urls")),
     )
 

@@ -113,11 +113,18 @@ class AgentSettings(Section, frozen=True, kw_only=True):
 
 class SkillsSettings(Section, frozen=True, kw_only=True):
     dir: Path = Path("skills")
+    dirs: list[Path] = []
+    """Further folders of skills, read after `dir` and never written; of one name, the first counts."""
     enabled: list[str] | None = None
-    """None: every skill in `dir` without `default: off`."""
+    """None: every skill in `dir` and `dirs` without `default: off`."""
     reload: Literal["auto", "poll", "off"] = "auto"
     edit: bool | Literal["auto"] = "auto"
     """Whether operators may change skills on the page; auto: unless servers share a database, as an edit reaches one."""
+
+    @property
+    def roots(self) -> list[Path]:
+        """All folders of skills, the one that counts first at the head."""
+        return [self.dir, *self.dirs]
 
 
 MCP_NAME: Final = re.compile(r"[A-Za-z0-9-]+(?:_[A-Za-z0-9-]+)*")
@@ -161,7 +168,7 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
 
 class ToolsSettings(Section, frozen=True, kw_only=True):
     roots: list[Path] = []
-    """Further folders that read_file and search_text may read, beside `skills.dir`."""
+    """Further folders that read_file and search_text may read, beside `skills.dir` and `skills.dirs`."""
     timeout_s: Seconds = 30
     parallel: Literal["auto", "always", "never"] = "auto"
     """Whether the calls of one reply run side by side; auto: unless a process hook is asked about tool calls."""

@@ -26,6 +26,7 @@ _PATHS = (
     ("listen", "tls", "key"),
     ("data", "dir"),
     ("skills", "dir"),
+    ("skills", "dirs"),
     ("tools", "roots"),
     ("tools", "mcp", "*", "dir"),
     ("hooks", "processes", "*", "dir"),

@@ -12,7 +12,7 @@ from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.hooks_config import HookInfo
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, build_catalog
-from skills_engine.skills_folder import LoadedSkill, Stamp, list_skills, load_skill, stamp_skill
+from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, load_skill, stamp_skill
 from skills_engine.watcher import SETTLE_S, Watcher
 
 logger = logging.getLogger(__name__)
@@ -78,17 +78,25 @@ def _cached(cache: dict[_K, _V], key: _K, build: Callable[[], _V]) -> _V:
 class SkillsLibrary:
     """Hands out whole snapshots and swaps them whole; a turn keeps the one it started with.
 
-    `enabled` None is every skill of the folder. `reload`: "auto" listens and finds
-    out by itself where listening is in vain, "poll" looks, "off" never looks again.
+    `dirs`: further folders of skills; of one name, the first counts. `enabled` None is every skill
+    of the folders. `reload`: "auto" listens and finds out by itself where listening is in vain,
+    "poll" looks, "off" never looks again.
     """
 
     def __init__(
-        self, skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] | None = None, reload: Reload = "auto"
+        self,
+        skills_dir: str | os.PathLike[str],
+        *,
+        dirs: Sequence[Path] = (),
+        enabled: Sequence[str] | None = None,
+        reload: Reload = "auto",
     ) -> None:
-        self._dir = Path(skills_dir)
+        self._roots = (Path(skills_dir), *dirs)
         self._enabled = enabled
         self._reload = reload
+        self._refreshing = asyncio.Lock()  # each folder has a watcher of its own
         self._current = SkillsSnapshot()
+        self._folders: dict[str, Path] = {}
         self._stamps: dict[str, Stamp] = {}
         self._loaded: dict[str, LoadedSkill] = {}
         self._found: list[Diagnostic] | None = None  # of the folder itself; None = never looked
@@ -103,7 +111,7 @@ class SkillsLibrary:
         return self.refresh() or self._current
 
     async def watch(self, on_change: Callable[[SkillsSnapshot], None]) -> None:
-        """Follow the folder until cancelled; `on_change` gets the snapshot of every reload.
+        """Follow the folders until cancelled; `on_change` gets the snapshot of every reload.
 
         A reload whose files hold errors is one too: its diagnostics are new, the
         skills concerned keep their last good version. Files are read in a thread.
@@ -111,34 +119,45 @@ class SkillsLibrary:
         """
         if self._reload == "off":
             await asyncio.Event().wait()
-        watcher = Watcher(self._dir, is_polling=self._reload == "poll")
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(watcher.run(), name="skills watcher")
-            while True:
-                touched = await watcher.wait()
-                try:
-                    await self._follow(touched, watcher, on_change)
-                except Exception:  # the boundary of a reload
-                    logger.exception("reading the skills failed; the previous ones stay in use")
+            for root in self._roots:
+                watcher = Watcher(root, is_polling=self._reload == "poll")
+                tasks.create_task(watcher.run(), name="skills watcher")
+                tasks.create_task(self._follow(root, watcher, on_change), name=f"skills of {root}")
 
-    async def _follow(
-        self, touched: frozenset[str] | None, watcher: Watcher, on_change: Callable[[SkillsSnapshot], None]
+    async def _follow(self, root: Path, watcher: Watcher, on_change: Callable[[SkillsSnapshot], None]) -> None:
+        while True:
+            touched = await watcher.wait()
+            try:
+                async with self._refreshing:
+                    await self._reread(root, touched, watcher, on_change)
+            except Exception:  # the boundary of a reload
+                logger.exception("reading the skills failed; the previous ones stay in use")
+
+    async def _reread(
+        self,
+        root: Path,
+        touched: frozenset[str] | None,
+        watcher: Watcher,
+        on_change: Callable[[SkillsSnapshot], None],
     ) -> None:
         if touched is None:
-            if not await asyncio.to_thread(self._has_changed):
+            if not await asyncio.to_thread(self._has_changed, root):
                 return
             watcher.missed()
             await asyncio.sleep(SETTLE_S)  # it may be half a save
-        snapshot = await asyncio.to_thread(self.refresh, touched or frozenset())
+        names = frozenset(name for name in touched or () if self._folders.get(name, root / name) == root / name)
+        snapshot = await asyncio.to_thread(self.refresh, names)
         if snapshot is not None:
             on_change(snapshot)
 
-    def _stamp(self) -> tuple[dict[str, Stamp], list[Diagnostic]]:
-        names, found = list_skills(self._dir, self._enabled)
-        return {name: stamp_skill(self._dir / name) for name in names}, found
-
-    def _has_changed(self) -> bool:
-        return self._stamp() != (self._stamps, self._found)
+    def _has_changed(self, root: Path) -> bool:
+        """Tell whether a skill of this folder looks different, or another one counts now."""
+        folders, found = find_skills(self._roots, self._enabled)
+        if (folders, found) != (self._folders, self._found):
+            return True
+        own = (name for name, folder in folders.items() if folder.parent == root)
+        return any(stamp_skill(folders[name]) != self._stamps[name] for name in own)
 
     def refresh(self, touched: frozenset[str] = frozenset()) -> SkillsSnapshot | None:
         """Read the skills that were touched or look different; None if there are none of them.
@@ -146,17 +165,19 @@ class SkillsLibrary:
         One call at a time. Stamps are taken before the files are read: what
         changes in between looks different the next time.
         """
-        stamps, found = self._stamp()
-        stale = [name for name in stamps if name in touched or stamps[name] != self._stamps.get(name)]
-        if not stale and (stamps, found) == (self._stamps, self._found):
+        folders, found = find_skills(self._roots, self._enabled)
+        stamps = {name: stamp_skill(folder) for name, folder in folders.items()}
+        moved = {name for name in folders if folders[name] != self._folders.get(name)}
+        stale = [name for name in stamps if name in touched | moved or stamps[name] != self._stamps.get(name)]
+        if not stale and (folders, stamps, found) == (self._folders, self._stamps, self._found):
             return None
-        loaded = {name: self._read(name) if name in stale else self._loaded[name] for name in stamps}
+        loaded = {name: self._read(folders[name]) if name in stale else self._loaded[name] for name in stamps}
         news = found if found != self._found else []
         _log(
             _told(stale, self._loaded, loaded),
             [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)],
         )
-        self._stamps, self._found, self._loaded = stamps, found, loaded
+        self._folders, self._stamps, self._found, self._loaded = folders, stamps, found, loaded
         self._current = SkillsSnapshot(
             tuple(item.skill for item in loaded.values() if item.skill is not None),
             (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
@@ -164,9 +185,10 @@ class SkillsLibrary:
         )
         return self._current
 
-    def _read(self, name: str) -> LoadedSkill:
+    def _read(self, folder: Path) -> LoadedSkill:
         """At a reload, a skill with an error keeps its last good version (L1-04)."""
-        fresh = load_skill(self._dir / name, is_named=self._enabled is not None)
+        name = folder.name
+        fresh = load_skill(folder, is_named=self._enabled is not None, roots=self._roots)
         last_good = self._loaded[name].last_good if name in self._loaded else None
         if last_good is None or not has_errors(fresh.diagnostics):
             return fresh

@@ -33,28 +33,50 @@ class LoadedSkill:
 
 def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[str], list[Diagnostic]]:
     """The enabled folders that are there, in the order of `enabled` (None: all, by name), and what is missing."""
-    try:
-        present = sorted(entry.name for entry in skills_dir.iterdir() if _is_candidate(entry))
-    except OSError as error:
-        return [], [Diagnostic("warning", "", str(skills_dir), "", f"no skills: {error.strerror}")]
+    folders, found = find_skills([skills_dir], enabled)
+    return list(folders), found
+
+
+def find_skills(roots: Sequence[Path], enabled: Sequence[str] | None) -> tuple[dict[str, Path], list[Diagnostic]]:
+    """Find the folder of each skill in several roots: of one name, the first. Like `list_skills` for one root.
+
+    `enabled` None: those of the first root by name, then what the next one adds.
+    """
+    folders: dict[str, Path] = {}
+    found: list[Diagnostic] = []
+    for root in roots:
+        try:
+            present = sorted(entry.name for entry in root.iterdir() if _is_candidate(entry))
+        except OSError as error:
+            found.append(Diagnostic("warning", "", str(root), "", f"no skills: {error.strerror}"))
+            continue
+        if enabled is not None:
+            present = [name for name in present if name in enabled]
+        elif len(present) > MAX_SKILLS:
+            message = f"holds more than {MAX_SKILLS} folders: the rest is not read"
+            found.append(Diagnostic("error", "", str(root), "", message))
+            del present[MAX_SKILLS:]
+        for name in present:
+            first = folders.setdefault(name, root / name)
+            if first.parent != root and not is_inside(root / name, first):
+                found.append(Diagnostic("info", name, "", "", f"{root / name} is not used: {first} comes before it"))
     if enabled is not None:
-        wanted = dict.fromkeys(enabled)
-        missing = [name for name in wanted if name not in present]
-        names = [name for name in wanted if name in present]
-        return names, [Diagnostic("warning", name, "", "", f"enabled, but not in {skills_dir}") for name in missing]
-    if len(present) > MAX_SKILLS:
-        message = f"holds more than {MAX_SKILLS} folders: the rest is not read"
-        return present[:MAX_SKILLS], [Diagnostic("error", "", str(skills_dir), "", message)]
-    return present, []
+        wanted, where = dict.fromkeys(enabled), " or ".join(map(str, roots))
+        if any(root.is_dir() for root in roots):
+            missing = [name for name in wanted if name not in folders]
+            found += [Diagnostic("warning", name, "", "", f"enabled, but not in {where}") for name in missing]
+        folders = {name: folders[name] for name in wanted if name in folders}
+    return folders, found
 
 
-def load_skill(folder: Path, *, is_named: bool = False) -> LoadedSkill:
+def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = ()) -> LoadedSkill:
     """Read one skill with its hooks. A folder with neither SKILL.md nor hooks is no skill.
 
     `is_named`: the operator named it in `skills.enabled`; else one with `default: off` is not loaded.
+    A link is followed to where it stays inside the folder it stands in, or in one of `roots`.
     """
     try:
-        return _load(folder, is_named=is_named)
+        return _load(folder, is_named=is_named, roots=roots)
     except OSError as error:  # the folder has just gone away, or is closed to us
         return _nothing(Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"))
 
@@ -77,9 +99,9 @@ def _is_candidate(entry: Path) -> bool:
     return is_folder and is_segment(entry.name) and entry.name not in _IGNORED
 
 
-def _load(folder: Path, *, is_named: bool) -> LoadedSkill:
-    if not is_inside(folder, folder.parent):
-        message = f"leads out of {folder.parent.name}/: put the folder itself there, not a link"
+def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill:
+    if not any(is_inside(folder, root) for root in (folder.parent, *roots)):
+        message = f"leads out of {folder.parent.name}/: put the folder itself there, or where it lies in skills.dirs"
         return _nothing(Diagnostic("error", folder.name, "", "", message))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
         return _nothing(_no_skill(folder))

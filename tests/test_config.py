@@ -276,7 +276,7 @@ def test_a_mistake_in_a_variable_is_told(variable: str, value: str, told: str) -
 
 # --- paths --------------------------------------------------------------------------------------------------------
 
-PATHS = "skills: {dir: s}\ndata: {dir: d}\nsecurity: {secret_file: k}\ntools: {roots: [r, /abs]}\nlisten: {tls: {cert: c, key: ../k}}"
+PATHS = "skills: {dir: s, dirs: [more, ~/x]}\ndata: {dir: d}\nsecurity: {secret_file: k}\ntools: {roots: [r, /abs]}\nlisten: {tls: {cert: c, key: ../k}}"
 
 
 def test_relative_paths_count_from_the_file_that_names_them(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_relative_paths_count_from_the_file_that_names_them(tmp_path: Path) -> N
     config = load_config(Path("../etc/p.yaml"), {})
 
     etc = tmp_path / "etc"
-    assert config.skills.dir == etc / "s"
+    assert config.skills.roots == [etc / "s", etc / "more", Path.home() / "x"]
     assert config.data.dir == etc / "d"
     assert config.security.secret_file == etc / "k"
     assert config.tools.roots == [etc / "r", Path("/abs")]

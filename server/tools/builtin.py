@@ -66,12 +66,12 @@ _CURRENT_TIME = ToolSpec(
 )
 
 
-def build_registry(settings: config.ToolsSettings, skills_dir: Path) -> ToolRegistry:
-    """Build the built-in tools, which read inside `skills_dir` and `tools.roots`. A root that is missing may come."""
+def build_registry(settings: config.ToolsSettings, *skills_dirs: Path) -> ToolRegistry:
+    """Build the built-in tools, which read inside `skills_dirs` and `tools.roots`. A root that is missing may come."""
     for root in settings.roots:
         if not root.is_dir():
             logger.warning("tools.roots: %s is not a folder; nothing is read there until it is", root)
-    roots = [skills_dir, *settings.roots]
+    roots = [*skills_dirs, *settings.roots]
     folders = Folders(roots)
     threads = FairShare(MAX_THREADS, per_user=MAX_THREADS // 2, name="tool")
     searches = FairShare(MAX_SEARCHES, per_user=1)

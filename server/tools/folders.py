@@ -32,10 +32,11 @@ class Folders:
         if "\0" in path:
             raise ToolError("the path contains a NUL character")
         left_a_root = False
-        for root in self._resolved():
+        roots = self._resolved()
+        for root in roots:
             try:
                 target = (root / path).resolve()
-                if not target.is_relative_to(root):
+                if not any(target.is_relative_to(other) for other in roots):
                     left_a_root = True
                 elif target.exists():
                     return target

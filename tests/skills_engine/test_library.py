@@ -187,7 +187,7 @@ def test_a_skill_outside_of_the_folder_is_not_loaded(tmp_path: Path) -> None:
     snapshot = load_snapshot(tmp_path / "skills")
 
     assert snapshot.skills == ()
-    message = "leads out of skills/: put the folder itself there, not a link"
+    message = "leads out of skills/: put the folder itself there, or where it lies in skills.dirs"
     assert snapshot.diagnostics == (Diagnostic("error", "tutor", "", "", message),)
 
 
@@ -209,6 +209,72 @@ def test_too_many_folders_are_not_all_read(tmp_path: Path) -> None:
     assert found == [Diagnostic("error", "", str(tmp_path), "", message)]
     (tmp_path / "5000").rmdir()
     assert list_skills(tmp_path, None)[1] == []
+
+
+# -- several folders ------------------------------------------------------------------------------------------------
+
+
+def shared(tmp_path: Path) -> tuple[Path, Path]:
+    """Two folders of skills, `own` and `more`; both hold `tutor`."""
+    own, more = tmp_path / "own", tmp_path / "more"
+    make_skill(own, "tutor", entry("mine"))
+    make_skill(own, "zebra", entry())
+    make_skill(more, "tutor", entry("theirs"))
+    make_skill(more, "apple", entry())
+    return own, more
+
+
+def test_further_folders_add_skills_and_the_first_of_a_name_counts(tmp_path: Path) -> None:
+    own, more = shared(tmp_path)
+    library = SkillsLibrary(own, dirs=[more, tmp_path / "gone"])
+
+    library.load()
+
+    assert list(texts(library)) == ["tutor", "zebra", "apple"]
+    assert texts(library)["tutor"] == ["Text of mine."]
+    assert library.current.select(["apple"])[0].directory == more / "apple"
+    assert problems(library) == [
+        ("info", "tutor/", f"{more / 'tutor'} is not used: {own / 'tutor'} comes before it"),
+        ("warning", f"/{tmp_path / 'gone'}", "no skills: No such file or directory"),
+    ]
+
+
+def test_the_operator_chooses_and_orders_among_all_folders(tmp_path: Path) -> None:
+    own, more = shared(tmp_path)
+    library = SkillsLibrary(own, dirs=[more], enabled=["apple", "gone", "zebra"])
+
+    library.load()
+
+    assert list(texts(library)) == ["apple", "zebra"]
+    assert problems(library) == [("warning", "gone/", f"enabled, but not in {own} or {more}")]
+
+
+def test_what_was_hidden_by_another_of_its_name_comes_back_when_that_goes(tmp_path: Path) -> None:
+    own, more = shared(tmp_path)
+    library = SkillsLibrary(own, dirs=[more])
+    library.load()
+
+    (own / "tutor").rename(tmp_path / "away")
+    library.refresh()
+    assert (texts(library)["tutor"], problems(library)) == (["Text of theirs."], [])
+
+    (tmp_path / "away").rename(own / "tutor")
+    library.refresh()
+    assert texts(library)["tutor"] == ["Text of mine."]
+
+
+def test_a_link_is_followed_to_a_skill_of_another_folder_and_no_further(tmp_path: Path) -> None:
+    own, more = shared(tmp_path)
+    make_skill(tmp_path / "elsewhere", "tutor", entry())
+    (own / "fruit").symlink_to(more / "apple")
+    (own / "apple").symlink_to(more / "apple")
+    (own / "stray").symlink_to(tmp_path / "elsewhere" / "tutor")
+
+    library = SkillsLibrary(own, dirs=[more])
+    library.load()
+
+    assert list(texts(library)) == ["apple", "fruit", "tutor", "zebra"]
+    assert [place for severity, place, _ in problems(library) if severity != "warning"] == ["tutor/", "stray/"]
 
 
 # -- reading again --------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -52,8 +52,10 @@ def _text(snapshot: SkillsSnapshot, name: str) -> str | None:
 
 
 @asynccontextmanager
-async def watching(root: Path, *, reload: Reload = "auto", failing: bool = False) -> AsyncIterator[Watched]:
-    library = SkillsLibrary(root, reload=reload)
+async def watching(
+    root: Path, *, reload: Reload = "auto", failing: bool = False, dirs: Sequence[Path] = ()
+) -> AsyncIterator[Watched]:
+    library = SkillsLibrary(root, dirs=dirs, reload=reload)
     await asyncio.to_thread(library.load)
     watched = Watched(library, root)
 
@@ -259,6 +261,23 @@ async def test_a_link_that_is_turned_to_another_folder_is_followed(root: Path, t
 
         watched.say("tutor", "Changed.")
         await watched.until(tutor="Changed.")
+
+
+@pytest.mark.parametrize("reload", ["auto", "poll"])
+async def test_further_folders_are_followed_too(root: Path, tmp_path: Path, reload: Reload) -> None:
+    more = tmp_path / "more"
+    async with watching(root, reload=reload, dirs=[more]) as watched:
+        make_skill(more, "third", entry())
+        await watched.until(third="Text of hint.", tutor="Text of hint.")
+
+        (more / "third" / "hooks" / "hint.md").write_text("Changed.")
+        await watched.until(third="Changed.")
+
+        (root / "linked").symlink_to(more / "third")
+        await watched.until(linked="Changed.")
+
+        (more / "third" / "hooks" / "hint.md").write_text("Seen through the link.")
+        await watched.until(linked="Seen through the link.", third="Seen through the link.")
 
 
 async def test_a_caller_that_fails_does_not_end_the_watch(root: Path, caplog: pytest.LogCaptureFixture) -> None:

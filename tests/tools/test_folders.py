@@ -71,8 +71,10 @@ def test_a_link_that_leads_out_is_refused_and_one_that_stays_is_followed(root: P
     assert Folders([root]).find("in") == root / "sub" / "b.txt"
 
 
-def test_a_link_into_another_root_is_refused_since_it_leaves_its_own(root: Path) -> None:
+def test_a_link_is_followed_into_another_root_and_not_out_of_all(root: Path) -> None:
     (root / "sub" / "link").symlink_to(root / "a.txt")
+
+    assert Folders([root / "sub", root]).find("link") == root / "a.txt"
 
     with pytest.raises(ToolError, match="outside"):
         Folders([root / "sub"]).find("link")
