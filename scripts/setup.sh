@@ -55,7 +55,7 @@ install_node_packages() {
     checksum package-lock.json >node_modules/.installed
 }
 
-vendor() { # copies what the page loads from packages to where it is served; without npm the page does without
+vendor() { # what the page loads from npm packages; without npm the page does without
     is_current frontend/vendor/.installed package-lock.json && return
     if ! is_current node_modules/.installed package-lock.json; then
         rm -f node_modules/.installed # it may hold more than what comes now
@@ -64,12 +64,7 @@ vendor() { # copies what the page loads from packages to where it is served; wit
             return
         fi
     fi
-    mkdir -p frontend/vendor
-    cp node_modules/temml/dist/temml.mjs frontend/vendor/temml.js
-    cp node_modules/temml/dist/Temml-Local.css frontend/vendor/temml.css
-    cp node_modules/temml/dist/Temml.woff2 frontend/vendor/
-    cp node_modules/pdfjs-dist/legacy/build/pdf.min.mjs frontend/vendor/pdf.js
-    cp node_modules/pdfjs-dist/legacy/build/pdf.worker.min.mjs frontend/vendor/pdf.worker.js
+    scripts/vendor.sh
     checksum package-lock.json >frontend/vendor/.installed
 }
 

@@ -93,6 +93,20 @@ def test_the_image_is_made_from_what_is_here_and_the_lock_alone() -> None:
     assert packages <= set(re.findall(r"(?m)^COPY (\w+) ", text)), "every package of ours is in it"
 
 
+def test_the_image_has_what_the_page_loads_from_packages() -> None:
+    text = (DEPLOY / "Containerfile").read_text("utf-8")
+    copied = set(re.findall(r"frontend/vendor/(\S+)$", (ROOT / "scripts/vendor.sh").read_text("utf-8"), re.MULTILINE))
+    loaded = {
+        name
+        for path in (ROOT / "frontend/js").rglob("*.js")
+        for name in re.findall(r"\$\{VENDOR\}([\w.]+)", path.read_text("utf-8"))
+    }
+
+    assert {"temml.js", "pdf.js"} <= loaded <= copied
+    assert re.search(r"(?m)^RUN npm ci .*--ignore-scripts.* && scripts/vendor\.sh$", text)
+    assert "COPY --from=page /build/frontend/vendor /srv/parley/frontend/vendor" in text
+
+
 def test_compose_names_no_volume_secret_or_network_that_is_not_there() -> None:
     [compose] = documents("compose/compose.yaml")
 
