@@ -262,19 +262,11 @@ async def test_edited_arguments_pass_the_others_again_and_the_same_question_is_n
 
 
 async def test_edits_without_end_end() -> None:
-    class Turncoat:
-        def __init__(self) -> None:
-            self.count = 0
-
-        async def ask(self, _question: Any) -> Answer:
-            self.count += 1
-            return Answer(approved=True, by="user", arguments={"command": f"rm {self.count}"})
-
     stages = {"pre_tool_use": [{"type": "dangerous_confirmation"}, {"type": "dangerous_confirmation"}]}
-    turncoat = Turncoat()
+    turncoat = human(*(Answer(approved=True, by="user", arguments={"command": f"rm {n}"}) for n in range(99)))
 
     assert "changed too often" in denied(await policy_of(stages, ask=turncoat).before(RM))
-    assert turncoat.count == MAX_EDITS + 1
+    assert len(turncoat.questions) == MAX_EDITS + 1
 
 
 async def test_the_audit_log_tells_the_whole_story() -> None:
@@ -366,15 +358,19 @@ async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixtu
     assert SECRET not in caplog.text
 
 
-async def test_a_result_that_takes_too_long_to_scan_is_withheld_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_takes_too_long_to_scan_is_withheld_or_refused_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.policy.scan_pace.LIMIT_S", 0.02)
-    sink = Sink()
+    sink, slow, why = Sink(), "密码:" * 50_000, "scanning it for secrets took longer than 0.02 s"
+    denying = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
 
-    clean = await policy_of(SEED, sink).after(LS, outcome("密码:" * 50_000))
+    clean = await policy_of(SEED, sink).after(LS, outcome(slow))
+    shown = await policy_of(SEED).conceal({"text": slow})
+    refused = denied(await denying.before(call("send", text=slow)))
 
-    assert clean.content == "[The result was withheld: scanning it for secrets took longer than 0.02 s.]"
-    assert (clean.for_user, clean.is_error) == ("", True)
+    assert (clean.content, clean.for_user, clean.is_error) == (f"[The result was withheld: {why}.]", "", True)
     assert sink.entries[0].details == {"redacted": {"withheld": 1}}
+    assert shown == {"withheld": why}
+    assert f"(security_scan: {why})" in refused
 
 
 @pytest.mark.slow
@@ -399,17 +395,6 @@ async def test_one_users_slow_scans_hold_up_nobody_elses() -> None:
     await asyncio.gather(*greedy, return_exceptions=True)
 
     assert (waited_s < 4, ended < 8) == (True, True), (waited_s, ended)
-
-
-async def test_arguments_that_take_too_long_to_scan_are_withheld_or_refused_and_say_why(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("server.policy.scan_pace.LIMIT_S", 0.02)
-    slow, why = call("send", text="密码:" * 50_000), "scanning it for secrets took longer than 0.02 s"
-    denying = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
-
-    assert await policy_of(SEED).conceal(slow.arguments) == {"withheld": why}
-    assert f"(security_scan: {why})" in denied(await denying.before(slow))
 
 
 async def test_a_result_that_is_too_long_to_be_scanned_is_cut_before_any_half_secret() -> None:

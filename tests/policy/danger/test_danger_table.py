@@ -7,7 +7,7 @@ import pytest
 from server.errors import ConfigError
 from server.policy.danger.argument_rules import compile_pattern, part_arguments
 from server.policy.danger.danger_table import BUILT_IN, DangerTable, load_table
-from server.policy.danger.judge import judge_call
+from server.policy.danger.judge import command_name, judge_call
 
 
 @pytest.fixture
@@ -96,6 +96,8 @@ def test_an_operators_words_change_how_tools_are_judged(own: Path) -> None:
     assert judge_call("write_file", "WRITE", {"path": "/etc/a"}, table=table).level == "dangerous"
     assert judge_call("query", "WRITE", {"sql": "select * from salaries"}, table=table).level == "dangerous"
     assert level(table, "wrapped -u a b rm -r c") == "dangerous"
+    assert command_name("shell", {"command": "wrapped ls"}) == "wrapped"
+    assert command_name("shell", {"command": "wrapped ls"}, table=table) is None
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,9 @@ def test_long_names_and_values_are_judged_in_time(unit: str) -> None:
     assert time.process_time() - start < LIMIT_S
 
 
-def test_scripts_nested_without_end_are_asked_about() -> None:
-    line = "rm -r a"
-    for _ in range(12):
-        line = f"eval $(ssh a {line})"
-
-    assert judge_call("bash", "WRITE", {"command": line}).level == "dangerous"
-
-
-@pytest.mark.parametrize("line", ["ls;" * 3000, "a" * 70_000, "sudo " * 50 + "ls", "$(" * 30])
+@pytest.mark.parametrize(
+    "line", ["ls;" * 3000, "a" * 70_000, "sudo " * 50 + "ls", "$(" * 30, "eval $(ssh a " * 12 + "ls" + ")" * 12]
+)
 def test_what_is_too_much_to_be_looked_at_is_asked_about(line: str) -> None:
     assert judge_call("bash", "WRITE", {"command": line}).level == "dangerous"
 

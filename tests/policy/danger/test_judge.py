@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from server.policy.danger.danger_table import load_table
 from server.policy.danger.judge import command_name, is_worse_than_plain, judge_call
 
 Call = tuple[str, dict[str, Any]]
@@ -41,24 +40,20 @@ def test_the_worst_command_of_a_line_decides() -> None:
     assert level("shell", {"command": "ls; frobnicate; ls"}) == "unknown"
 
 
-def test_a_hint_that_a_tool_destroys_makes_its_calls_dangerous() -> None:
-    assert level("tidy_up", {}, destructive=True) == "dangerous"
-
-
-def test_a_hint_that_a_tool_destroys_nothing_spares_the_judgement_by_name() -> None:
-    assert level("delete_draft_copies", {"id": 3}, destructive=False) == "safe"
-
-
 @pytest.mark.parametrize(
-    ("tool", "arguments"),
+    ("tool", "arguments", "destructive", "expected"),
     [
-        ("shell", {"command": "rm -rf /srv"}),
-        ("query", {"sql": "DROP TABLE users"}),
-        ("python", {"code": "import shutil; shutil.rmtree('/srv')"}),
+        ("tidy_up", {}, True, "dangerous"),
+        ("delete_draft_copies", {"id": 3}, False, "safe"),
+        ("shell", {"command": "rm -rf /srv"}, False, "dangerous"),
+        ("query", {"sql": "DROP TABLE users"}, False, "dangerous"),
+        ("python", {"code": "import shutil; shutil.rmtree('/srv')"}, False, "dangerous"),
     ],
 )
-def test_no_hint_spares_the_judgement_of_what_is_run(tool: str, arguments: dict[str, Any]) -> None:
-    assert level(tool, arguments, destructive=False) == "dangerous"
+def test_a_hint_replaces_the_judgement_by_name_and_never_that_of_what_is_run(
+    tool: str, arguments: dict[str, Any], destructive: bool, expected: str
+) -> None:
+    assert level(tool, arguments, destructive=destructive) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,6 +101,9 @@ def test_an_action_among_the_arguments_counts_as_a_name(tool: str, arguments: di
         ("add_note", {"role": "owner"}, "dangerous"),
         ("list_repos", {"visibility": "private"}, "safe"),
         ("apply_changes", {"force": True, "dry_run": True}, "safe"),
+        ("upload_file", {"path": "~/.aws/credentials"}, "dangerous"),
+        ("upload_file", {"path": "photo.jpg"}, "unknown"),
+        ("write_file", {"path": "notes/a.md", "content": "Never type rm -rf /"}, "safe"),
     ],
 )
 def test_values_that_force_or_expose_make_a_call_dangerous(tool: str, arguments: dict[str, Any], expected: str) -> None:
@@ -116,15 +114,6 @@ def test_values_that_force_or_expose_make_a_call_dangerous(tool: str, arguments:
 def test_writing_where_the_system_or_the_login_is_set_up_is_dangerous(path: str) -> None:
     assert level("write_file", {"path": path, "content": "x"}) == "dangerous"
     assert level("get_file", {"path": path}) == "safe"
-
-
-def test_text_in_a_file_is_not_what_is_done() -> None:
-    assert level("write_file", {"path": "notes/a.md", "content": "Never type rm -rf /"}) == "safe"
-
-
-def test_private_files_are_not_uploaded_unasked() -> None:
-    assert level("upload_file", {"path": "~/.aws/credentials"}) == "dangerous"
-    assert level("upload_file", {"path": "photo.jpg"}) != "dangerous"
 
 
 @pytest.mark.parametrize(
@@ -201,12 +190,9 @@ def test_only_one_plain_command_has_a_name(command: str, name: str | None) -> No
     assert command_name("shell", {"command": command}) == name
 
 
-def test_a_list_of_arguments_has_a_name_too() -> None:
+def test_a_list_of_arguments_has_a_name_too_and_a_tool_that_runs_nothing_has_none() -> None:
     assert command_name("run", {"argv": ["git", "push", "origin"]}) == "git push"
     assert command_name("run", {"command": "git", "args": ["push"]}) == "git push"
-
-
-def test_a_tool_that_runs_nothing_has_no_command() -> None:
     assert command_name("send_email", {"to": "a@b.example"}) is None
 
 
@@ -224,10 +210,3 @@ def test_a_tool_that_runs_nothing_has_no_command() -> None:
 )
 def test_what_is_rated_worse_than_the_plain_command_is_not_covered_by_it(command: str, expected: bool) -> None:
     assert is_worse_than_plain("shell", {"command": command}) is expected
-
-
-def test_all_doors_take_a_table_of_their_own() -> None:
-    table = load_table()
-
-    assert judge_call("shell", "WRITE", {"command": "rm x"}, table=table).level == "dangerous"
-    assert command_name("shell", {"command": "git push"}, table=table) == "git push"

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -111,3 +112,23 @@ async def test_a_short_text_goes_on_in_a_thread_where_it_would_hold_the_event_lo
 
     assert scan.done() is is_brief
     assert await scan == redact_result(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_brief"),
+    [
+        ({"code": "print(1)\n" * 400}, True),
+        ({"to": ["anna"], "options": {"depth": 3, "where": None}}, True),
+        (7, True),
+        ({"code": "print(1)\n" * 500}, False),
+        ({"a": "x " * 1200, "b": ["y " * 1200]}, False),
+        ([[{"n": n} for n in range(30)] for _ in range(3)], False),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+async def test_long_or_many_arguments_are_scanned_in_a_thread(arguments: Any, is_brief: bool) -> None:
+    scan = asyncio.create_task(SecretScanner().conceal(arguments))
+    await asyncio.sleep(0)
+
+    assert scan.done() is is_brief
+    assert (await scan)[0] is arguments
