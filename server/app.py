@@ -44,6 +44,7 @@ from server.policy.engine import PolicyEngine
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.settings import Services
+from server.session.skill_trial import SkillTrial
 from server.session.turn_limits import TurnGate
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
@@ -149,8 +150,9 @@ class App:
         self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
-        self.sockets = WebSocketServer(self._build_services(signer), authenticator, settings.limits)
-        self._http = self._build_http(authenticator, accounts)
+        services = self._build_services(signer)
+        self.sockets = WebSocketServer(services, authenticator, settings.limits)
+        self._http = self._build_http(authenticator, accounts, SkillTrial(services))
 
     @classmethod
     async def build(
@@ -284,7 +286,7 @@ class App:
             broker=self._broker,
         )
 
-    def _build_http(self, authenticator: Authenticator, accounts: Accounts) -> HttpServer:
+    def _build_http(self, authenticator: Authenticator, accounts: Accounts, trial: SkillTrial) -> HttpServer:
         return HttpServer(
             self._settings.listen,
             authenticator=authenticator,
@@ -302,6 +304,7 @@ class App:
                 models=self.models,
                 fetcher=self._fetcher,
                 skill_files=_skill_files(self._settings, self._data_dir),
+                skill_trial=trial,
             ),
             metrics=self._metrics,
             frontend=FRONTEND,

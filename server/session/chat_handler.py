@@ -157,7 +157,7 @@ class ChatHandler:
         try:
             async with (
                 timer.running(self._limits.max_turn_s),
-                aclosing(self._stream(writer, request)) as chunks,
+                aclosing(self.stream(request)) as chunks,
             ):
                 async for chunk in chunks:
                     writer.count(chunk)
@@ -192,10 +192,11 @@ class ChatHandler:
         if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
             timer.give_back(waited_s)
 
-    async def _stream(self, writer: TurnWriter, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
+    async def stream(self, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
+        """Let the agent answer, chunk by chunk; closing it ends the turn. Raises what the agent raises, and TurnError."""
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         for notice in admitted.notices:
-            writer.write(TTSResult(notice=notice))
+            yield LLMChunk(notice=notice)
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
         with self._pinned(request) as layers:

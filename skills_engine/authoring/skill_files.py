@@ -114,7 +114,7 @@ class SkillFiles:
     def read(self, skill: str, path: str) -> tuple[str, str]:
         """Return the text and its tag."""
         folder = self.folder(skill)
-        _require_segments(path)
+        require_segments(path)
         try:
             data = read_inside(folder, path, max_bytes=MAX_TEXT_BYTES)
             return data.decode(), _tag(data)
@@ -220,7 +220,7 @@ class SkillFiles:
         """Return where a file that may be written stands. Raises EditError."""
         folder = self.folder(skill)
         self._require_writable(skill)
-        parts = _require_segments(path)
+        parts = require_segments(path)
         is_page = len(parts) == 1 and path == (find_skill_file(folder) or "SKILL.md")
         if not is_page and (len(parts) < 2 or parts[0] not in EDITABLE):
             raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
@@ -262,7 +262,7 @@ class SkillFiles:
                 old.unlink()
 
 
-def _require_segments(path: str) -> Sequence[str]:
+def require_segments(path: str) -> Sequence[str]:
     parts = path.split("/")
     if len(parts) > MAX_DEPTH or not all(map(is_segment, parts)):
         message = f"expected a path in the skill's folder, such as hooks/hint.md, at most {MAX_DEPTH} names deep"

@@ -15,11 +15,13 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.session_routes import SessionRoutes
 from server.gateway.rest.skill_routes import SkillRoutes
+from server.gateway.rest.skill_trial_routes import SkillTrialRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
+from server.session.skill_trial import SkillTrial
 from server.storage.storage import Storage
 from skills_engine.authoring.skill_files import SkillFiles
 
@@ -52,6 +54,7 @@ class RestApi:
         models: ModelHost,
         fetcher: ModelFetcher,
         skill_files: SkillFiles,
+        skill_trial: SkillTrial,
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -72,6 +75,7 @@ class RestApi:
             *ModelRoutes(models, fetcher, storage.audit).operations(),
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             *SkillRoutes(skill_files, storage.audit).operations(),
+            *SkillTrialRoutes(skill_files, skill_trial).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
         self._rest: web.AbstractResource | None = None

@@ -179,13 +179,13 @@ class SkillRoutes:
 
     async def _read(self, call: ApiCall) -> ApiAnswer:
         path = call.query.path
-        text, tag = await _attempt(self._files.read, call.request.match_info["skill"], path)
+        text, tag = await attempt(self._files.read, call.request.match_info["skill"], path)
         return ApiAnswer(SkillFile(path=path, etag=tag, text=text), _versioned(tag))
 
     async def _pack(self, call: ApiCall) -> web.StreamResponse:
         skill = call.request.match_info["skill"]
         try:
-            folder = await _attempt(self._files.folder, skill)
+            folder = await attempt(self._files.folder, skill)
             data = await asyncio.to_thread(pack_skill, folder)
         except PackError as error:
             raise Refusal(422, "skill_not_packed", str(error)) from None
@@ -198,7 +198,7 @@ class SkillRoutes:
     async def _create(self, call: ApiCall) -> ApiAnswer:
         wanted: NewSkill = await read_body(call, NewSkill)
         async with self._changing:
-            await _attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
+            await attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
         self._note(call, "created", wanted.name)
         return await self._state(wanted.name)
 
@@ -236,7 +236,7 @@ class SkillRoutes:
         """Make a change that `If-Match` allows, and note it in the audit log. Raises Refusal."""
         skill = call.request.match_info["skill"]
         async with self._changing:
-            done = await _attempt(partial(change, expected=_expected(call)), skill, *arguments)
+            done = await attempt(partial(change, expected=_expected(call)), skill, *arguments)
         self._note(call, outcome, skill, **details)
         return done
 
@@ -245,11 +245,11 @@ class SkillRoutes:
         self._audit.append(call.entry("skill", outcome, message=message, details={"skill": skill, **details}))
 
     async def _saved(self, call: ApiCall, path: str, tag: str) -> ApiAnswer:
-        state = await _attempt(self._describe, call.request.match_info["skill"])
+        state = await attempt(self._describe, call.request.match_info["skill"])
         return ApiAnswer(SkillFileSaved(path=path, etag=tag, skill=state), _versioned(tag))
 
     async def _state(self, skill: str) -> ApiAnswer:
-        state = await _attempt(self._describe, skill)
+        state = await attempt(self._describe, skill)
         return ApiAnswer(state, _versioned(state.etag))
 
     def _folders(self) -> SkillFolders:
@@ -320,7 +320,7 @@ def items_of(diagnostics: Sequence[Diagnostic]) -> list[DiagnosticItem]:
     ]
 
 
-async def _attempt(work: Callable[..., T], *arguments: Any) -> T:
+async def attempt(work: Callable[..., T], *arguments: Any) -> T:
     """Run it in a thread. Raises Refusal for what cannot be done."""
     try:
         return await asyncio.to_thread(work, *arguments)

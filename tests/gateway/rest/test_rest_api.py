@@ -65,6 +65,8 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/skills/{skill}/undo", "post"),
         ("/api/skills/{skill}/redo", "post"),
         ("/api/skills/{skill}/zip", "get"),
+        ("/api/skills/{skill}/preview", "post"),
+        ("/api/skills/{skill}/try", "post"),
         ("/api/skills/{skill}/file", "get"),
         ("/api/skills/{skill}/file", "put"),
         ("/api/skills/{skill}/file", "delete"),

@@ -1,0 +1,241 @@
+"""`/api/skills/{skill}/preview` and `/try`: what edits that are not saved would make of a turn."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from server.errors import ProviderError, TurnError
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, DiagnosticItem, attempt, items_of, read_body
+from server.session.skill_trial import SkillTrial
+from server.tool_calls import TurnAborted
+from server.wire import frames as wire
+from skills_engine import HookInfo, SkillsSnapshot
+from skills_engine.authoring.lint import lint_skill
+from skills_engine.authoring.overlay import overlaid, with_skill
+from skills_engine.authoring.simulate import Call, play
+from skills_engine.authoring.skill_files import SkillFiles
+
+logger = logging.getLogger(__name__)
+
+SLOWEST_PIECE_S: Final = 30.0
+"""Time for a reader to take a piece of an answer; then both turns end."""
+WATCH_S: Final = 0.5
+"""Interval at which it is seen that whoever asked has left."""
+Version = Literal["saved", "edited"]
+VERSIONS: Final[tuple[Version, ...]] = ("saved", "edited")
+Name = Annotated[str, Meta(max_length=256)]
+Words = Annotated[str, Meta(max_length=65_536)]
+
+
+class SpokenMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    role: Literal["user", "assistant"]
+    content: Words
+
+
+class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Edits that are not saved, and a conversation to try them on."""
+
+    files: Annotated[dict[Annotated[str, Meta(max_length=1024)], str | None], Meta(max_length=100)] = {}
+    """Path → text; null: deleted."""
+    text: Words = ""
+    """The words of the user in this turn."""
+    history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
+    tools: bool = True
+
+
+class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rounds: Annotated[list[Annotated[list[Name], Meta(min_length=1, max_length=32)]], Meta(max_length=32)] = []
+    """Tools that the model calls in each round; none: it answers at once."""
+
+
+class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    language: Name | None = None
+
+
+class PreviewHook(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    persistent: bool
+
+
+class PreviewLine(Struct, frozen=True, kw_only=True):
+    role: str
+    text: str
+    hook: PreviewHook | None
+    """null: no hook has put it in."""
+
+
+class PreviewCall(Struct, frozen=True, kw_only=True):
+    title: str
+    lines: list[PreviewLine]
+
+
+class PreviewSilent(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    reason: str
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    calls: list[PreviewCall]
+    """The model calls of the turn, with what each reads."""
+    not_fired: list[PreviewSilent]
+    diagnostics: list[DiagnosticItem]
+
+
+class SkillTrialRoutes:
+    """Shows what a skill's edits would make of a turn, played without a model or answered by it."""
+
+    def __init__(self, files: SkillFiles, trial: SkillTrial) -> None:
+        self._files = files
+        self._trial = trial
+
+    def operations(self) -> tuple[Operation, ...]:
+        shared: dict[str, Any] = {"method": "POST", "operators_only": True, "max_body_bytes": MAX_BODY_BYTES}
+        return (
+            Operation(
+                path=PATH + "/{skill}/preview",
+                summary="What the model would read, without asking it",
+                handle=self._preview,
+                body=(PreviewRequest,),
+                answer=Preview,
+                refusals=(404, 422),
+                **shared,
+            ),
+            Operation(
+                path=PATH + "/{skill}/try",
+                summary="What the model answers with the saved and with the edited version, side by side",
+                handle=self._try,
+                body=(TrialRequest,),
+                answer=None,
+                content_types=("application/jsonl",),
+                refusals=(404, 422),
+                **shared,
+            ),
+        )
+
+    async def _preview(self, call: ApiCall) -> ApiAnswer:
+        wanted: PreviewRequest = await read_body(call, PreviewRequest)
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        return ApiAnswer(await attempt(_preview, self._trial.snapshot, folder, wanted))
+
+    async def _try(self, call: ApiCall) -> web.StreamResponse:
+        wanted: TrialRequest = await read_body(call, TrialRequest)
+        if not wanted.text.strip():
+            raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted.files)
+        try:
+            with self._trial.place(call.principal), self._trial.place(call.principal):
+                return await self._answer(call, wanted, snapshots)
+        except TurnError as error:
+            raise Refusal(429, error.code, str(error), Retry_After="2") from None
+
+    async def _answer(
+        self, call: ApiCall, wanted: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
+        await response.prepare(call.request)
+        lines = _Lines(response)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(_until_left(call.request), name="try: watch")
+                async with asyncio.TaskGroup() as turns:
+                    for version, snapshot in snapshots.items():
+                        turn = self._answer_one(call, wanted, version, snapshot, lines)
+                        turns.create_task(turn, name=f"try: {version}")
+                watch.cancel()
+            await response.write_eof()
+        except* (ConnectionError, TimeoutError):  # whoever asked has left, or does not read
+            if call.request.transport is not None:
+                call.request.transport.abort()
+        return response
+
+    async def _answer_one(
+        self, call: ApiCall, wanted: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_Lines"
+    ) -> None:
+        async def show(chunk: Any) -> None:
+            if chunk.text is not None:
+                await lines.send(version=version, text=chunk.text)
+            elif chunk.tool_call is not None:
+                await lines.send(version=version, tool=chunk.tool_call.name)
+
+        messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
+        messages.append(wire.Message(role="user", content=wanted.text))
+        failure = None
+        try:
+            await self._trial.answer(
+                call.principal, snapshot, messages, show, enable_tools=wanted.tools, language=wanted.language
+            )
+        except (ProviderError, TurnError) as error:
+            failure = {"code": error.code, "message": str(error)}
+        except TurnAborted as aborted:
+            failure = {"code": "turn_aborted", "message": aborted.reason}
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:  # the boundary of a turn
+            logger.exception("a trial of a skill failed")
+            failure = {"code": "internal", "message": "something went wrong here; the server's log has more"}
+        await lines.send(version=version, end=failure or {"code": "completed"})
+
+
+async def _until_left(request: web.Request) -> None:
+    """Raise ConnectionResetError when the client has left: the model may be silent, and nothing be written, for long."""
+    while request.transport is not None and not request.transport.is_closing():  # noqa: ASYNC110  aiohttp does not say it
+        await asyncio.sleep(WATCH_S)
+    raise ConnectionResetError("the client has left")
+
+
+class _Lines:
+    """Writes JSON lines of several tasks, one after the other."""
+
+    def __init__(self, response: web.StreamResponse) -> None:
+        self._response = response
+        self._writing = asyncio.Lock()
+
+    async def send(self, **line: Any) -> None:
+        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
+            await self._response.write(msgspec.json.encode(line) + b"\n")
+
+
+def _preview(snapshot: SkillsSnapshot, folder: Path, wanted: PreviewRequest) -> Preview:
+    with overlaid(folder, wanted.files) as place:
+        edited, diagnostics = with_skill(snapshot, folder, place), lint_skill(place)
+    played = play(edited.hooks(None), text=wanted.text, rounds=wanted.rounds, tools=wanted.tools)
+    return Preview(
+        calls=[_call(call) for call in played.calls],
+        not_fired=[
+            PreviewSilent(skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.why)
+            for one in played.not_fired
+        ],
+        diagnostics=items_of(diagnostics),
+    )
+
+
+def _versions(snapshot: SkillsSnapshot, folder: Path, edits: Mapping[str, str | None]) -> dict[Version, SkillsSnapshot]:
+    found: dict[Version, SkillsSnapshot] = {}
+    for version, files in zip(VERSIONS, ({}, edits), strict=True):
+        with overlaid(folder, files) as place:
+            found[version] = with_skill(snapshot, folder, place)
+    return found
+
+
+def _call(call: Call) -> PreviewCall:
+    lines = [PreviewLine(role=line.role, text=line.text, hook=_hook(line.hook)) for line in call.lines]
+    return PreviewCall(title=call.title, lines=lines)
+
+
+def _hook(hook: HookInfo | None) -> PreviewHook | None:
+    if hook is None:
+        return None
+    return PreviewHook(skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent)

@@ -1,0 +1,89 @@
+"""A turn without a connection: answers with an edited version of the skills, for whoever edits them."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+
+from server.accounts.principal import Principal
+from server.agent.chunks import LLMChunk
+from server.errors import TurnError
+from server.fair_share import turn_user
+from server.session.chat_handler import TurnRequest
+from server.session.settings import Services
+from server.session.speech_output import PlaybackClock
+from server.tool_calls import TurnFacts
+from server.wire import frames as wire
+from skills_engine import SkillsSnapshot
+
+
+class SkillTrial:
+    """Runs turns that nobody hears and no history keeps. They have the places, time limit, hooks and policy of others.
+
+    Nobody can be asked: a tool call that needs a human's yes is refused.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    @property
+    def snapshot(self) -> SkillsSnapshot:
+        """The skills in force."""
+        return self._services.skills()
+
+    @contextmanager
+    def place(self, principal: Principal) -> Iterator[None]:
+        """Take one of the places for running turns. Raises TurnError."""
+        gate = self._services.gate
+        gate.enter(principal.limit_key)
+        try:
+            yield
+        finally:
+            gate.leave(principal.limit_key)
+
+    async def answer(
+        self,
+        principal: Principal,
+        snapshot: SkillsSnapshot,
+        messages: list[wire.Message],
+        show: Callable[[LLMChunk], Awaitable[None]],
+        *,
+        enable_tools: bool,
+        language: str | None,
+    ) -> None:
+        """Answer the last message with all skills of `snapshot`; `show` gets what happens, piece by piece.
+
+        Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
+        """
+        session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
+        turn_user.set(principal.limit_key or session_id)
+        request = TurnRequest(
+            id=turn_id,
+            trigger="chat",
+            messages=messages,
+            snapshot=snapshot,
+            skills=[skill.name for skill in snapshot.skills],
+            enable_tools=enable_tools,
+            language=language,
+            trace=False,
+            policy="demote",
+            facts=TurnFacts(
+                session_id=session_id,
+                turn_id=turn_id,
+                user_id=principal.user_id,
+                user_message=str(messages[-1].content),
+                language=language,
+                address=principal.address,
+            ),
+            voice=None,
+            playback=PlaybackClock(),
+            received_s=self._services.now_s(),
+        )
+        limit_s = self._services.limits.max_turn_s
+        try:
+            async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
+                async for chunk in chunks:
+                    await show(chunk)
+        except TimeoutError:
+            if not request.timer.has_expired:
+                raise
+            raise TurnError("provider_timeout", f"the turn ran longer than {limit_s:g} s and was ended") from None

@@ -1,0 +1,180 @@
+"""server/gateway/rest/skill_trial_routes.py, server/session/skill_trial.py and skills_engine/authoring/overlay.py"""
+
+import asyncio
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from skills_engine.authoring.scaffold import new_skill
+from tests.gateway.rest.conftest import Client, Reply
+from tests.support.openai_script import Answer, Gate, HttpError, Stream, Text, calls, text
+from tests.support.openai_server import OpenAIServer, Request
+from tests.support.parley import Parley, parley
+
+CALM = "/api/skills/calm"
+
+
+def entry(name: str, **keys: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "file": "hint.md",
+        "timing": "after_user_input",
+        "role": "system",
+        "persistent": False,
+        **keys,
+    }
+
+
+def hooks(*entries: dict[str, Any]) -> str:
+    return json.dumps({"hooks": entries})
+
+
+@pytest.fixture
+def calm(tmp_path: Path) -> Path:
+    """To be named before the server, which reads the skills when it starts."""
+    new_skill("other", tmp_path / "skills", text="Be other.")
+    return new_skill("calm", tmp_path / "skills", text="Be calm.")
+
+
+def marked(reply: Reply, call: int = 0) -> list[tuple[str, str]]:
+    lines = reply.body["calls"][call]["lines"]
+    return [(f"{line['hook']['skill']}/{line['hook']['hook']}", line["text"]) for line in lines if line["hook"]]
+
+
+async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator: Client, server: Parley) -> None:
+    edits = {"hooks/hint.md": "Be very calm.", "hooks/hooks.json": hooks(entry("hint"), entry("more", file="more.md"))}
+    reply = await operator.post(f"{CALM}/preview", {"files": {**edits, "hooks/more.md": "More."}, "text": "Hello"})
+
+    assert reply.status == 200, reply.body
+    assert marked(reply) == [("calm/hint", "Be very calm."), ("calm/more", "More."), ("other/hint", "Be other.")]
+    assert "Hello" in [line["text"] for line in reply.body["calls"][0]["lines"]]
+    assert reply.body["diagnostics"] == []
+    assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
+    assert not (calm / "hooks" / "more.md").exists()
+
+
+async def test_a_preview_says_what_is_wrong_and_what_stays_out(calm: Path, operator: Client) -> None:
+    late = entry("late", timing="after_tool_call", tool_filter=["search_text"])
+    edits = {"hooks/hooks.json": hooks(entry("hint"), late, entry("bad", timing="sometimes"))}
+    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [["read_file"]]})
+
+    assert [call["title"] for call in reply.body["calls"]] == ["planning", "round 1", "round 2"]
+    assert [(one["hook"], one["timing"]) for one in reply.body["not_fired"]] == [("late", "after_tool_call")]
+    assert reply.body["not_fired"][0]["reason"]
+    errors = [one for one in reply.body["diagnostics"] if one["severity"] == "error"]
+    assert [(one["file"], one["path"]) for one in errors] == [("hooks/hooks.json", "$.hooks[2].timing")]
+
+
+@pytest.mark.parametrize("path", ["../out.md", "scripts/run.py", "/etc/x", "hooks/.x"])
+async def test_edits_of_other_places_are_refused(calm: Path, operator: Client, path: str) -> None:
+    for action in ("preview", "try"):
+        refused = await operator.post(f"{CALM}/{action}", {"files": {path: "x"}, "text": "Hi"})
+        assert (refused.status, refused.code) == (400, "path_invalid")
+
+
+async def tried(server: Parley, body: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    async with ClientSession() as http, http.post(f"{server.url}{CALM}/try", json=body) as answer:
+        assert (answer.status, answer.content_type) == (200, "application/jsonl")
+        async for raw in answer.content:
+            line = json.loads(raw)
+            lines[line.pop("version")].append(line)
+    return lines
+
+
+def words(lines: list[dict[str, Any]]) -> str:
+    return "".join(line.get("text", "") for line in lines)
+
+
+def by_hook(request: Request) -> Answer:
+    return text("Loud!") if "Be loud." in str(request.contents) else text("Calm.")
+
+
+async def test_the_model_is_asked_with_the_saved_and_with_the_edited_version(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    model.respond = by_hook
+    history = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    body = {"files": {"hooks/hint.md": "Be loud."}, "text": "Who are you?", "history": history}
+    lines = await tried(server, body)
+
+    assert {version: words(of) for version, of in lines.items()} == {"saved": "Calm.", "edited": "Loud!"}
+    assert [of[-1]["end"] for of in lines.values()] == [{"code": "completed"}] * 2
+    assert all("Who are you?" in request.contents and "Hello" in request.contents for request in model.requests)
+
+
+async def test_a_failure_of_the_model_is_told_beside_the_other_answer(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    def respond(request: Request) -> Answer:
+        return HttpError(status=401) if "Be loud." in str(request.contents) else text("Calm.")
+
+    model.respond = respond
+    lines = await tried(server, {"files": {"hooks/hint.md": "Be loud."}, "text": "Hi"})
+
+    assert words(lines["saved"]) == "Calm."
+    assert lines["edited"][-1]["end"]["code"] == "provider_auth"
+
+
+async def test_without_tools_none_is_offered_and_with_them_they_run(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    def respond(request: Request) -> Answer:
+        roles = [message["role"] for message in request.messages]
+        if not request.tool_names or "tool" in roles:
+            return text(
+                "<need_tool>I look." if "tool" not in roles and "need_tool" in str(request.contents) else "Noon."
+            )
+        return calls(("current_time", {}))
+
+    model.respond = respond
+    lines = await tried(server, {"text": "What time is it?", "tools": True})
+    assert [line["tool"] for line in lines["edited"] if "tool" in line] == ["current_time"]
+    model.requests.clear()
+    lines = await tried(server, {"text": "What time is it?", "tools": False})
+    assert not any(request.tool_names for request in model.requests)
+    assert words(lines["saved"]) == "Noon."
+
+
+async def test_a_trial_takes_the_places_of_two_turns(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"limits": {"turns": 1}}) as server:
+        operator = Client(server)
+        await operator.post("/api/skills", {"name": "calm"})
+        refused = await operator.post(f"{CALM}/try", {"text": "Hi"})
+
+        assert (refused.status, refused.code) == (429, "too_many_turns")
+        assert refused.headers["Retry-After"] == "2"
+        assert model.requests == []
+
+
+async def test_who_leaves_ends_both_turns_though_the_model_says_nothing(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    gates = [Gate(), Gate()]
+    model.queue(*(Stream(steps=(Text("One. "), gate)) for gate in gates))
+    async with (
+        ClientSession() as http,
+        http.post(f"{server.url}{CALM}/try", json={"text": "Hi", "tools": False}) as answer,
+    ):
+        await answer.content.readline()
+        await asyncio.gather(*(gate.reached.wait() for gate in gates))
+        answer.close()
+
+    for _ in range(200):
+        if "parley_turns_running 0.0" in (await Client(server).get("/metrics")).body:
+            break
+        await asyncio.sleep(0.05)
+    else:
+        raise AssertionError("the turns go on")
+    for gate in gates:
+        gate.open()
+
+
+async def test_only_operators_try_skills(calm: Path, anna: Client) -> None:
+    for action in ("preview", "try"):
+        refused = await anna.post(f"{CALM}/{action}", {"text": "Hi"})
+        assert (refused.status, refused.code) == (403, "operators_only")
