@@ -22,7 +22,7 @@ async def measure(*, is_quick: bool) -> list[Figure]:
             after = process.memory_info().rss
         finally:
             await asyncio.gather(*(socket.close() for socket in sockets))
-    return [figure(f"memory per idle connection, {count} open", "KB", [(after - before) / count / 1024], goal_p50=40)]
+    return [figure(f"memory per idle connection, {count} open", "KB", [(after - before) / count / 1024], goal_p50=28)]
 
 
 async def _open(url: str, count: int) -> list[ClientConnection]:
