@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from benchmarks.figures import Figure, figure
 from benchmarks.processes import parley, running
 from server.config import SpeechProviderSettings
-from server.speech.tts import Synthesizer, synthesizer_of
+from server.speech.tts import SpeechRequest, Synthesizer, synthesizer_of
 
 QUESTIONS = (
     "What is the capital of France, and what is it famous for?",
@@ -134,7 +134,7 @@ async def _speak_all(questions: tuple[str, ...]) -> list[tuple[bytes, int]]:
 async def _speak(voice: Synthesizer, text: str) -> tuple[bytes, int]:
     pcm = bytearray()
     rate = 0
-    async with aclosing(voice.synthesize(text)) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest(text))) as chunks:
         async for chunk in chunks:
             pcm += chunk.pcm
             rate = chunk.sample_rate

@@ -18,7 +18,7 @@ from server.agent.chunks import NoticeGiven
 from server.errors import SpeechError, SpeechTimeout
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.turn_writer import TurnWriter
-from server.speech.tts import SoundChunk, Synthesizer
+from server.speech.tts import SoundChunk, SpeechRequest, Synthesizer
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -273,13 +273,9 @@ class SpeechOutput:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
         due_in_s = partial(self._due_in_s, synthesis, voice)
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
-        sound = voice.synthesizer.synthesize(
-            synthesis.sentence.words,
-            language=voice.language,
-            speaker=voice.speaker,
-            speed=voice.speed,
-            due_in_s=due_in_s,
-        )
+        words = synthesis.sentence.words
+        request = SpeechRequest(words, voice.language, voice.speaker, voice.speed, due_in_s)
+        sound = voice.synthesizer.synthesize(request)
         try:
             async with asyncio.timeout_at(due_s + self._slack_s) as limit, aclosing(sound) as chunks:
                 async for chunk in chunks:

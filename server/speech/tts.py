@@ -46,6 +46,21 @@ _SOUND_TYPES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechRequest:
+    """A sentence to be spoken, and how.
+
+    `speaker`: one of the synthesizer's `voices`, else the default speaks. `speed`: 0.25 to 2, as far as the engine goes.
+    `due_in_s`: when the listener needs what has not come yet; where requests wait for each other, by that.
+    """
+
+    text: str
+    language: str | None = None
+    speaker: str | None = None
+    speed: float = 1.0
+    due_in_s: DueIn = at_once
+
+
+@dataclass(frozen=True, slots=True)
 class SoundChunk:
     """Sound: whole samples of PCM16 mono. One synthesis keeps one sample rate.
 
@@ -67,19 +82,9 @@ class Synthesizer(SpeechProvider, Protocol):
     def voices(self) -> list[str]:
         """Names that `speaker` may have, the default first; [] = not known."""
 
-    def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
-        """Yield the sound of one sentence as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.
+    def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
+        """Yield the sound as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.
 
-        `speaker`: one of `voices`, else the default speaks. `speed`: 0.25 to 2, as far as the engine goes.
-        `due_in_s`: when the listener needs what has not come yet; where requests wait for each other, by that.
         Closing the generator or cancelling its task gives up the synthesis: no sound
         comes after that. Raises SpeechError, also in mid-sentence.
         """
@@ -90,15 +95,7 @@ class NoSynthesizer(NoProvider):
     sample_rate: int | None = None
     voices: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
         raise SpeechUnavailable("speech synthesis is switched off (speech.tts.provider)")
         yield  # type: ignore[unreachable]  # it makes this a generator
 
@@ -119,22 +116,15 @@ class EmbeddedSynthesizer(WorkerProvider):
     def voices(self) -> list[str]:
         return list(self.worker.facts.get("voices", []))
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
-        _check(text)
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
+        _check(request.text)
         piece, left = 0, 1
-        how = {"language": language, "speaker": speaker, "speed": speed}
+        how = {"text": request.text, "language": request.language, "speaker": request.speaker, "speed": request.speed}
         while left:
-            request = {"op": "synthesize", "text": text, **how, "piece": piece}
+            asked = {"op": "synthesize", **how, "piece": piece}
+            sound = self.worker.request(asked, timeout_s=self._timeout_s, due_in_s=request.due_in_s)
             piece, left = piece + 1, 0
-            async with aclosing(self.worker.request(request, timeout_s=self._timeout_s, due_in_s=due_in_s)) as answer:
+            async with aclosing(sound) as answer:
                 async for header, pcm in answer:
                     left = header.get("left", left)
                     for chunk in _chunks(pcm, header.get("sample_rate"), header.get("words")):
@@ -150,21 +140,13 @@ class OpenAISynthesizer(EndpointProvider):
         super().__init__(endpoints, timeout_s=timeout_s)
         self.voices = [self._endpoint.voice] if self._endpoint.voice else []
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
-        _check(text)
-        if not any(character.isalnum() for character in text):
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
+        _check(request.text)
+        if not any(character.isalnum() for character in request.text):
             return
         has_sound = False
         async with AsyncExitStack() as stack:
-            server, reader, pieces = await self._open(stack, text, speaker, speed)
+            server, reader, pieces = await self._open(stack, request)
             while (data := await self._read(server, pieces)) is not None:
                 for chunk in _chunks(reader.feed(data), reader.sample_rate):
                     has_sound = True
@@ -178,19 +160,19 @@ class OpenAISynthesizer(EndpointProvider):
             )
 
     async def _open(
-        self, stack: AsyncExitStack, text: str, speaker: str | None, speed: float
+        self, stack: AsyncExitStack, request: SpeechRequest
     ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None]]:
-        request: dict[str, object] = {
+        body: dict[str, object] = {
             "model": self._endpoint.model,
-            "voice": speaker or self._endpoint.voice,
-            "input": text,
+            "voice": request.speaker or self._endpoint.voice,
+            "input": request.text,
             "response_format": "pcm",
         }
-        if speed != 1:
-            request["speed"] = speed  # some servers do not know it
+        if request.speed != 1:
+            body["speed"] = request.speed  # some servers do not know it
 
         async def ask(server: SpeechEndpointClient) -> "tuple[SpeechEndpointClient, ClientResponse]":
-            return server, await stack.enter_async_context(server.api.stream("/audio/speech", request))
+            return server, await stack.enter_async_context(server.api.stream("/audio/speech", body))
 
         server, response = await self._ask(ask)
         reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))

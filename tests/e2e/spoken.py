@@ -19,7 +19,7 @@ from playwright.async_api import Page
 
 from server.speech.audio import SPEECH_RATE, Resampler, pcm16_to_samples, samples_to_pcm16
 from server.speech.stt import EmbeddedRecognizer
-from server.speech.tts import EmbeddedSynthesizer
+from server.speech.tts import EmbeddedSynthesizer, SpeechRequest
 from server.speech.worker import SpeechWorker, command_of
 
 LEAD_S: Final = 1.6
@@ -72,7 +72,7 @@ class Voices:
         """PCM16 at 16 kHz."""
         resampler: Resampler | None = None
         sound: list[bytes] = []
-        async with aclosing(self.synthesizer.synthesize(text)) as chunks:
+        async with aclosing(self.synthesizer.synthesize(SpeechRequest(text))) as chunks:
             async for chunk in chunks:
                 resampler = resampler or Resampler(chunk.sample_rate)
                 sound.append(samples_to_pcm16(resampler.feed(pcm16_to_samples(chunk.pcm))))

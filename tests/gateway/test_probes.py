@@ -13,7 +13,7 @@ from server.gateway.probes import Readiness, show_speech
 from server.metrics import Metrics
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
-from server.speech.tts import EmbeddedSynthesizer
+from server.speech.tts import EmbeddedSynthesizer, SpeechRequest
 from server.speech.worker import SpeechWorker
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
@@ -136,7 +136,7 @@ async def test_metrics_tell_who_waits_for_an_engine_and_how_long_others_waited()
 
 
 async def _synthesize(worker: SpeechWorker, text: str) -> None:
-    async with aclosing(EmbeddedSynthesizer(worker).synthesize(text, due_in_s=lambda: -2.0)) as chunks:
+    async with aclosing(EmbeddedSynthesizer(worker).synthesize(SpeechRequest(text, due_in_s=lambda: -2.0))) as chunks:
         async for _ in chunks:
             pass
 

@@ -22,7 +22,7 @@ from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.speech.audio import WINDOW, WINDOW_MS
 from server.speech.stt import OnPartial
-from server.speech.tts import SoundChunk
+from server.speech.tts import SoundChunk, SpeechRequest
 from server.speech.worker import DueIn, at_once
 from skills_engine import HookInfo
 from tests.session.fakes import FakeAgent, Frame, RecordingSocket, SessionHarness, call, hook, result
@@ -96,19 +96,11 @@ class NumberingVoice(FakeSynthesizer):
 
     sample_rate: int | None = RATE
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
-        number = re.search(r"\d+", text)
-        assert number is not None, text
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
+        number = re.search(r"\d+", request.text)
+        assert number is not None, request.text
         pcm = np.full(RATE * WORD_MS // 1000, int(number[0]), dtype="<i2").tobytes()
-        for word in text.split():
+        for word in request.text.split():
             if word.startswith("late"):
                 await asyncio.sleep(0.15)
             if word.startswith("dead"):

@@ -9,7 +9,7 @@ import numpy as np
 from server.speech.audio import SILENCE_DBFS, pcm16_to_samples, samples_to_pcm16
 from server.speech.service import SpeechService
 from server.speech.stt import OnPartial, Recognizer
-from server.speech.tts import SoundChunk, Synthesizer
+from server.speech.tts import SoundChunk, SpeechRequest, Synthesizer
 from server.speech.vad import Judged, VadStream, VoiceDetector
 from server.speech.worker import DueIn, at_once
 from server.wire.frames import SpeechPart
@@ -130,21 +130,13 @@ class FakeSynthesizer:
     async def aclose(self) -> None:
         pass
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
-        self.asked.append((text, language))
-        self.spoken_as.append((speaker, speed))
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
+        self.asked.append((request.text, request.language))
+        self.spoken_as.append((request.speaker, request.speed))
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
-            for step in self.scripts.get(text, [CHUNK, CHUNK]):
+            for step in self.scripts.get(request.text, [CHUNK, CHUNK]):
                 match step:
                     case Pause():
                         step.reached.set()

@@ -14,8 +14,7 @@ from server.session.outbox import Closed
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, PlaybackClock, SpeechOutput, Voice
 from server.session.turn_writer import TurnWriter
-from server.speech.tts import SoundChunk
-from server.speech.worker import DueIn, at_once
+from server.speech.tts import SoundChunk, SpeechRequest
 from server.wire import frames as wire
 from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
 from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
@@ -204,15 +203,7 @@ class Trickle(FakeSynthesizer):
         super().__init__()
         self.chunk = chunk
 
-    async def synthesize(
-        self,
-        text: str,
-        *,
-        language: str | None = None,
-        speaker: str | None = None,
-        speed: float = 1.0,
-        due_in_s: DueIn = at_once,
-    ) -> AsyncGenerator[SoundChunk, None]:
+    async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
         self.open += 1
         try:
             while True:

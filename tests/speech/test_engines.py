@@ -22,7 +22,7 @@ from server.errors import SpeechUnavailable
 from server.speech.audio import Resampler, level_dbfs, pcm16_to_samples, samples_to_pcm16
 from server.speech.providers import WorkerProvider
 from server.speech.stt import EmbeddedRecognizer, recognizer_of
-from server.speech.tts import EmbeddedSynthesizer, SoundChunk, Synthesizer, synthesizer_of
+from server.speech.tts import EmbeddedSynthesizer, SoundChunk, SpeechRequest, Synthesizer, synthesizer_of
 from server.speech.worker import SpeechWorker, command_of
 from tests.support.waiting import until
 
@@ -62,7 +62,7 @@ async def loaded(worker: SpeechWorker) -> None:
 
 async def sound_of(voice: Synthesizer, text: str, language: str | None = None) -> bytes:
     """At 16 kHz, with a little silence around, as the ears cut it."""
-    async with aclosing(voice.synthesize(text, language=language)) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest(text, language=language))) as chunks:
         heard = [chunk async for chunk in chunks]
     sound = pcm16_to_samples(b"".join(chunk.pcm for chunk in heard))
     room = np.random.default_rng(1).normal(0, 0.0005, sound.size * 16_000 // heard[0].sample_rate + 8000)
@@ -76,7 +76,7 @@ def words(text: str) -> list[str]:
 
 async def test_the_voice_tells_when_it_says_each_word(voice: EmbeddedSynthesizer) -> None:
     text = "In 1984 one of the trains was late, and two were not."
-    async with aclosing(voice.synthesize(text)) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest(text))) as chunks:
         heard = [chunk async for chunk in chunks]
 
     times = [time for chunk in heard[:1] for time in chunk.words or ()]
@@ -95,7 +95,7 @@ async def test_the_listener_chooses_voice_and_speed(voice: EmbeddedSynthesizer) 
     own, espeak = voice.voices
 
     async def seconds(speaker: str | None, speed: float) -> float:
-        async with aclosing(voice.synthesize(text, speaker=speaker, speed=speed)) as chunks:
+        async with aclosing(voice.synthesize(SpeechRequest(text, speaker=speaker, speed=speed))) as chunks:
             return sum([len(chunk.pcm) / 2 / chunk.sample_rate async for chunk in chunks])
 
     usual = await seconds(own, 1.0)
@@ -124,7 +124,7 @@ async def test_noise_and_silence_are_no_words_also_after_speech(
 
 
 async def test_a_reply_begins_with_sound_and_not_with_silence(voice: EmbeddedSynthesizer) -> None:
-    async with aclosing(voice.synthesize("Good morning to you.")) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest("Good morning to you."))) as chunks:
         first = await anext(chunks)
 
     assert level_dbfs(pcm16_to_samples(first.pcm)[: first.sample_rate // 10]) > -55
@@ -143,14 +143,14 @@ async def test_what_the_voice_cannot_read_is_said_all_the_same(
 
 
 async def test_marks_without_words_are_no_sound(voice: EmbeddedSynthesizer) -> None:
-    async with aclosing(voice.synthesize(" … 🙂 ")) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest(" … 🙂 "))) as chunks:
         assert [chunk async for chunk in chunks] == []
 
 
 async def test_a_voice_that_is_killed_in_mid_sentence_is_an_error_and_speaks_again(
     voice: EmbeddedSynthesizer, voice_worker: SpeechWorker
 ) -> None:
-    async with aclosing(voice.synthesize("One clause and another one, " * 30)) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest("One clause and another one, " * 30))) as chunks:
         await anext(chunks)
         os.kill(voice_worker.pids[0], signal.SIGKILL)
         with pytest.raises(SpeechUnavailable, match="crashed"):
@@ -181,7 +181,7 @@ async def test_a_long_sentence_is_overtaken_between_its_pieces_by_what_is_due_ea
     voice: EmbeddedSynthesizer,
 ) -> None:
     text = "One clause and another one, " * 40
-    async with aclosing(voice.synthesize(text, due_in_s=lambda: 60.0)) as chunks:
+    async with aclosing(voice.synthesize(SpeechRequest(text, due_in_s=lambda: 60.0))) as chunks:
         heard = [await anext(chunks)]
         rest = asyncio.create_task(_all(chunks))
         await sound_of(voice, "Now.")

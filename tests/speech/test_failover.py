@@ -10,7 +10,7 @@ from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable
 from server.speech.providers import PASSED_OVER_S, EndpointProvider, SpeechEndpointClient, speech_endpoints
 from server.speech.stt import AGAIN_S, recognizer_of
-from server.speech.tts import synthesizer_of
+from server.speech.tts import SpeechRequest, synthesizer_of
 from tests.support.speech_server import speech_server
 from tests.support.virtual_loop import VirtualLoop
 from tests.support.waiting import until
@@ -133,7 +133,7 @@ async def test_a_second_server_hears_and_speaks_while_the_first_is_away() -> Non
         )
         ears, voice = recognizer_of(settings, {}), synthesizer_of(settings, {})
         assert await ears.recognize(SOUND) == "Hello."
-        assert [chunk async for chunk in voice.synthesize("Hello.")]
+        assert [chunk async for chunk in voice.synthesize(SpeechRequest("Hello."))]
         assert ears.status.name == f"whisper-1 at {gone.base_url[7:-3]}, {server.base_url[7:-3]}"
         await ears.aclose()
         await voice.aclose()

@@ -15,6 +15,7 @@ from server.speech.tts import (
     EmbeddedSynthesizer,
     OpenAISynthesizer,
     SoundChunk,
+    SpeechRequest,
     Synthesizer,
     synthesizer_of,
 )
@@ -29,7 +30,7 @@ def synthesizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAISynthes
 
 
 async def sound_of(made: Synthesizer, text: str = "Hello.") -> list[SoundChunk]:
-    async with aclosing(made.synthesize(text)) as chunks:
+    async with aclosing(made.synthesize(SpeechRequest(text))) as chunks:
         return [chunk async for chunk in chunks]
 
 
@@ -48,7 +49,7 @@ async def test_an_openai_endpoint_streams_its_sound() -> None:
 async def test_an_endpoint_is_asked_for_the_speaker_and_the_speed_that_the_listener_chose() -> None:
     async with speech_server(pieces=[b"\1\0"]) as server:
         made = synthesizer(server)
-        async with aclosing(made.synthesize("Hello.", speaker="onyx", speed=1.5)) as chunks:
+        async with aclosing(made.synthesize(SpeechRequest("Hello.", speaker="onyx", speed=1.5))) as chunks:
             assert [chunk async for chunk in chunks]
         await sound_of(made)
         await made.aclose()
@@ -89,7 +90,7 @@ async def test_a_long_piece_is_cut_into_messages() -> None:
 async def test_the_first_sound_comes_before_the_last_is_made() -> None:
     async with speech_server(pieces=[b"\1\0" * 50], stalls_after=1) as server:
         made = synthesizer(server)
-        async with aclosing(made.synthesize("Hello.")) as chunks:
+        async with aclosing(made.synthesize(SpeechRequest("Hello."))) as chunks:
             assert (await anext(chunks)).pcm == b"\1\0" * 50
         await server.is_given_up.wait()  # what nobody wants is not made
         await made.aclose()
