@@ -12,6 +12,7 @@
  * @property {() => void} written the field has changed
  * @property {() => void} touched the page, by hand: sound may be played from now on
  * @property {() => void} reconnect
+ * @property {() => void} redraw what has come to the page since
  * @property {() => void} logOut
  */
 
@@ -32,9 +33,9 @@ export function listenToUser(desk) {
     const field = /** @type {HTMLInputElement} */ (target);
     if (field.id === "picker") return void attach(page.picked(), desk.intake);
     if (field.id === "import-picker") return void importFrom(desk, field);
-    const event = changed(field.dataset, field);
-    if (event) desk.dispatch(event);
+    altered(desk, field);
   });
+  page.watchPanelTabs((document) => listenToPanel(desk, document));
   for (const move of ["pointermove", "pointerdown"])
     document.addEventListener(move, (event) => pointed(/** @type {PointerEvent} */ (event)), { passive: true });
   document.addEventListener("submit", (event) => {
@@ -66,6 +67,11 @@ function tapped(desk, target) {
       return desk.reconnect();
     case "log-out":
       return desk.logOut();
+    case "panel-tab": {
+      const panel = /** @type {import("./state.js").Panel} */ (element.dataset.panel);
+      page.openPanelTab(panel);
+      return desk.dispatch({ type: "panel", panel: null });
+    }
     case "attach":
       return page.openPicker();
     case "import":
@@ -83,6 +89,21 @@ function tapped(desk, target) {
       return takesAnswers() ? answer(desk, element.dataset) : undefined;
   }
   const event = clicked(element.dataset, desk.now);
+  if (event?.type === "inspect") desk.dispatch({ ...event, isInTab: page.showPanelTab("inspector") });
+  else if (event) desk.dispatch(event);
+}
+
+/** Of all gestures a panel knows only these two. @param {Desk} desk @param {Document} document of a panel's tab */
+function listenToPanel(desk, document) {
+  document.addEventListener("click", ({ target }) => tapped(desk, target));
+  document.addEventListener("change", ({ target }) => altered(desk, target));
+  desk.redraw();
+}
+
+/** @param {Desk} desk @param {EventTarget | null} target */
+function altered(desk, target) {
+  const field = /** @type {HTMLInputElement} */ (target);
+  const event = changed(field.dataset, field);
   if (event) desk.dispatch(event);
 }
 

@@ -294,6 +294,7 @@ function listen() {
     written,
     touched: () => player.resumeIfSilent(),
     reconnect: () => socket.wake(),
+    redraw: () => page.render(state),
     logOut: () => void logOut(),
   });
   document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });

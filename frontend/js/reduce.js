@@ -17,7 +17,7 @@
  *   | {type: "edit_message", turnId: string | null}
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
- *   | {type: "inspect", turnId: string | null}
+ *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
  *   | {type: "answer_approval", id: string, approved: boolean, fields: import("./reduce_approvals.js").Fields}
@@ -122,7 +122,7 @@ function step(state, event) {
     case "switch_branch":
       return branches.switched(state, event.turnId);
     case "inspect":
-      return { ...state, panel: "inspector", inspectedTurn: event.turnId };
+      return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
       return approvals.editing(state, event.id);
     case "leave_approval_editor":

@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 
 
@@ -135,3 +136,45 @@ async def test_the_page_is_read_in_the_language_that_is_chosen(page: ParleyPage)
     await page.choose("设置")
     await page.tab.locator("[data-name=pageLanguage]").select_option("en")
     await expect(page.tab.locator("#input")).to_have_attribute("placeholder", "Write a message")
+
+
+async def test_a_panel_in_a_tab_of_its_own_follows_the_page_and_goes_with_it(
+    page: ParleyPage, model: OpenAIServer, tmp_path: Path
+) -> None:
+    model.queue(text("Hi."), text("Bye."))
+    await page.ask_and_wait("Hello")
+    await page.open_panel("Inspector")
+    async with page.context.expect_page() as opened:
+        await page.button("Open in a tab").click()
+    inspector = await opened.value
+    await expect(page.tab.get_by_role("complementary")).to_have_count(0)
+    await expect(inspector.locator(".trace")).to_have_count(1)
+    await expect(inspector).to_have_title("Inspector · Parley")
+    await inspector.screenshot(path=tmp_path / "tab.png")
+
+    await page.ask_and_wait("Goodbye")
+    await expect(inspector.locator(".trace")).to_have_count(2)
+    await inspector.reload()
+    await expect(inspector.locator(".trace")).to_have_count(2)
+    await page.tab.get_by_role("button", name="What the model read").first.click()
+    await expect(inspector.locator(".trace")).to_have_count(1)
+    await expect(page.tab.get_by_role("complementary")).to_have_count(0)
+    await inspector.get_by_role("button", name="Show all turns").click()
+    await expect(inspector.locator(".trace")).to_have_count(2)
+
+    await page.open_panel("Skills")
+    async with page.context.expect_page() as opened:
+        await page.button("Open in a tab").click()
+    skills = await opened.value
+    await skills.get_by_role("switch", name="calm").uncheck()
+    panel = await page.open_panel("Skills")
+    await expect(panel.get_by_role("switch", name="calm")).not_to_be_checked()
+
+    async with inspector.expect_event("close"), skills.expect_event("close"):
+        await page.tab.reload()
+
+
+async def test_a_panel_s_address_alone_leads_to_the_page(page: ParleyPage) -> None:
+    await page.tab.goto(f"{page.url}/panel.html")
+
+    await expect(page.input).to_be_visible()

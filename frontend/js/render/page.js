@@ -19,14 +19,19 @@ import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
 import { inspectorView } from "./inspector_view.js";
 import { modelsView } from "./models_view.js";
+import { drawPanelTabs, openPanelTab, showPanelTab, watchPanelTabs } from "./panel_tabs.js";
 import { settingsView } from "./settings_view.js";
 import { sidebarView } from "./sidebar_view.js";
 import { skillsView } from "./skills_view.js";
 import { sizeOf } from "./voice_view.js";
 import { t } from "../strings.js";
 
+export { openPanelTab, showPanelTab, watchPanelTabs };
+
 const NEAR_BOTTOM_PX = 80;
 const PANEL_VIEWS = { skills: skillsView, inspector: inspectorView, hooks: hooksView, settings: settingsView };
+/** Those that say the same in a tab of their own. @type {readonly import("../state.js").Panel[]} */
+const FOR_TABS = ["skills", "inspector"];
 
 /** @type {string | null} the conversation drawn last */
 let shownId = null;
@@ -38,6 +43,7 @@ export function render(state) {
   if (state.openId !== shownId) isAtEnd = true;
   shownId = state.openId;
   keepFocus(layersOf(state), () => draw(/** @type {Element} */ (document.getElementById("page")), pageView(state)));
+  drawPanelTabs(state, (panel) => PANEL_VIEWS[panel](state));
   followEnd();
   showPicker(state.models.isOpen);
   focusApproval(input());
@@ -121,6 +127,20 @@ function panelView(state) {
       "div",
       { class: "panel-head" },
       h("h2", {}, t.panels[panel]),
+      FOR_TABS.includes(panel) &&
+        h(
+          "button",
+          {
+            type: "button",
+            class: "button icon-only",
+            key: "tab",
+            "data-action": "panel-tab",
+            "data-panel": panel,
+            "aria-label": t.panels.inTab,
+            title: t.panels.inTab,
+          },
+          icon("tab"),
+        ),
       h(
         "button",
         {

@@ -26,6 +26,7 @@ export const en = {
     hooks: "Process hooks",
     settings: "Settings",
     widen: "Widen",
+    inTab: "Open in a tab",
   },
 
   header: {

@@ -20,6 +20,7 @@ export const zh = {
     hooks: "进程钩子",
     settings: "设置",
     widen: "加宽",
+    inTab: "在标签页中打开",
   },
 
   header: {
