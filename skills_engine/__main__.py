@@ -1,4 +1,4 @@
-"""Tools for skill authors: `python -m skills_engine lint | new | simulate | schema`."""
+"""Tools for skill authors: `python -m skills_engine lint | new | simulate | test | schema`."""
 
 import argparse
 import json
@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
+from skills_engine.authoring import case_command
 from skills_engine.authoring.lint import is_skill_folder, lint
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render
@@ -81,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
     ending.add_argument("--no-tools", action="store_true", help="tools are switched off")
     simulate_command.set_defaults(run=_simulate)
+
+    test_command = commands.add_parser("test", help="run the tests of skills", epilog=case_command.EPILOG)
+    test_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
+    case_command.add_options(test_command)
+    test_command.set_defaults(run=case_command.run_tests)
 
     schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json")
     schema_command.set_defaults(run=_schema)

@@ -22,7 +22,10 @@ _FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
 
 _GLUED = re.compile(r"---[ \t]*#")  # what programs that translate public skills make of `---` and a heading
 _BLOCK = re.compile(r"[|>][+-]?")
-_PLAINER = {"mapping values are not allowed here": "put a value that holds ': ' in quotes"}
+_PLAINER = dict.fromkeys(
+    ("mapping values are not allowed here", "mapping values are not allowed in this context"),
+    "put a value that holds ': ' in quotes",
+)
 _QUOTED = re.compile(r"""(["'])(.*)\1""")
 
 
@@ -61,7 +64,7 @@ def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
     try:
         return _parse_yaml(text), None
     except yaml.YAMLError as error:
-        reason = _reason(error)
+        reason = yaml_problem(error, first_line=2)  # after the line of dashes
     except RecursionError:
         reason = "nested too deeply"
     fields = _parse_lines(text)
@@ -85,10 +88,11 @@ def _parse_yaml(text: str) -> dict[str, Any]:
     return fields
 
 
-def _reason(error: yaml.YAMLError) -> str:
+def yaml_problem(error: yaml.YAMLError, *, first_line: int = 1) -> str:
+    """Return the line and what is wrong there; `first_line` is the number of the text's first line in its file."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
         problem = _PLAINER.get(error.problem or "", error.problem)
-        return f"line {error.problem_mark.line + 2}: {problem}"  # + the line of dashes; counted from 1
+        return f"line {error.problem_mark.line + first_line}: {problem}"
     return str(error).split("\n")[0]
 
 

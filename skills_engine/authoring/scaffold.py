@@ -1,8 +1,9 @@
-"""`new`, a skill that works at once, with notes on how to go on; `schema`, the form of its hooks.json."""
+"""`new`, a skill that works at once, with a test and notes on how to go on; `schema`, the form of its hooks.json."""
 
 import json
 import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -36,9 +37,30 @@ description: "{title}."
        persistent  true: the text stays in the conversation for later turns
 
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
-     To see what the model will read:             python -m skills_engine simulate {path} -->
+     To see what the model will read:             python -m skills_engine simulate {path}
+     To run tests/hint.yaml:                      python -m skills_engine test {path} -->
 
 {text}
+"""
+
+TESTS_YAML = """\
+# A script stands in for the model: {{need_tools: …}}, {{calls: […]}} and {{answer: …}}, as far as a test needs them.
+# Run them: python -m skills_engine test {path}
+tests:
+  - name: the model reads the text
+    user: Hello
+    script:{script}
+    expect:
+      fires: [hint]
+"""
+
+SILENT_TEST = """
+  - name: the model does not read the text in a turn without tools
+    user: Hello
+    script:
+      - answer: Hello!
+    expect:
+      silent: [hint]
 """
 
 NEUTRAL_TEXT = "Answer the question first, then explain if it helps."
@@ -56,7 +78,7 @@ def new_skill(
     tools: Sequence[str] = (),
     text: str = NEUTRAL_TEXT,
 ) -> Path:
-    """Make `parent/name`, which must not exist, with one hook; it appears whole. Raises ScaffoldError.
+    """Make `parent/name`, which must not exist, with one hook and its tests; it appears whole. Raises ScaffoldError.
 
     `timing` None is after_tool_call where `tools` are named, else after_user_input.
     """
@@ -76,20 +98,22 @@ def new_skill(
     try:
         parent.mkdir(parents=True, exist_ok=True)
         draft.mkdir(exist_ok=True)
-        _write(draft, folder, text.strip(), _hooks_json(folder, timing, tools))
+        _write(draft, folder, text.strip(), _hooks_json(folder, timing, tools), _tests_yaml(folder, timing, tools))
         draft.rename(folder)
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
     return folder
 
 
-def _write(draft: Path, folder: Path, text: str, hooks_json: str) -> None:
+def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str) -> None:
     (draft / "hooks").mkdir(exist_ok=True)
+    (draft / "tests").mkdir(exist_ok=True)
     title = folder.name.replace("-", " ").capitalize()
     page = SKILL_MD.format(name=folder.name, title=title, path=folder, text=text)
     (draft / "SKILL.md").write_bytes(page.encode())
     (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
     (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
+    (draft / "tests" / "hint.yaml").write_bytes(tests_yaml.encode())
 
 
 def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
@@ -97,6 +121,22 @@ def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
     hook = {"name": "hint", "file": "hint.md", "timing": timing, "role": "system", "persistent": False}
     document = {"$schema": f"../{schema}", "hooks": [{**hook, "tool_filter": list(tools)} if tools else hook]}
     return json.dumps(document, indent=2) + "\n"
+
+
+def _tests_yaml(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
+    if timing in ("after_user_input", "before_planning"):
+        return TESTS_YAML.format(path=folder, script="\n      - answer: Hello!")
+    steps = ["need_tools: Let me look."]
+    if timing == "after_tool_call":
+        steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
+    script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
+    return TESTS_YAML.format(path=folder, script=script) + SILENT_TEST
+
+
+def _fitting_tool(tools: Sequence[str]) -> str:
+    """Return the name of a tool after which the hook fires."""
+    examples = [(name, name.replace("*", "x").replace("?", "x")) for name in tools or ("read_file",)]
+    return next((example for name, example in examples if fnmatchcase(example, name)), examples[0][1])
 
 
 def schema_text() -> str:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 from skills_engine import TIMINGS, estimate_tokens, load_snapshot
+from skills_engine.__main__ import main
+from skills_engine.authoring.case_files import read_cases
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE
 
@@ -41,6 +43,11 @@ def test_their_pages_name_each_of_their_hooks() -> None:
     for skill in SNAPSHOT.skills:
         page = (skill.directory / skill.file).read_text()
         assert [hook.name for hook in skill.hooks if f"`{hook.name}`" not in page] == []
+
+
+def test_their_tests_pass_and_each_has_some() -> None:
+    assert main(["test", str(SKILLS)]) == 0
+    assert [skill.name for skill in SNAPSHOT.skills if not read_cases(skill.directory).cases] == []
 
 
 def test_an_editor_finds_the_schema() -> None:

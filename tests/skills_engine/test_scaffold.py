@@ -1,13 +1,17 @@
 """A new skill works at once."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skills_engine import TIMINGS, Timing, load_snapshot
+from skills_engine.authoring.case_files import read_cases
+from skills_engine.authoring.case_runner import CaseRunner
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
+from skills_engine.hooks_config import read_hooks
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:
@@ -32,7 +36,30 @@ def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
     page = (folder / "SKILL.md").read_text()
     assert "# Word of the day\n" in page
     assert f"python -m skills_engine lint {folder}\n" in page
-    assert f"python -m skills_engine simulate {folder} -->" in page
+    assert f"python -m skills_engine simulate {folder}\n" in page
+    assert f"python -m skills_engine test {folder} -->" in page
+
+
+@pytest.mark.parametrize(
+    ("timing", "tools", "outcomes"),
+    [
+        *((timing, (), ["passed"]) for timing in TIMINGS[:2]),
+        *((timing, (), ["passed", "passed"]) for timing in TIMINGS[2:]),
+        ("after_tool_call", ("files__*",), ["passed", "passed"]),
+        ("after_tool_call", ("[ab]c", "read_fil?"), ["passed", "passed"]),
+    ],
+)
+def test_its_tests_pass_and_fail_once_its_hook_is_gone(
+    tmp_path: Path, timing: Timing, tools: tuple[str, ...], outcomes: list[str]
+) -> None:
+    folder = new_skill("tutor", tmp_path, timing=timing, tools=tools)
+
+    found = read_cases(folder)
+    assert found.diagnostics == ()
+    hooks = read_hooks(folder).hooks
+    assert [result.outcome for result in CaseRunner({"tutor": hooks}).run(found.cases)] == outcomes
+    deaf = [replace(hook, timing="after_tool_call", tool_filter=frozenset({"no_such_tool"})) for hook in hooks]
+    assert CaseRunner({"tutor": deaf}).run(found.cases)[0].outcome == "failed"
 
 
 def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:

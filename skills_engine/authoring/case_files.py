@@ -1,0 +1,236 @@
+"""`tests/*.yaml` of a skill → cases that can run, or every mistake with its line and what to write instead."""
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from skills_engine.authoring.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
+from skills_engine.authoring.case_checks import check_case
+from skills_engine.authoring.case_format import STRUCTS, CaseSpec, MessageSpec, TurnSpec, keys_of, with_shared
+from skills_engine.diagnostics import Diagnostic, Report
+from skills_engine.files import UnreadableError, is_inside, read_inside
+from skills_engine.hooks_config import _quoted as quoted
+from skills_engine.hooks_config import did_you_mean
+
+TESTS_FOLDER = "tests"
+MAX_FILES = 50
+MAX_FILE_BYTES = 256 * 1024
+MAX_CASES = 500
+"""The most tests that one file may hold."""
+MAX_MISTAKES = 20
+"""The most mistakes that are reported of one test."""
+
+Mistake = Callable[[Place, str], None]
+"""Reports a mistake at a place of a file."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test, ready to run."""
+
+    skill: str
+    file: str
+    line: int
+    spec: CaseSpec
+
+    @property
+    def name(self) -> str:
+        return self.spec.name or ""
+
+    @property
+    def turns(self) -> list[TurnSpec]:
+        """The turns, with what the test says of all of them."""
+        return [with_shared(turn, self.spec) for turn in self.spec.turns or [self.spec]]
+
+    @property
+    def history(self) -> list[MessageSpec]:
+        return self.spec.history or []
+
+
+@dataclass(frozen=True)
+class SkillCases:
+    """The tests of one skill. Those with a mistake are left out and stand in `diagnostics`."""
+
+    cases: tuple[Case, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_cases(folder: Path) -> SkillCases:
+    """Read the tests of the skill in `folder`. A skill without tests is fine."""
+    cases: list[Case] = []
+    diagnostics: list[Diagnostic] = []
+    for number, file in enumerate(_files(folder)):
+        report = Report(folder.name, file)
+        if number >= MAX_FILES:
+            report.error("", f"is not read: a skill may have {MAX_FILES} files of tests")
+        else:
+            cases += _read_file(folder, file, report)
+        diagnostics += report.found
+    return SkillCases(tuple(cases), tuple(diagnostics))
+
+
+def _files(folder: Path) -> list[str]:
+    tests = folder / TESTS_FOLDER
+    if not tests.is_dir():
+        return []
+    names = sorted(path.name for path in tests.iterdir() if path.suffix in (".yaml", ".yml"))
+    return [f"{TESTS_FOLDER}/{name}" for name in names if not name.startswith(".")]
+
+
+def _read_file(folder: Path, file: str, report: Report) -> list[Case]:
+    try:
+        if not is_inside(folder / TESTS_FOLDER, folder):
+            raise UnreadableError(f"leads out of {folder.name}/")
+        data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES)
+        return parse_cases(data.removeprefix(codecs.BOM_UTF8).decode(), report)
+    except UnreadableError as error:
+        report.error("", str(error))
+    except UnicodeDecodeError as error:
+        report.error("", f"is not UTF-8 (byte {error.start})")
+    return []
+
+
+def parse_cases(text: str, report: Report) -> list[Case]:
+    """Read the text of one file; mistakes go into `report`."""
+    try:
+        document = read_yaml(text)
+    except YamlError as error:
+        report.error("", f"is not YAML that can be read: {error}")
+        return []
+
+    def mistake(place: Place, message: str) -> None:
+        known = (place[:end] for end in range(len(place), -1, -1))
+        line = next((document.lines[outer] for outer in known if outer in document.lines), 1)
+        report.error(path_of(place), f"line {line}: {message}")
+
+    found = {
+        index: Case(report.skill, report.file, document.lines["tests", index], spec)
+        for index, entry in enumerate(_entries(document, mistake))
+        if (spec := _read_entry(entry, ("tests", index), mistake)) is not None
+    }
+    return list(_linked(found, document, mistake))
+
+
+def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:
+    value = document.value
+    if not isinstance(value, dict) or not isinstance(value.get("tests"), list):
+        mistake((), "expected `tests:` with a list of tests below it")
+        return []
+    for key in value:
+        if key != "tests":
+            mistake((key,), f"unknown key{did_you_mean(key, ['tests'])}; a file holds `tests:` alone")
+    if len(value["tests"]) > MAX_CASES:
+        mistake(("tests", MAX_CASES), f"a file may hold {MAX_CASES} tests: move the rest into another file")
+    entries: list[object] = value["tests"][:MAX_CASES]
+    return entries
+
+
+def _read_entry(entry: object, at: Place, mistake: Mistake) -> CaseSpec | None:
+    """Return the test, or None once its mistakes are reported: each one that is found is taken out to find the next."""
+    has_mistakes = False
+    spec: CaseSpec | None = None
+    for _ in range(MAX_MISTAKES):
+        try:
+            spec = msgspec.convert(entry, CaseSpec)
+            break
+        except msgspec.ValidationError as error:
+            has_mistakes = True
+            place, message = _explain(str(error), entry)
+            mistake((*at, *place), message)
+            if not _take_out(entry, place):
+                return None
+    if spec is None or has_mistakes:
+        return None
+    for place, message in check_case(spec):
+        has_mistakes = True
+        mistake((*at, *place), message)
+    return None if has_mistakes else spec
+
+
+def _linked(cases: dict[int, Case], document: YamlDocument, mistake: Mistake) -> Iterator[Case]:
+    """Leave out what has the name of another test, and what does not find the test that it names in `after`."""
+    by_name: dict[str, Case] = {}
+    for index, case in cases.items():
+        if case.name in by_name:
+            first = by_name[case.name].line
+            mistake(("tests", index, "name"), f"{quoted(case.name)} is already the name of the test in line {first}")
+        else:
+            by_name[case.name] = case
+    for index, case in cases.items():
+        if by_name[case.name] is case:
+            if problem := _problem_of_after(case, by_name, document):
+                mistake(("tests", index, "after"), problem)
+            else:
+                yield case
+
+
+def _problem_of_after(case: Case, by_name: dict[str, Case], document: YamlDocument) -> str | None:
+    after = case.spec.after
+    if after is None:
+        return None
+    if after not in by_name:
+        if any(isinstance(test, dict) and test.get("name") == after for test in document.value["tests"]):
+            return f"the test {quoted(after)} has mistakes itself"
+        return f"no test of this file is called {quoted(after)}{did_you_mean(after, by_name)}"
+    seen = {case.name}
+    while after in by_name:
+        if after in seen:
+            return f"{quoted(case.spec.after)} never begins: tests name each other in `after`"
+        seen.add(after)
+        if by_name[after].spec.ask is not None:
+            return f"{quoted(after)} asks a model, so it has no end to start from"
+        after = by_name[after].spec.after
+    return None
+
+
+_AT = re.compile(r"^(?P<problem>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
+_EXPECTED = re.compile(r"^Expected `(?P<types>[^`]+)`(?P<limit>[^,]*)")
+_NOUNS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "keys with values",
+}
+
+
+def _explain(message: str, entry: object) -> tuple[Place, str]:
+    """Return the place and a better wording of msgspec's message."""
+    at = _AT.match(message)
+    assert at is not None  # anything matches
+    place: Place = tuple(int(index) if index else key for index, key in _STEP.findall(at["path"] or ""))
+    value = _value_at(entry, place)
+    if unknown := _UNKNOWN.match(at["problem"]):
+        known = keys_of(STRUCTS[next((key for key in reversed(place) if isinstance(key, str)), "")])
+        hint = did_you_mean(unknown["key"], known) or f"; there are: {', '.join(known)}"
+        return (*place, unknown["key"]), f"unknown key{hint}"
+    if expected := _EXPECTED.match(at["problem"]):
+        types = [kind.strip() for kind in expected["types"].split("|")]
+        nouns = " or ".join(_NOUNS.get(kind, kind) for kind in types if kind != "null")
+        cure = ": put it in quotes" if "str" in types and isinstance(value, int | float) else ""
+        return place, f"expected {nouns}{expected['limit']}; got {quoted(value)}{cure}"
+    return place, f"expected voice or text; got {quoted(value)}{did_you_mean(value, ('voice', 'text'))}"
+
+
+def _value_at(value: Any, place: Place) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def _take_out(entry: object, place: Place) -> bool:
+    """Remove the value at the place, with the list that it is in; tell whether there is something left to read."""
+    while place and isinstance(place[-1], int):
+        place = place[:-1]
+    if not place:
+        return False
+    del _value_at(entry, place[:-1])[place[-1]]
+    return True

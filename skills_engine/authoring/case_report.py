@@ -1,0 +1,97 @@
+"""Reports of test runs: lines for a terminal, and JUnit's XML for builds. Pure."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby, zip_longest
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from skills_engine.authoring.case_runner import CaseResult, Failure, Outcome
+
+MAX_LINES = 40
+"""The most lines of one side; the middle of a longer one is left out."""
+_COLUMN = 56
+_VERBS: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "skipped", "error": "could not be run"}
+
+
+def render_results(results: Sequence[CaseResult], root: Path) -> str:
+    """Return what did not pass and what was measured of a model. `root` is the folder of the skills."""
+    shown = [result for result in results if result.outcome in ("failed", "error") or result.notes]
+    return "\n\n".join(
+        "\n".join([_head(result, root), *(f"  {line}" for line in _details(result))]) for result in shown
+    )
+
+
+def render_summary(results: Sequence[CaseResult], duration_s: float) -> str:
+    """Return the last line: how many of each, and why some were skipped."""
+    counts = Counter(result.outcome for result in results)
+    parts = [f"{count} {_VERBS[outcome]}" for outcome in _VERBS if (count := counts[outcome])]
+    reasons = dict.fromkeys(result.message for result in results if result.outcome == "skipped")
+    why = f" (skipped: {'; '.join(reasons)})" if reasons else ""
+    return f"{_tests(len(results))}: {', '.join(parts) or 'none'}, {duration_s:.2f} s{why}"
+
+
+def failure_lines(failure: Failure) -> list[str]:
+    """Return both sides of a failure beside each other, then the reasons."""
+    was, expected = (_side(lines or ("(nothing)",)) for lines in (failure.was, failure.expected))
+    rows = zip_longest(["was", *was], ["expected", *expected], fillvalue="")
+    return [failure.title, *(f"  {left:<{_COLUMN}}  {right}".rstrip() for left, right in rows), *failure.reasons]
+
+
+def junit_xml(results: Sequence[CaseResult]) -> str:
+    """Return the results in the form that build servers read: one suite for each file of tests."""
+    root = ET.Element("testsuites")
+    for (skill, file), group in groupby(results, key=lambda result: (result.case.skill, result.case.file)):
+        found = list(group)
+        counts = Counter(result.outcome for result in found)
+        suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(found)))
+        suite.attrib |= {"failures": str(counts["failed"]), "errors": str(counts["error"])}
+        suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in found):.3f}"}
+        for result in found:
+            _add_case(suite, result)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_case(suite: ET.Element, result: CaseResult) -> None:
+    attributes = {"classname": result.case.skill, "name": result.case.name, "file": result.case.file}
+    case = ET.SubElement(suite, "testcase", attributes, time=f"{result.duration_s:.3f}", line=str(result.case.line))
+    if result.outcome == "failed":
+        titles = ", ".join(failure.title for failure in result.failures)
+        ET.SubElement(case, "failure", message=titles).text = _xml_text("\n".join(_details(result)))
+    elif result.outcome != "passed":
+        tag = "skipped" if result.outcome == "skipped" else "error"
+        ET.SubElement(case, tag, message=_xml_text(result.message))
+
+
+def _xml_text(text: str) -> str:
+    """Leave out what XML cannot hold."""
+    return "".join(char for char in text if char in "\n\t" or char >= " ")
+
+
+def _head(result: CaseResult, root: Path) -> str:
+    case, verb = result.case, _VERBS[result.outcome]
+    return f"{root / case.skill / case.file}:{case.line}: {verb}: {case.name}"
+
+
+def _details(result: CaseResult) -> list[str]:
+    lines = [line for failure in result.failures for line in failure_lines(failure)]
+    return [*lines, *([result.message] if result.message else []), *result.notes]
+
+
+def _side(lines: Sequence[str]) -> list[str]:
+    wrapped = [part for line in lines for part in _wrapped(line)]
+    if len(wrapped) > MAX_LINES:
+        half = MAX_LINES // 2
+        wrapped = [*wrapped[:half], f"… ({len(wrapped) - 2 * half} lines)", *wrapped[-half:]]
+    return wrapped
+
+
+def _wrapped(line: str) -> Iterator[str]:
+    for part in line.splitlines() or [""]:
+        yield from textwrap.wrap(part, _COLUMN, subsequent_indent="    ", drop_whitespace=False) or [""]
+
+
+def _tests(count: int) -> str:
+    return f"{count} test" if count == 1 else f"{count} tests"

@@ -1,0 +1,273 @@
+"""Runs scripted tests: plays their turns and compares what happened with what was expected. Pure, but for the clock."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Literal
+
+from skills_engine.authoring.case_checks import clock_of, patterns_of
+from skills_engine.authoring.case_files import Case
+from skills_engine.authoring.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skills_engine.authoring.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skills_engine.conditions.hook_state import HookState
+from skills_engine.conditions.text_patterns import SearchedText
+from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.hook_manager import Message
+from skills_engine.hooks_config import BUILTIN_TOOLS, HookInfo, did_you_mean
+
+Outcome = Literal["passed", "failed", "skipped", "error"]
+"""`skipped`: it asks a model, and there is none; `error`: it could not be run."""
+SkillHooks = Mapping[str, Sequence[HookInfo]]
+"""The hooks of each skill that tests may switch on, by the skill's name."""
+
+_CHARS_PER_TOKEN = 4  # of L1-47
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One expectation that did not hold: what there was beside what was expected, each as lines."""
+
+    title: str
+    was: tuple[str, ...]
+    expected: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    """The reasons why hooks that were expected stayed out."""
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """Outcome of one test."""
+
+    case: Case
+    outcome: Outcome
+    failures: tuple[Failure, ...] = ()
+    message: str = ""
+    """The reason why it was skipped or could not be run."""
+    notes: tuple[str, ...] = ()
+    """Lines on what was measured of a model."""
+    duration_s: float = 0.0
+    hook_tokens: int = 0
+    """Tokens of the hooks in the dearest call, estimated."""
+
+
+@dataclass(frozen=True)
+class _End:
+    """The end of a test, for those that go on from there."""
+
+    history: list[Message] = field(default_factory=list)
+    state: HookState = field(default_factory=HookState)
+
+
+class CaseRunner:
+    """Runs tests against one version of the skills."""
+
+    def __init__(self, hooks: SkillHooks) -> None:
+        self._hooks = hooks
+
+    def run(self, cases: Iterable[Case], *, is_over: Callable[[], bool] = lambda: False) -> list[CaseResult]:
+        """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
+        results: list[CaseResult] = []
+        cases = list(cases)
+        by_name = {(case.skill, case.file, case.name): case for case in cases}
+        ends: dict[tuple[str, str, str], _End] = {}
+        for case in cases:
+            if is_over():
+                break
+            if case.spec.ask is None:
+                results.append(self._run(case, by_name, ends))
+            else:
+                results.append(CaseResult(case, "skipped", message="asks a model: give --server URL to run it"))
+        return results
+
+    def hook_tokens(self, case: Case) -> int:
+        """Return what hooks cost, estimated, in the dearest call of a test's turns."""
+        return max((_dearest(played) for _, played in self._play(case, _End())), default=0)
+
+    def hooks_in_force(self, case: Case, turn: TurnSpec) -> list[HookInfo]:
+        """Return the hooks of the skills that are on. Raises LookupError."""
+        return [hook for skill in self._skills(case, turn) for hook in self._hooks[skill]]
+
+    def _run(
+        self,
+        case: Case,
+        by_name: Mapping[tuple[str, str, str], Case],
+        ends: dict[tuple[str, str, str], _End],
+    ) -> CaseResult:
+        started_s = time.perf_counter()
+        failures: list[Failure] = []
+        tokens = 0
+        try:
+            played_turns = self._play(case, self._start(case, by_name, ends))
+            for number, (turn, played) in enumerate(played_turns, start=1):
+                of_turn = f"turn {number}: " if case.spec.turns else ""
+                failures += self._judge(case, turn, played, of_turn)
+                tokens = max(tokens, _dearest(played))
+        except LookupError as error:
+            return CaseResult(case, "error", message=str(error.args[0]))
+        _, last = played_turns[-1]
+        ends[case.skill, case.file, case.name] = _End(last.history, last.state)
+        outcome: Outcome = "failed" if failures else "passed"
+        return CaseResult(
+            case, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
+        )
+
+    def _start(
+        self,
+        case: Case,
+        by_name: Mapping[tuple[str, str, str], Case],
+        ends: dict[tuple[str, str, str], _End],
+    ) -> _End:
+        """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
+        if case.spec.after is None:
+            return _End()
+        key = (case.skill, case.file, case.spec.after)
+        if key not in ends:
+            before = by_name[key]
+            _, last = self._play(before, self._start(before, by_name, ends))[-1]
+            ends[key] = _End(last.history, last.state)
+        return ends[key]
+
+    def _play(self, case: Case, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
+        """Play the turns, each with the history and the state of the one before. Raises LookupError."""
+        history = list(start.history)
+        for spec in case.history:
+            said = ("user", spec.user) if spec.user is not None else ("assistant", spec.assistant)
+            history.append({"role": said[0], "content": said[1]})
+        state, turns = start.state, []
+        for turn in case.turns:
+            facts = self._facts(case, turn, history, state)
+            hooks = self.hooks_in_force(case, turn)
+            played = play_turn(hooks, turn.user or "", turn.script or (), history=history, facts=facts)
+            history, state = played.history, played.state
+            turns.append((turn, played))
+        return turns
+
+    def _skills(self, case: Case, turn: TurnSpec) -> list[str]:
+        named = turn.skills or []
+        skills = named if case.skill in named else [case.skill, *named]
+        for skill in skills:
+            if skill not in self._hooks:
+                raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {case.skill}")
+        return list(dict.fromkeys(skills))
+
+    def _facts(self, case: Case, turn: TurnSpec, history: Sequence[Message], state: HookState) -> HookFacts:
+        tools = turn.tools
+        if tools is None:
+            tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
+        said = [message["content"] for message in history if message["role"] == "user" and "_hook" not in message]
+        return HookFacts(
+            user_messages=(*said, turn.user or ""),
+            channel=turn.channel or "text",
+            language=turn.language,
+            model="" if turn.model is None else turn.model,
+            is_local=turn.model == "local",
+            user=turn.user_name,
+            is_operator=bool(turn.operator),
+            skills=frozenset(self._skills(case, turn)),
+            tools=frozenset(tools),
+            started_at=clock_of(turn.time),
+            state=state,
+        )
+
+    # --- judging
+
+    def _judge(self, case: Case, turn: TurnSpec, played: PlayedTurn, of_turn: str) -> list[Failure]:
+        expect = turn.expect
+        if expect is None:
+            return []
+        hooks = self.hooks_in_force(case, turn)
+        failures = [*_judge_firing(expect, hooks, case.skill, played), *_judge_reading(expect, played)]
+        if expect.tokens is not None and expect.tokens.max is not None and _dearest(played) > expect.tokens.max:
+            was = [f"{_tokens_of(call)} in call {number}" for number, call in enumerate(played.calls, start=1)]
+            failures.append(Failure("tokens of hooks", tuple(was), (f"at most {expect.tokens.max}",)))
+        return [
+            Failure(of_turn + one.title, one.was, one.expected, one.reasons) if of_turn else one for one in failures
+        ]
+
+
+def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, played: PlayedTurn) -> list[Failure]:
+    """Compare what fired with `fires` and `silent`. Raises LookupError for a hook that there is not."""
+    failures = []
+    names = [_full_name(hook) for hook in played.fired]
+    if expect.fires is not None:
+        wanted = [_find(name, hooks, skill) for name in expect.fires]
+        expected = [_full_name(hook) for hook in wanted]
+        if names != expected:
+            missing = [hook for hook in dict.fromkeys(wanted) if names.count(_full_name(hook)) < wanted.count(hook)]
+            reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
+            failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
+    silent = {_full_name(_find(name, hooks, skill)) for name in expect.silent or ()}
+    if loud := [name for name in dict.fromkeys(names) if name in silent]:
+        failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
+    return failures
+
+
+def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
+    """Return, each once, the reasons why a hook stayed out, with the path of the condition."""
+    found = [one for one in played.not_fired if one.hook == hook]
+    reasons = dict.fromkeys(one.path or one.reason for one in found)
+    name = _full_name(hook)
+    if not reasons:
+        if hook in played.fired:
+            return [f"{name} ({hook.timing}) had no further occasion to fire"]
+        return [f"{name} ({hook.timing}) had no occasion to fire: the script never comes to its timing"]
+    return [f"{name} ({hook.timing}) stayed out: {reason}" for reason in reasons]
+
+
+def _judge_reading(expect: ExpectSpec, played: PlayedTurn) -> list[Failure]:
+    failures = []
+    for reads in expect.reads or ():
+        if reads.call is not None and reads.call > len(played.calls):
+            was = (f"calls 1 to {len(played.calls)}",)
+            failures.append(Failure("reads", was, (f"call {reads.call}",)))
+            continue
+        numbers = range(1, len(played.calls) + 1) if reads.call is None else [reads.call]
+        if expected := list(_unread(reads, [played.calls[number - 1] for number in numbers])):
+            lines = [
+                line
+                for number in numbers
+                for line in ([f"call {number}"] if reads.call is None else [])
+                + [f"{message.role}: {message.text}" for message in played.calls[number - 1].messages]
+            ]
+            failures.append(
+                Failure(f"call {reads.call} reads" if reads.call else "reads", tuple(lines), tuple(expected))
+            )
+    return failures
+
+
+def _unread(reads: ReadsSpec, calls: Sequence[ScriptedCall]) -> Iterator[str]:
+    texts = [SearchedText(m.text) for call in calls for m in call.messages if not m.is_stand_in]
+    return unmet(reads, texts)
+
+
+def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterator[str]:
+    """Yield what one of the texts should contain and none does, and what none should and one does."""
+    for text, pattern in patterns_of(spec.contains).items():
+        if not any(map(pattern.are_found_in, texts)):
+            yield f"contains {text}"
+    for text, pattern in patterns_of(spec.lacks).items():
+        if any(map(pattern.are_found_in, texts)):
+            yield f"lacks {text}"
+
+
+def _find(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
+    """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
+    found = [hook for hook in hooks if name in (hook.name, _full_name(hook))]
+    if not found:
+        known = [*(hook.name for hook in hooks), *map(_full_name, hooks)]
+        hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, hooks)) or 'none'}"
+        raise LookupError(f"no hook is called {name}{hint}")
+    return next((hook for hook in found if hook.skill == skill), found[0])
+
+
+def _full_name(hook: HookInfo) -> str:
+    return f"{hook.skill}/{hook.name}"
+
+
+def _dearest(played: PlayedTurn) -> int:
+    return max(map(_tokens_of, played.calls), default=0)
+
+
+def _tokens_of(call: ScriptedCall) -> int:
+    return sum(ceil(len(message.text) / _CHARS_PER_TOKEN) for message in call.messages if message.hook is not None)

@@ -1,0 +1,120 @@
+"""`python -m skills_engine test`, as authors and builds run it."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from skills_engine.__main__ import main
+from tests.skills_engine.folders import entry, make_skill
+
+PROJECT = Path(__file__).parents[2]
+
+PASSES = "tests: [{name: is read, user: hello, expect: {fires: [hint]}}]\n"
+FAILS = "tests:\n  - {name: is silent, user: hello, expect: {fires: []}}\n"
+
+
+def skill_with_tests(root: Path, name: str, text: str) -> Path:
+    folder = make_skill(root, name, entry())
+    (folder / "tests").mkdir(exist_ok=True)
+    (folder / "tests" / "a.yaml").write_text(text)
+    return folder
+
+
+def test_all_passed_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skill_with_tests(tmp_path, "a", PASSES)
+    folder = skill_with_tests(tmp_path, "b", PASSES)
+
+    assert main(["test", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("2 tests: 2 passed, ")
+    assert main(["test", str(folder)]) == 0
+    assert capsys.readouterr().out.startswith("1 test: 1 passed, ")
+
+
+def test_a_failure_is_1_and_names_a_line_that_an_editor_can_open(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skill_with_tests(tmp_path, "a", FAILS)
+
+    assert main(["test", str(tmp_path)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == [f"{tmp_path}/a/tests/a.yaml:2: failed: is silent", "  fires"]
+    assert out[-1].startswith("1 test: 1 failed, ")
+
+
+def test_a_mistake_in_a_test_is_2_though_others_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skill_with_tests(tmp_path, "a", PASSES)
+    skill_with_tests(tmp_path, "b", FAILS.replace("user", "usr"))
+
+    assert main(["test", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert told.out.startswith("1 test: 1 passed, ")
+    assert told.err == (f"{tmp_path}/b/tests/a.yaml $.tests[0].usr: error: line 2: unknown key (did you mean user?)\n")
+
+
+def test_a_hook_that_there_is_not_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skill_with_tests(tmp_path, "a", FAILS.replace("[]", "[hnt]"))
+
+    assert main(["test", str(tmp_path)]) == 2
+    out = capsys.readouterr().out
+    assert (
+        f"{tmp_path}/a/tests/a.yaml:2: could not be run: is silent\n  no hook is called hnt (did you mean hint?)" in out
+    )
+
+
+def test_a_hook_with_an_error_is_1_though_the_tests_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_skill(tmp_path, "a", entry(), entry("b", timing="sometimes"))
+    skill = tmp_path / "a"
+    (skill / "tests").mkdir()
+    (skill / "tests" / "a.yaml").write_text(PASSES)
+
+    assert main(["test", str(tmp_path)]) == 1
+    assert f"{tmp_path}/a/hooks/hooks.json $.hooks[1].timing: error: " in capsys.readouterr().err
+
+
+def test_no_tests_at_all_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_skill(tmp_path, "a", entry())
+
+    assert main(["test", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: no tests in {tmp_path}: write one in SKILL/tests/*.yaml; `new` makes one along\n"
+    )
+
+
+def test_junit_is_written(tmp_path: Path) -> None:
+    skill_with_tests(tmp_path, "a", FAILS)
+    report = tmp_path / "report.xml"
+
+    assert main(["test", str(tmp_path), "--junit", str(report)]) == 1
+
+    [suite] = ET.parse(report).getroot()
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("a/tests/a.yaml", "1", "1")
+
+
+@pytest.mark.slow
+def test_watch_runs_again_after_a_change(tmp_path: Path) -> None:
+    folder = skill_with_tests(tmp_path, "a", FAILS)
+    command = [sys.executable, "-u", "-m", "skills_engine", "test", "--watch", str(tmp_path)]
+    is_seen = threading.Event()
+
+    def keep_writing() -> None:  # the first change may come before the watch stands
+        while not is_seen.wait(0.2):
+            (folder / "tests" / "a.yaml").write_text(PASSES)
+
+    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as process:
+        writer = threading.Thread(target=keep_writing)
+        try:
+            assert process.stdout is not None
+            first = next(line for line in process.stdout if line.startswith("1 test: "))
+            writer.start()
+            again = next(line for line in process.stdout if line.startswith("1 test: "))
+        finally:
+            is_seen.set()
+            process.kill()
+        writer.join()
+
+    assert first.startswith("1 test: 1 failed")
+    assert again.startswith("1 test: 1 passed")

@@ -1,0 +1,226 @@
+"""Scripted tests: what is played, what is compared, and what a failure says."""
+
+from collections.abc import Sequence
+
+from skills_engine.authoring.case_files import parse_cases
+from skills_engine.authoring.case_report import failure_lines, junit_xml, render_summary
+from skills_engine.authoring.case_runner import CaseResult, CaseRunner
+from skills_engine.diagnostics import Report
+from skills_engine.hooks_config import HookInfo, Role, Timing
+
+
+def hook(
+    name: str,
+    timing: Timing = "after_user_input",
+    *,
+    skill: str = "shop",
+    text: str | None = None,
+    persistent: bool = False,
+    tools: Sequence[str] | None = None,
+    role: Role = "system",
+) -> HookInfo:
+    tool_filter = None if tools is None else frozenset(tools)
+    return HookInfo(name, f"{name}.md", timing, role, persistent, text or f"Text of {name}.", skill, tool_filter)
+
+
+FAILED_REFUND = hook("refund-failed", "after_tool_call", tools=["shop__*"], text="Ask for the order number.")
+SCRIPT = "[{need_tools: Let me look.}, {calls: [{tool: shop__refund, error: no such order}]}, {answer: I found none.}]"
+
+
+def run(text: str, *hooks: HookInfo) -> list[CaseResult]:
+    report = Report("shop", "tests/a.yaml")
+    cases = parse_cases(f"tests:\n{text}", report)
+    assert report.found == []
+    by_skill: dict[str, list[HookInfo]] = {"shop": []}
+    for one in hooks:
+        by_skill.setdefault(one.skill, []).append(one)
+    return CaseRunner(by_skill).run(cases)
+
+
+def failures(text: str, *hooks: HookInfo) -> list[str]:
+    [result] = run(text, *hooks)
+    assert result.message == ""
+    assert result.outcome == ("failed" if result.failures else "passed")
+    return [line.strip() for failure in result.failures for line in failure_lines(failure)]
+
+
+def test_a_turn_with_tools_is_played_call_by_call() -> None:
+    text = f"""
+  - name: a
+    user: I want my money back
+    history: [{{user: hi}}, {{assistant: hello}}]
+    script: {SCRIPT}
+    expect:
+      fires: [every-call, planning, each, first, refund-failed, each]
+      reads:
+        - {{call: 1, contains: [I want my money back, hello, Text of planning], lacks: Text of first}}
+        - {{call: 2, contains: [Text of first, Text of each], lacks: [Text of planning, no such order]}}
+        - {{call: 3, contains: [no such order, Ask for the order number], lacks: Text of planning}}
+        - {{contains: Text of every-call}}
+"""
+    hooks = [
+        hook("every-call"),
+        hook("planning", "before_planning"),
+        hook("first", "before_first_agent"),
+        hook("each", "before_each_agent"),
+        FAILED_REFUND,
+    ]
+
+    assert failures(text, *hooks) == []
+
+
+def test_a_script_that_begins_with_calls_was_planned_and_one_without_an_answer_has_a_last_call() -> None:
+    text = "  - {name: a, user: x, script: [{calls: [{tool: t}]}], expect: {reads: [{call: 3, contains: result of t}]}}"
+
+    assert failures(text) == []
+
+
+def test_without_tools_there_is_one_call() -> None:
+    text = "  - {name: a, user: x, tools: [], expect: {fires: [b], reads: [{call: 2, contains: x}]}}"
+
+    assert failures(text, hook("b"), hook("c", "before_planning")) == [
+        "reads",
+        "was                                                       expected",
+        "calls 1 to 1                                              call 2",
+    ]
+
+
+def test_what_the_server_and_the_model_write_is_not_searched() -> None:
+    text = f"  - {{name: a, user: x, script: {SCRIPT}, expect: {{reads: [{{lacks: [prompt, shop__refund]}}]}}}}"
+
+    assert failures(text) == []
+
+
+def test_a_failure_shows_both_sides_and_why_a_hook_stayed_out() -> None:
+    text = """
+  - name: a
+    user: x
+    script: [{calls: [{tool: other}]}]
+    expect:
+      fires: [refund-failed]
+      silent: [b]
+      reads: [{call: 1, contains: money}, {call: 1, lacks: Text of b}]
+      tokens: {max: 2}
+"""
+
+    found = failures(text, FAILED_REFUND, hook("b"))
+
+    assert found[:3] == [
+        "fires",
+        "was                                                       expected",
+        "shop/b                                                    shop/refund-failed",
+    ]
+    assert found[3].startswith("shop/refund-failed (after_tool_call) ")
+    assert found[4:] == [
+        "silent",
+        "was                                                       expected",
+        "shop/b                                                    not shop/b",
+        "call 1 reads",
+        "was                                                       expected",
+        "system: (the system prompt and the catalogue)             contains money",
+        "user: x",
+        "system: Text of b.",
+        "system: (the planning prompt)",
+        "call 1 reads",
+        "was                                                       expected",
+        "system: (the system prompt and the catalogue)             lacks Text of b",
+        "user: x",
+        "system: Text of b.",
+        "system: (the planning prompt)",
+        "tokens of hooks",
+        "was                                                       expected",
+        "3 in call 1                                               at most 2",
+        "3 in call 2",
+        "3 in call 3",
+    ]
+
+
+def test_a_hook_whose_timing_is_never_reached_says_so() -> None:
+    text = "  - {name: a, user: x, expect: {fires: [b]}}"
+
+    assert failures(text, hook("b", "before_first_agent"))[-1] == (
+        "shop/b (before_first_agent) had no occasion to fire: the script never comes to its timing"
+    )
+
+
+def test_each_firing_counts_in_the_order_of_insertion() -> None:
+    text = "  - {name: a, user: x, script: [{calls: [{tool: t}, {tool: t}]}], expect: {fires: [b, b]}}"
+
+    assert failures(text, hook("b", "after_tool_call")) == []
+    assert failures(text.replace("[b, b]", "[b]"), hook("b", "after_tool_call"))[:2] != []
+    assert failures(text.replace("[b, b]", "[b, b, b]"), hook("b", "after_tool_call"))[-1] == (
+        "shop/b (after_tool_call) had no further occasion to fire"
+    )
+
+
+def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None:
+    text = f"""
+  - name: goes on
+    after: begins
+    user: again
+    expect: {{reads: [{{call: 1, contains: [first, Let me look., Text of lasting, I found none.], lacks: no such order}}]}}
+  - name: begins
+    turns:
+      - {{user: first, script: {SCRIPT}, expect: {{fires: [lasting]}}}}
+      - {{user: second, expect: {{reads: [{{call: 1, contains: [first, Text of lasting, I found none.]}}]}}}}
+"""
+
+    results = run(text, hook("lasting", "after_tool_call", persistent=True))
+
+    assert [(result.case.name, result.outcome) for result in results] == [("goes on", "passed"), ("begins", "passed")]
+
+
+def test_a_failure_in_one_of_several_turns_names_it() -> None:
+    text = "  - {name: a, turns: [{user: x}, {user: y, expect: {reads: [{contains: z}]}}]}"
+
+    assert failures(text)[0] == "turn 2: reads"
+
+
+def test_only_the_skill_itself_and_those_named_are_on() -> None:
+    others = [hook("b"), hook("b", skill="polite"), hook("c", skill="rude")]
+    text = "  - {name: a, user: x, skills: [polite], expect: {fires: [b, polite/b]}}"
+
+    assert failures(text, *others) == []
+    assert failures(text.replace("skills: [polite], ", "").replace("b, polite/b", "b"), *others) == []
+    assert (
+        failures(text.replace("[polite]", "[polite, shop]").replace("b, polite/b", "polite/b, shop/b"), *others) == []
+    )
+
+
+def test_a_hook_or_a_skill_that_there_is_not_cannot_be_run() -> None:
+    [no_hook] = run("  - {name: a, user: x, expect: {fires: [lastin]}}", hook("lasting"))
+    [no_skill] = run("  - {name: a, user: x, skills: [polit]}", hook("b", skill="polite"))
+    [none] = run("  - {name: a, user: x, expect: {silent: [qq]}}", hook("lasting"))
+
+    assert (no_hook.outcome, no_hook.message) == ("error", "no hook is called lastin (did you mean lasting?)")
+    assert (no_skill.outcome, no_skill.message) == (
+        "error",
+        "there is no skill polit (did you mean polite?) beside shop",
+    )
+    assert (none.outcome, none.message) == ("error", "no hook is called qq; there are: shop/lasting")
+
+
+def test_a_run_that_is_over_leaves_the_rest_out() -> None:
+    cases = parse_cases("tests: [{name: a, user: x}, {name: b, user: x}]", Report("shop", "a.yaml"))
+    answers = iter([False, True])
+
+    assert [result.case.name for result in CaseRunner({"shop": ()}).run(cases, is_over=lambda: next(answers))] == ["a"]
+
+
+def test_a_test_that_asks_a_model_is_skipped() -> None:
+    results = run("  - {name: a, user: x, ask: {}, expect: {reply: {}}}\n  - {name: b, user: x}")
+
+    assert [result.outcome for result in results] == ["skipped", "passed"]
+    assert render_summary(results, 0.5) == (
+        "2 tests: 1 passed, 1 skipped, 0.50 s (skipped: asks a model: give --server URL to run it)"
+    )
+
+
+def test_junit_has_a_suite_for_each_file_and_what_xml_cannot_hold_is_left_out() -> None:
+    text = "  - {name: a, user: x, expect: {reads: [{contains: '<&\\x01'}]}}\n  - {name: b, user: x, ask: {}, expect: {reply: {}}}"
+    xml = junit_xml(run(text.replace("'<&\\x01'", '"<&\\x01"')))
+
+    assert '<testsuite name="shop/tests/a.yaml" tests="2" failures="1" errors="0" skipped="1"' in xml
+    assert '<failure message="reads">' in xml
+    assert "contains &lt;&amp;\n" in xml or "contains &lt;&amp;<" in xml
+    assert "\x01" not in xml
