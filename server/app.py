@@ -46,6 +46,7 @@ from server.session.chat_handler import ChatHandler
 from server.session.settings import Services
 from server.session.skill_trial import SkillTrial
 from server.session.turn_limits import TurnGate
+from server.skill_tests import SkillTests
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -105,6 +106,7 @@ class App:
         self._data_dir = data_dir
         self._skills = skills
         self._broadcaster = Broadcaster()
+        self._skill_tests = SkillTests(skills.current, lambda: self._show_skills(skills.current))
         self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
@@ -222,6 +224,7 @@ class App:
         self.models.start(address)
         self.begin(self._announce_rest(announce), "announcements")
         self.begin(self._skills.watch(self._note_skills), "skills")
+        self.begin(self._skill_tests.run(), "tests of skills")
         self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
         self.begin(self._speech.start(), "speech start")
         self.begin(self.sockets.beat(), "heartbeat")
@@ -275,6 +278,7 @@ class App:
         return Services(
             handler=handler,
             skills=lambda: self._skills.current,
+            skill_tests=lambda: self._skill_tests.reports,
             sign=signer.sign,
             gate=TurnGate(settings.limits.turns, self._metrics, per_user=settings.limits.turns_per_user),
             metrics=self._metrics,
@@ -353,6 +357,10 @@ class App:
             self._rules_loading.append(self._tasks[-1])
 
     def _note_skills(self, snapshot: SkillsSnapshot) -> None:
+        self._skill_tests.reloaded(snapshot)
+        self._show_skills(snapshot)
+
+    def _show_skills(self, snapshot: SkillsSnapshot) -> None:
         self._broadcaster.publish("skills", lambda session: session.send_skills(snapshot))
 
     def _note_mcp(self, code: str, message: str) -> None:

@@ -14,7 +14,7 @@ from skills_engine.skills_config import Skill, find_skill_file, read_skill
 
 MAX_SKILLS = 5000
 MAX_STAMPED_FILES = 2000
-"""Limit for the files of one skill's hooks/; changes of files past it are not seen."""
+"""Limit for the files of one skill's hooks/ and tests/; changes of files past it are not seen."""
 
 _IGNORED = ("node_modules", "__pycache__")
 
@@ -87,8 +87,8 @@ def stamp_skill(folder: Path) -> Stamp:
 
 
 def is_skill_file(name: str) -> bool:
-    """May a file of this name, at the top or below hooks/, change what is loaded?"""
-    return name == "hooks.json" or name.lower().endswith(".md")
+    """May a file of this name, at the top or below hooks/ and tests/, change what is loaded or how it is tested?"""
+    return name == "hooks.json" or name.lower().endswith((".md", ".yaml", ".yml"))
 
 
 def _is_candidate(entry: Path) -> bool:
@@ -145,8 +145,10 @@ def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
 def _skill_files(folder: Path) -> Iterator[Path]:
     """By their real places: a folder that has become a link to another one has changed."""
     top = islice(os.walk(os.path.realpath(folder)), 1)
-    below = os.walk(os.path.realpath(folder / "hooks")) if is_inside(folder / "hooks", folder) else ()
-    for parent, _, files in chain(top, below):
+    below = (
+        os.walk(os.path.realpath(inner)) for inner in (folder / "hooks", folder / "tests") if is_inside(inner, folder)
+    )
+    for parent, _, files in chain(top, *below):
         yield from (Path(parent, name) for name in files if is_skill_file(name))
     if not os.path.lexists(folder / "SKILL.md"):
         yield from _nested_pages(folder)

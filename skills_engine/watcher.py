@@ -121,11 +121,11 @@ class Watcher:
 
 
 def touched_skill(path: Path, root: Path) -> str | None:
-    """The skill whose SKILL.md or hooks this file may be; other changes show in the stamps."""
+    """The skill whose SKILL.md, hooks or tests this file may be; other changes show in the stamps."""
     parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
     if len(parts) < 2 or not is_skill_file(parts[-1]):
         return None
-    return parts[0] if len(parts) == 2 or parts[1] == "hooks" else None
+    return parts[0] if len(parts) == 2 or parts[1] in ("hooks", "tests") else None
 
 
 def _identity(folder: Path) -> _Identity:

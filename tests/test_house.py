@@ -50,7 +50,14 @@ FLOORS = [
     },
     {"server.wire", "server.config_file", "server.storage"},
     {"server.config"},
-    {"server.schema_hints", "server.errors", "server.token_bucket", "server.open_beneath", "server.fair_share"},
+    {
+        "server.schema_hints",
+        "server.errors",
+        "server.token_bucket",
+        "server.open_beneath",
+        "server.fair_share",
+        "server.skill_tests",
+    },
     {"skills_engine"},
 ]
 

@@ -3,7 +3,9 @@
  * the modules that name these types are checked against them, nothing is loaded.
  *
  * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null}} HookItem
- * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[]}} SkillItem
+ * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests}} SkillItem
+ * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
+ * @typedef {{name: string, file: string, line: number, details: string}} FailedTest
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits

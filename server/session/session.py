@@ -1,11 +1,11 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from server import __version__, config
 from server.accounts.principal import Principal
@@ -23,6 +23,7 @@ from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import Skill, SkillsSnapshot
+from skills_engine.authoring.reload_tests import SkillTestReport
 
 
 class Session:
@@ -81,7 +82,7 @@ class Session:
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
                 server=f"parley/{__version__}",
-                skills=_skill_items(snapshot, None),
+                skills=_skill_items(snapshot, None, services.skill_tests()),
                 model=self._model_item(),
                 speech=services.speech.status,
                 limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -92,7 +93,7 @@ class Session:
                 ),
             )
         )
-        if snapshot.diagnostics:
+        if snapshot.diagnostics or any(report.diagnostics for report in services.skill_tests().values()):
             self.send_skills(snapshot)
         for notice in services.open_notices():
             self.send(notice)
@@ -102,6 +103,8 @@ class Session:
         self._outbox.send(frame)
 
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
+        tests = self._services.skill_tests()
+        of_tests = [found for report in tests.values() for found in report.diagnostics]
         diagnostics = [
             wire.DiagnosticItem(
                 severity=found.severity,
@@ -110,9 +113,9 @@ class Session:
                 path=found.path or None,
                 message=found.message,
             )
-            for found in snapshot.diagnostics
+            for found in (*snapshot.diagnostics, *of_tests)
         ]
-        self.send(wire.Skills(skills=_skill_items(snapshot, self._settings.skills), diagnostics=diagnostics))
+        self.send(wire.Skills(skills=_skill_items(snapshot, self._settings.skills, tests), diagnostics=diagnostics))
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
         self.send(wire.Speech(**msgspec.structs.asdict(status)))
@@ -342,7 +345,9 @@ class Session:
         return msgspec.convert(self._services.model(), wire.ModelItem, from_attributes=True)
 
 
-def _skill_items(snapshot: SkillsSnapshot, selected: list[str] | None) -> list[wire.SkillItem]:
+def _skill_items(
+    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport]
+) -> list[wire.SkillItem]:
     """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
     return [
         wire.SkillItem(
@@ -350,9 +355,17 @@ def _skill_items(snapshot: SkillsSnapshot, selected: list[str] | None) -> list[w
             description=skill.description,
             enabled=selected is None or skill.name in selected,
             hooks=_hook_items(skill),
+            tests=_tests_item(tests.get(skill.name)),
         )
         for skill in snapshot.skills
     ]
+
+
+def _tests_item(report: SkillTestReport | None) -> wire.SkillTestsItem | UnsetType:
+    """Return what came of the tests; nothing where there are none, or were none since the start."""
+    if report is None or not report.count:
+        return UNSET
+    return msgspec.convert(report, wire.SkillTestsItem, from_attributes=True)
 
 
 def _hook_items(skill: Skill) -> list[wire.HookItem]:

@@ -1,7 +1,7 @@
 """Services that all sessions share, and the settings of one client."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from server.speech.service import SpeechService
 from server.speech.utterances import TurnDetection
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
+from skills_engine.authoring.reload_tests import SkillTestReport
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +35,7 @@ class Services:
     model: Callable[[], ModelInfo]
     speech: SpeechService
     broker: ApprovalBroker = field(default_factory=ApprovalBroker)
+    skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple
     """Notices from before a client came that still hold."""
     now_s: Callable[[], float] = time.perf_counter

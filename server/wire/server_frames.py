@@ -17,11 +17,28 @@ class HookItem(Struct, kw_only=True, frozen=True):
     tool_filter: list[str] | None = None
 
 
+class FailedTestItem(Struct, kw_only=True, frozen=True):
+    name: str
+    file: str
+    line: int
+    details: str
+
+
+class SkillTestsItem(Struct, kw_only=True, frozen=True):
+    """Outcome of the skill's scripted tests when it was last reloaded; at most 20 of the failed ones in detail."""
+
+    count: int
+    failed: int
+    not_run: int
+    failures: list[FailedTestItem]
+
+
 class SkillItem(Struct, kw_only=True, frozen=True):
     name: str
     description: str
     enabled: bool
     hooks: list[HookItem]
+    tests: SkillTestsItem | UnsetType = UNSET
 
 
 class DiagnosticItem(Struct, kw_only=True, frozen=True):

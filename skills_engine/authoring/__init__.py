@@ -1,1 +1,1 @@
-"""Tools for skill authors; nothing at run time needs them."""
+"""Tools for skill authors. At run time, a reload runs the tests of what it has changed."""

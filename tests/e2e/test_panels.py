@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,28 @@ async def test_a_saved_hook_is_in_force_and_a_broken_one_is_explained(
     finally:
         for file, content in before.items():
             file.write_text(content)
+
+
+async def test_after_a_save_the_tests_of_a_skill_run_and_the_panel_says_which_fail(
+    page: ParleyPage, skills: Path
+) -> None:
+    tests = skills / "calm" / "tests"
+    panel = await page.open_panel("Skills")
+    try:
+        tests.mkdir()
+        right = "  - {name: is read, user: hello, expect: {reads: [{contains: The text of calm/tone.}]}}\n"
+        wrong = "  - {name: is not read, user: hello, expect: {reads: [{lacks: The text of calm/tone.}]}}\n"
+        (tests / "a.yaml").write_text(f"tests:\n{right}{wrong}")
+        failing = panel.get_by_text("1 of 2 tests fails")
+        await expect(failing).to_be_visible()
+        await failing.click()
+        await expect(panel.locator(".tests")).to_contain_text("is not read")
+        await expect(panel.locator(".tests pre")).to_contain_text("The text of calm/tone.")
+
+        (tests / "a.yaml").write_text(f"tests:\n{right}")
+        await expect(panel.get_by_text("1 test passed.")).to_be_visible()
+    finally:
+        shutil.rmtree(tests)
 
 
 async def test_a_switch_narrows_the_skills_of_the_next_turn_and_survives_a_reload(

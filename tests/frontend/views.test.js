@@ -64,6 +64,7 @@ test("hostile text stays text in every place it can stand", () => {
       skill(HOSTILE, {
         description: HOSTILE,
         hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }],
+        tests: { count: 2, failed: 1, not_run: 0, failures: [{ name: HOSTILE, file: HOSTILE, line: 1, details: HOSTILE }] },
       }),
     ],
     model: { name: HOSTILE, host: HOSTILE, location: "cloud" },
@@ -402,6 +403,29 @@ test("a skill switched off by the operator cannot be switched on", () => {
 
   assert.equal(input.attributes.disabled, true);
   assert.equal(input.attributes.checked, false);
+});
+
+test("the skills panel says how many of a skill's tests fail, and which", () => {
+  const page = new Page();
+  const failures = [{ name: "stays brief", file: "tests/a.yaml", line: 7, details: "fires\n  was  expected" }];
+  page.receive({
+    type: "skills",
+    skills: [
+      skill("calm", { tests: { count: 12, failed: 3, not_run: 2, failures } }),
+      skill("clock", { tests: { count: 1, failed: 0, not_run: 0, failures: [] } }),
+      skill("untested"),
+    ],
+    diagnostics: [],
+  });
+
+  const text = textOf(skillsView(page.state));
+
+  for (const part of ["3 of 12 tests fail", "stays brief", "tests/a.yaml:7", "was  expected", "… and 2 more", "2 tests not run"]) {
+    assert.ok(text.includes(part), part);
+  }
+  assert.match(text, /1 test passed/);
+  assert.equal(withClass(skillsView(page.state), "tests").length, 1);
+  assert.match(textOf(headerView(page.state)), /3\s*problems/);
 });
 
 test("every button on the page means something", () => {

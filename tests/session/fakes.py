@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
 from server.tool_calls import ToolOutcome
 from skills_engine import HookInfo, SkillsSnapshot
+from skills_engine.authoring.reload_tests import SkillTestReport
 
 Frame = dict[str, Any]
 
@@ -128,6 +129,7 @@ class SessionHarness:
         speech: SpeechService | None = None,
         approvals: ApprovalBroker | None = None,
         handler: type[ChatHandler] = ChatHandler,
+        skill_tests: Mapping[str, SkillTestReport] | None = None,
     ) -> None:
         self.limits = limits or config.LimitsSettings()
         self.metrics = Metrics()
@@ -153,6 +155,7 @@ class SessionHarness:
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
             broker=approvals or ApprovalBroker(),
+            skill_tests=lambda: skill_tests or {},
             now_s=lambda: asyncio.get_running_loop().time() + self.skipped_s,
         )
         self.socket = RecordingSocket()

@@ -14,6 +14,7 @@ from server.session.session import Session
 from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
+from skills_engine.authoring.reload_tests import FailedTest, SkillTestReport
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, call, kinds, say
 from tests.session.speech_fakes import FakeSynthesizer, speech
 
@@ -77,6 +78,24 @@ async def test_diagnostics_follow_ready() -> None:
             "message": "expected system or user",
         }
     ]
+
+
+async def test_what_came_of_the_tests_of_skills_stands_beside_them() -> None:
+    wrong = Diagnostic("error", "b", "tests/a.yaml", "$.tests[0].usr", "unknown key")
+    failure = FailedTest("stays brief", "tests/a.yaml", 3, "details")
+    tests = {
+        "a": SkillTestReport(count=3, failed=1, failures=(failure,)),
+        "b": SkillTestReport(diagnostics=(wrong,)),
+    }
+    async with SessionHarness(FakeAgent(), snapshot=THREE, skill_tests=tests) as harness:
+        harness.session.greet()
+        ready, skills = await harness.flushed()
+
+    counts = {"count": 3, "failed": 1, "not_run": 0}
+    failures = [{"name": "stays brief", "file": "tests/a.yaml", "line": 3, "details": "details"}]
+    assert ready["skills"] == skills["skills"]
+    assert [item.get("tests") for item in ready["skills"]] == [{**counts, "failures": failures}, None, None]
+    assert [one["path"] for one in skills["diagnostics"]] == ["$.tests[0].usr"]
 
 
 async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:

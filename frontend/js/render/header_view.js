@@ -110,8 +110,9 @@ function modelView({ server, models }) {
 }
 
 /** @param {State} state */
-function diagnosticsMark({ diagnostics }) {
-  const count = diagnostics.filter(({ severity }) => severity !== "info").length;
+function diagnosticsMark({ diagnostics, skills }) {
+  const failed = skills.reduce((sum, { tests }) => sum + (tests?.failed ?? 0), 0);
+  const count = failed + diagnostics.filter(({ severity }) => severity !== "info").length;
   return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems)) : null;
 }
 

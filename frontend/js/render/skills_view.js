@@ -34,7 +34,7 @@ export function skillsView({ skills, diagnostics, settings }) {
  * @param {boolean} isOn
  * @param {import("../frames.js").Diagnostic[]} diagnostics
  */
-function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
+function skillView({ name, description, enabled, hooks, tests }, isOn, diagnostics) {
   return h(
     "li",
     { class: "skill", key: name },
@@ -54,6 +54,7 @@ function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
     h("p", {}, description),
     !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
+    tests && testsView(tests),
     hooks.length > 0 &&
       h(
         "details",
@@ -61,6 +62,33 @@ function skillView({ name, description, enabled, hooks }, isOn, diagnostics) {
         h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length)),
         h("ul", {}, hooks.map(hookView)),
       ),
+  );
+}
+
+/** What came of the skill's own tests when it was last loaded. @param {import("../frames.js").SkillTests} tests */
+function testsView({ count, failed, not_run, failures }) {
+  const leftOut = not_run > 0 && h("p", { class: "fine" }, t.skills.testsNotRun(not_run));
+  if (failed === 0) return [h("p", { class: "fine", role: "status" }, t.skills.testsPass(count - not_run)), leftOut];
+  return [
+    h(
+      "details",
+      { class: "tests", key: "tests" },
+      h("summary", {}, icon("chevron"), h("span", { role: "status" }, t.skills.testsFail(failed, count))),
+      h("ul", {}, failures.map(failureView)),
+      failed > failures.length && h("p", { class: "fine" }, t.skills.moreFail(failed - failures.length)),
+    ),
+    leftOut,
+  ];
+}
+
+/** @param {import("../frames.js").FailedTest} failure */
+function failureView({ name, file, line, details }) {
+  return h(
+    "li",
+    { key: `${file}${name}` },
+    h("span", { class: "hook-name" }, name),
+    h("code", {}, `${file}:${line}`),
+    h("pre", { tabindex: "0" }, details),
   );
 }
 

@@ -376,6 +376,11 @@ export const en = {
     persistent: "persistent",
     after: (/** @type {string} */ tools) => `after ${tools}`,
     noTool: "no tool",
+    testsPass: (/** @type {number} */ n) => `${count(n, "test")} passed.`,
+    testsFail: (/** @type {number} */ failed, /** @type {number} */ of) =>
+      `${failed} of ${count(of, "test")} ${failed === 1 ? "fails" : "fail"}`,
+    testsNotRun: (/** @type {number} */ n) => `${count(n, "test")} not run: the time was over.`,
+    moreFail: (/** @type {number} */ n) => `… and ${n} more`,
     levels: { error: "error: ", warning: "warning: ", info: "info: " },
   },
 

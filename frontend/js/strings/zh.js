@@ -352,6 +352,10 @@ export const zh = {
     persistent: "持久",
     after: (tools) => `在 ${tools} 之后`,
     noTool: "无工具",
+    testsPass: (n) => `${n} 项测试通过。`,
+    testsFail: (failed, of) => `${of} 项测试中有 ${failed} 项未通过`,
+    testsNotRun: (n) => `${n} 项测试未运行：时间已到。`,
+    moreFail: (n) => `……还有 ${n} 项`,
     levels: { error: "错误：", warning: "警告：", info: "提示：" },
   },
 

@@ -1,0 +1,73 @@
+"""The scripted tests of skills that a reload has changed, run while the server serves: bounded, and reported in short."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from skills_engine.authoring.case_files import read_cases
+from skills_engine.authoring.case_report import failure_lines
+from skills_engine.authoring.case_runner import CaseResult, CaseRunner
+from skills_engine.diagnostics import Diagnostic
+from skills_engine.library import SkillsSnapshot
+
+MAX_FAILED_TESTS = 20
+"""The most failed tests of one skill that are reported in detail."""
+MAX_DETAIL_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class FailedTest:
+    """One test that failed, or could not be run, with what it says for itself."""
+
+    name: str
+    file: str
+    line: int
+    details: str
+
+
+@dataclass(frozen=True)
+class SkillTestReport:
+    """Outcome of the scripted tests of one skill."""
+
+    count: int = 0
+    failed: int = 0
+    not_run: int = 0
+    """Tests that were left out, since the time was over."""
+    failures: tuple[FailedTest, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Mistakes in the files of tests."""
+
+
+def run_reload_tests(
+    snapshot: SkillsSnapshot, names: Iterable[str], is_over: Callable[[], bool]
+) -> dict[str, SkillTestReport]:
+    """Run the scripted tests of these skills; skills without tests have no report. Once `is_over`, no further test is run."""
+    runner = CaseRunner({skill.name: skill.hooks for skill in snapshot.skills})
+    reports = {}
+    for skill in snapshot.select(list(names)):
+        if is_over():
+            break
+        found = read_cases(skill.directory)
+        cases = [case for case in found.cases if case.spec.ask is None]
+        if cases or found.diagnostics:
+            results = runner.run(cases, is_over=is_over)
+            reports[skill.name] = _report(results, len(cases), found.diagnostics)
+    return reports
+
+
+def _report(results: list[CaseResult], count: int, diagnostics: tuple[Diagnostic, ...]) -> SkillTestReport:
+    failed = [result for result in results if result.outcome != "passed"]
+    return SkillTestReport(
+        count=count,
+        failed=len(failed),
+        not_run=count - len(results),
+        failures=tuple(map(_failed_test, failed[:MAX_FAILED_TESTS])),
+        diagnostics=diagnostics,
+    )
+
+
+def _failed_test(result: CaseResult) -> FailedTest:
+    lines = [line for failure in result.failures for line in failure_lines(failure)]
+    details = "\n".join([*lines, *([result.message] if result.message else [])])
+    if len(details) > MAX_DETAIL_CHARS:
+        details = details[: MAX_DETAIL_CHARS - 1] + "…"
+    return FailedTest(result.case.name, result.case.file, result.case.line, details)
