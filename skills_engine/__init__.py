@@ -3,8 +3,9 @@
 from skills_engine.conditions.hook_state import HookState, StateInvalidError
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.diagnostics import Diagnostic
+from skills_engine.hook_entries import TIMINGS, HookInfo, Timing
 from skills_engine.hook_manager import HookManager
-from skills_engine.hooks_config import TIMINGS, HookInfo, Timing, scan_hooks
+from skills_engine.hooks_config import scan_hooks
 from skills_engine.library import SkillsLibrary, SkillsSnapshot, load_snapshot
 from skills_engine.signing import SecretFileError, Signer
 from skills_engine.skills_config import Skill

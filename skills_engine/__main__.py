@@ -15,7 +15,8 @@ from skills_engine.authoring.lint import is_skill_folder, lint
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render
 from skills_engine.diagnostics import Diagnostic
-from skills_engine.hooks_config import TIMINGS, HookInfo, read_hooks
+from skills_engine.hook_entries import TIMINGS, HookInfo
+from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
 from skills_engine.skills_folder import list_skills
 

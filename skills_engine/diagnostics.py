@@ -1,6 +1,9 @@
 """Diagnostics: defects of a skill, worded so that its author can act on them."""
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
@@ -42,3 +45,15 @@ class Report:
 
 def has_errors(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> bool:
     return any(diagnostic.severity == "error" for diagnostic in diagnostics)
+
+
+def quoted(value: object) -> str:
+    """Return the value as JSON, cut to what a message has room for."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def did_you_mean(value: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the end of a message that names the closest of `known`; "" if `value` is one of them or like none."""
+    close = get_close_matches(value, known, cutoff=cutoff) if isinstance(value, str) else []
+    return f" (did you mean {close[0]}?)" if close and close[0] != value else ""

@@ -6,7 +6,7 @@ from typing import Any
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
-from skills_engine.hooks_config import HookInfo
+from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]
 

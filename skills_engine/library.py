@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from skills_engine.diagnostics import Diagnostic, has_errors
-from skills_engine.hooks_config import HookInfo
+from skills_engine.hook_entries import HookInfo
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, build_catalog
 from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, load_skill, stamp_skill

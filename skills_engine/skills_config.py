@@ -14,7 +14,7 @@ from typing import Any
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.front_matter import FrontMatter, split_front_matter
-from skills_engine.hooks_config import HookInfo
+from skills_engine.hook_entries import HookInfo
 
 MAX_FILE_BYTES = 1024 * 1024
 LONG_FILE_BYTES = 100_000

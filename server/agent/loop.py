@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.messages import Conversation, Origin
@@ -92,7 +93,7 @@ class Injections:
         self._hooks = HookManager(conversation.messages, list(hooks), max_persistent=max_persistent)
         self._has_told_limit = False
 
-    def inject(self, timing: str, **kwargs: str) -> Iterator[LLMChunk]:
+    def inject(self, timing: str, **kwargs: Any) -> Iterator[LLMChunk]:
         """Insert the hooks of a timing; the persistent ones go to the client at this place (L1-29)."""
         messages = self._conversation.messages
         start = len(messages)

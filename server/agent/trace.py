@@ -17,7 +17,7 @@ from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest, Purpose
 from skills_engine import HookInfo
-from skills_engine.hooks_config import did_you_mean
+from skills_engine.diagnostics import did_you_mean
 
 MAX_FRAME_BYTES = 256 << 10
 MAX_PLANNED_CHARS = 4000

@@ -13,7 +13,8 @@ from skills_engine.authoring.case_report import junit_xml, render_results, rende
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.authoring.lint import is_skill_folder
 from skills_engine.diagnostics import Diagnostic
-from skills_engine.hooks_config import HookInfo, HooksFile, read_hooks
+from skills_engine.hook_entries import HookInfo
+from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.skills_folder import list_skills
 
 PASSED, FAILED, NOT_RUN = 0, 1, 2

@@ -13,8 +13,9 @@ from skills_engine.authoring.scripted_turn import PlayedTurn, ScriptedCall, play
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.text_patterns import SearchedText
 from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.diagnostics import did_you_mean
+from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hook_manager import Message
-from skills_engine.hooks_config import BUILTIN_TOOLS, HookInfo, did_you_mean
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 """`skipped`: it asks a model, and there is none; `error`: it could not be run."""

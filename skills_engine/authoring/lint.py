@@ -7,7 +7,8 @@ from pathlib import Path
 
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.front_matter import split_front_matter
-from skills_engine.hooks_config import HOOKS_JSON, NEVER_FIRES, HookInfo, HooksFile, read_hooks
+from skills_engine.hook_entries import NEVER_FIRES, HookInfo
+from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
 from skills_engine.skills_config import Skill, find_skill_file, read_skill_text
 from skills_engine.skills_folder import list_skills, load_skill
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from skills_engine.hooks_config import HooksDocument, Timing
+from skills_engine.hook_entries import HooksDocument, Timing
 from skills_engine.skills_config import is_spec_name
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"

@@ -8,8 +8,8 @@ from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
-from skills_engine.hooks_config import HookInfo
 from skills_engine.turn_sequence import TurnSequence
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skills_engine.conditions.turn_facts import CallFacts
+from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
-from skills_engine.hooks_config import HookInfo
 from skills_engine.turn_sequence import TurnSequence
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from skills_engine.hooks_config import HookInfo, Timing
+from skills_engine.hook_entries import HookInfo, Timing
 
 Reason = Literal[
     "enabled", "tool_filter", "requires_tools", "once", "cooldown", "when", "persistent", "group", "budget"

@@ -12,7 +12,7 @@ from server.llm.language_model import Message, ToolSpec
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from skills_engine import HookInfo
-from skills_engine.hooks_config import Role, Timing
+from skills_engine.hook_entries import Role, Timing
 from tests.support.scripted_model import ScriptedModel
 
 QUESTION: list[Message] = [{"role": "user", "content": "What time is it?"}]

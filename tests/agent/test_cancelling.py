@@ -9,7 +9,7 @@ import pytest
 from server.agent.agent_client import AgentClient
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderRateLimited, ProviderUnreachable
-from skills_engine.hooks_config import TIMINGS
+from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import QUESTION, agent_for, hook, play, texts, tool, until
 from tests.support.scripted_model import ScriptedModel, call, say
 

@@ -8,7 +8,7 @@ from server.agent.loop import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.language_model import Finished, TextDelta, Usage
-from skills_engine.hooks_config import TIMINGS
+from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import QUESTION, agent_for, hook, listed, notices, play, told, traces
 from tests.support.scripted_model import ScriptedModel, call, say
 

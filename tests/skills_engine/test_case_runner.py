@@ -6,7 +6,7 @@ from skills_engine.authoring.case_files import parse_cases
 from skills_engine.authoring.case_report import failure_lines, junit_xml, render_summary
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Report
-from skills_engine.hooks_config import HookInfo, Role, Timing
+from skills_engine.hook_entries import HookInfo, Role, Timing
 
 
 def hook(

@@ -8,7 +8,8 @@ import jsonschema
 import pytest
 
 from skills_engine.authoring.scaffold import SCHEMA_FILE, schema_text
-from skills_engine.hooks_config import TIMINGS, read_hooks
+from skills_engine.hook_entries import TIMINGS
+from skills_engine.hooks_config import read_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 SCHEMA = json.loads(schema_text())

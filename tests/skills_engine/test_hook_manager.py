@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skills_engine import TIMINGS, HookInfo, HookManager, Timing
-from skills_engine.hooks_config import Role
+from skills_engine.hook_entries import Role
 
 
 def hook(

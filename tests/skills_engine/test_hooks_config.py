@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from skills_engine import TIMINGS, Diagnostic, HookInfo, scan_hooks
-from skills_engine.hooks_config import MAX_FILE_BYTES, NEVER_FIRES, default_skills_dir, read_hooks, read_skill_hooks
+from skills_engine.hook_entries import NEVER_FIRES
+from skills_engine.hooks_config import MAX_FILE_BYTES, default_skills_dir, read_hooks, read_skill_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 ONE_OF = "one of after_user_input, before_planning, before_first_agent, before_each_agent, after_tool_call"

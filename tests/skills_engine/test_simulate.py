@@ -4,7 +4,7 @@ import pytest
 
 from skills_engine import TIMINGS, HookInfo
 from skills_engine.authoring.simulate import Play, play, render
-from skills_engine.hooks_config import Role
+from skills_engine.hook_entries import Role
 
 SYSTEM = "(the system prompt and the catalogue)"
 

@@ -16,7 +16,7 @@ from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
-from skills_engine.hooks_config import BUILTIN_TOOLS
+from skills_engine.hook_entries import BUILTIN_TOOLS
 
 
 class Tools:

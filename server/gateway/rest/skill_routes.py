@@ -18,7 +18,7 @@ from skills_engine.authoring.edit_history import Edit
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill
 from skills_engine.authoring.skill_files import ANY, EditError, SkillFiles
-from skills_engine.hooks_config import Timing
+from skills_engine.hook_entries import Timing
 from skills_engine.sharing.pack import PackError, pack_skill
 
 PATH: Final = "/api/skills"
