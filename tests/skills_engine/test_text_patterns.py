@@ -1,0 +1,126 @@
+"""Texts of whole words, expressions linear in time, globs and languages (L1-43)."""
+
+import pytest
+
+from skills_engine.conditions.text_patterns import (
+    MAX_TEXT_BYTES,
+    Globs,
+    PatternError,
+    Patterns,
+    SearchedText,
+    is_in_range,
+)
+
+pytestmark = pytest.mark.rule("L1-43")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_found"),
+    [
+        ("refund", "I want a refund.", True),
+        ("refund", "REFUND", True),
+        ("refund", "refunds", False),
+        ("refund", "prerefund", False),
+        ("refund", "refund_id", False),
+        ("refund", "refund2", False),
+        ("refund", "refunds, or a refund", True),
+        ("Straße", "die STRASSE", True),
+        ("caf\u00e9", "cafe\u0301!", True),
+        ("①", "1", True),
+        ("money back", "money  back", False),
+        ("money\nback", "money\nback", True),
+        ("/help", "say /help", True),
+        ("/help", "say help", False),
+        ("c++", "I write c++.", True),
+        ("c++", "c++11", False),
+        ("退款", "我要退款吗", True),
+        ("コーヒー", "コーヒーを", True),
+        ("กาแฟ", "อยากกาแฟครับ", True),
+        ("환불", "환불해", True),
+        ("AI", "AIは何", False),
+        ("日本AI", "日本AIと", False),
+        ("日本AI", "大日本AI", True),
+        ("/ref.nd/", "prerefunds", True),
+        ("/ref.nd/", "REFUND", False),
+        ("/ref.nd/i", "REFUND", True),
+        ("/^a b$/", "a b", True),
+        ("/^b$/", "a\nb", False),
+        ("/(?m)^b$/", "a\nb", True),
+        ("/a/b/", "a/b", True),
+        ("//", "//", True),
+        ("//", "x", False),
+        ("/a/x", "a", False),
+        (r"/\d{3}/", "call 123", True),
+        ("/é/", "e\u0301", False),
+    ],
+)
+def test_a_pattern_is_found_or_not(pattern: str, text: str, is_found: bool) -> None:
+    assert Patterns([pattern]).are_found_in(SearchedText(text)) is is_found
+
+
+def test_one_pattern_of_a_list_is_enough() -> None:
+    patterns = Patterns(["refund", "/mon.y/", "/back/i"])
+
+    assert patterns.are_found_in(SearchedText("my money"))
+    assert patterns.are_found_in(SearchedText("BACK"))
+    assert not patterns.are_found_in(SearchedText("nothing of it"))
+
+
+@pytest.mark.parametrize("pattern", ["/(?=a)/", "/(?<!a)b/", r"/(a)\1/", "/[a/", "/a{5000}/", "/\ud800/"])
+def test_an_expression_that_is_not_linear_in_time_is_an_error_when_it_is_read(pattern: str) -> None:
+    with pytest.raises(PatternError, match="no expression that can be searched in linear time"):
+        Patterns([pattern])
+
+
+def test_an_expression_that_makes_others_backtrack_takes_no_time() -> None:
+    assert not Patterns(["/(a*)*(a*)*b/"]).are_found_in(SearchedText("a" * MAX_TEXT_BYTES))
+
+
+@pytest.mark.parametrize("pattern", ["end", "/end/"])
+def test_the_first_64_kib_of_a_text_are_looked_at(pattern: str) -> None:
+    room = " " * (MAX_TEXT_BYTES - 3)
+
+    assert Patterns([pattern]).are_found_in(SearchedText(room + "end"))
+    assert not Patterns([pattern]).are_found_in(SearchedText(room + " end"))
+    assert not Patterns([pattern]).are_found_in(SearchedText("é" + room + "end"))
+
+
+def test_half_of_a_surrogate_pair_harms_nothing() -> None:
+    assert Patterns(["refund", "/x/"]).are_found_in(SearchedText("\ud800 refund \udfff"))
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "does_fit"),
+    [
+        ("shop__*", "shop__refund", True),
+        ("shop__*", "Shop__refund", False),
+        ("shop", "shop__refund", False),
+        ("s?op", "shop", True),
+        ("[st]op", "top", True),
+        ("[!st]op", "top", False),
+        ("a[1]", "a[1]", True),
+        ("a.b", "axb", False),
+        ("*", "anything\n", True),
+    ],
+)
+def test_a_glob_fits_the_whole_name(glob: str, name: str, does_fit: bool) -> None:
+    assert Globs(["other", glob]).fit(name) is does_fit
+
+
+def test_no_glob_fits_nothing() -> None:
+    assert not Globs([]).fit("")
+
+
+@pytest.mark.parametrize(
+    ("tag", "language_range", "is_in"),
+    [
+        ("de-CH", "de", True),
+        ("de", "DE", True),
+        ("de", "de-CH", False),
+        ("den", "de", False),
+        ("fr", "*", True),
+        ("de-Latn-CH", "de-CH", False),
+    ],
+)
+def test_a_language_is_in_a_range(tag: str, language_range: str, is_in: bool) -> None:
+    assert is_in_range(tag, language_range) is is_in
