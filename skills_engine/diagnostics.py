@@ -39,6 +39,10 @@ class Report:
     def info(self, path: str, message: str) -> None:
         self._add("info", path, message)
 
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [diagnostic for diagnostic in self.found if diagnostic.severity == "error"]
+
     def _add(self, severity: Severity, path: str, message: str) -> None:
         self.found.append(Diagnostic(severity, self.skill, self.file, path, message))
 
@@ -49,7 +53,10 @@ def has_errors(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> bool:
 
 def quoted(value: object) -> str:
     """Return the value as JSON, cut to what a message has room for."""
-    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:  # brackets that could be read, but not much deeper than here
+        return "too many brackets"
     return text if len(text) <= 80 else text[:79] + "…"
 
 

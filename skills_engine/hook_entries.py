@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
+from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.when_entry import Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 Timing = Literal["after_user_input", "before_planning", "before_first_agent", "before_each_agent", "after_tool_call"]
@@ -24,13 +27,13 @@ _WHEN = (
     "before_each_agent: every call of the agent loop, inserted anew each time. "
     "after_tool_call: the call after a tool has run."
 )
-_Text = Annotated[str, msgspec.Meta(min_length=1)]
+_Turns = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 
 # The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
 class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[_Text, msgspec.Meta(description="The name of the hook, unique in this file.")]
-    file: Annotated[_Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
+    name: Annotated[Text, msgspec.Meta(description="The name of the hook, unique in this file.")]
+    file: Annotated[Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
     timing: Annotated[Timing, msgspec.Meta(description=_WHEN)]
     role: Annotated[Role, msgspec.Meta(description="The role of the message.")]
     persistent: Annotated[
@@ -38,11 +41,41 @@ class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
         msgspec.Meta(description="true: the text stays in the conversation, and a copy is added each time it fires."),
     ]
     tool_filter: Annotated[
-        Annotated[list[_Text], msgspec.Meta(min_length=1)] | None,
+        Annotated[list[Text], msgspec.Meta(min_length=1)] | None,
         msgspec.Meta(
             description="For after_tool_call: the tools after which it fires; * and ? stand for any. Left out: after every tool."
         ),
     ] = None
+    enabled: Annotated[bool, msgspec.Meta(description="false: the hook never fires.")] = True
+    when: Annotated[
+        WhenEntry | msgspec.UnsetType, msgspec.Meta(description="Conditions, all of which must hold for it to fire.")
+    ] = msgspec.UNSET
+    once: Annotated[
+        Literal["turn", "conversation"] | msgspec.UnsetType,
+        msgspec.Meta(description="It fires at most once in a turn, or in one turn of the conversation only."),
+    ] = msgspec.UNSET
+    cooldown: Annotated[
+        _Turns | msgspec.UnsetType, msgspec.Meta(description="After it fired, it stays out for so many turns.")
+    ] = msgspec.UNSET
+    sticky: Annotated[
+        _Turns | msgspec.UnsetType,
+        msgspec.Meta(description="After it fired, it fires in so many further turns, whatever its conditions say."),
+    ] = msgspec.UNSET
+    priority: Annotated[
+        Annotated[int, msgspec.Meta(ge=-100, le=100)],
+        msgspec.Meta(description="Higher stands later, where models heed it more, and wins in a group."),
+    ] = 0
+    group: Annotated[
+        Text | msgspec.UnsetType,
+        msgspec.Meta(description="Of the hooks of a group, in all skills, one at a time fires."),
+    ] = msgspec.UNSET
+    requires_tools: Annotated[
+        Texts | msgspec.UnsetType,
+        msgspec.Meta(description="The turn must have these tools; * and ? stand for any."),
+    ] = msgspec.UNSET
+    vars: Annotated[
+        bool, msgspec.Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")
+    ] = False
 
 
 class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
@@ -57,10 +90,21 @@ _EXPECTED = {
     "role": "system or user",
     "persistent": "true or false",
     "tool_filter": 'a list of tool names, such as ["read_file", "files__*"]',
+    "enabled": "true or false",
+    "once": "turn or conversation",
+    "cooldown": "a number of turns, from 1 to 1000",
+    "sticky": "a number of turns, from 1 to 1000",
+    "priority": "a number from -100 to 100",
+    "group": "a non-empty string",
+    "requires_tools": "a list of 1 to 32 tool names or globs",
+    "vars": "true or false",
 }
-_CHOICES = {"timing": TIMINGS, "role": get_args(Role)}
+_CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
-_CHECKED = [field for field in _FIELDS.values() if field.name != "tool_filter"]  # which depends on the timing
+_CHECKED = [field for field in _FIELDS.values() if field.name not in ("tool_filter", "when")]  # they have readers
+_DECIDING = ("enabled", "when", "once", "cooldown", "sticky", "priority", "group", "requires_tools", "vars")
+_READ_AS_CONDITION = frozenset({"if", "unless", "only", "match", "matcher", "every", "budget"})
+"""Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +119,34 @@ class HookInfo:
     content: str
     skill: str
     tool_filter: frozenset[str] | None = None
+    enabled: bool = True
+    when: Condition | None = None
+    once: Literal["turn", "conversation"] | None = None
+    cooldown: int | None = None
+    sticky: int | None = None
+    priority: int = 0
+    group: str | None = None
+    requires_tools: tuple[str, ...] = ()
+    vars: bool = False
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether it fires always at its timing, but for `tool_filter`, and as it is written."""
+        return (
+            self.enabled
+            and self.when is None
+            and self.once is None
+            and not self.has_memory
+            and self.priority == 0
+            and self.group is None
+            and not self.requires_tools
+            and not self.vars
+        )
+
+    @cached_property
+    def has_memory(self) -> bool:
+        """Whether it matters in later turns in which turn it fired (L1-45)."""
+        return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
 
     def fits_tool(self, tool_name: str | None) -> bool:
         """Tell whether it fires after this tool: one that `tool_filter` names, exactly or as a glob (L1-02)."""
@@ -85,15 +157,39 @@ class HookInfo:
 
 def read_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
     """Return the right values by the fields of HookInfo, and whether there is no wrong or missing one."""
+    errors = len(report.errors)
     for key in entry:
         if key not in _FIELDS:
-            report.warning(f"{place}.{key}", f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
+            _report_unknown(key, f"{place}.{key}", report)
     values = _right_values(entry, place, report)
-    is_complete = len(values) == len(_CHECKED)
-    tool_filter = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
-    if tool_filter is _WRONG:
-        return values, False
-    return values | {"tool_filter": tool_filter}, is_complete
+    values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
+    if "requires_tools" in values:
+        values["requires_tools"] = tuple(values["requires_tools"])
+    if "when" in entry:
+        values["when"] = read_when(entry["when"], f"{place}.when", report)
+    return values, len(report.errors) == errors
+
+
+def _report_unknown(key: str, place: str, report: Report) -> None:
+    meant = next((known for known in _DECIDING if _is_one_letter_off(key, known)), None)
+    if meant is not None:
+        report.error(
+            place, f"unknown key: the hook is dropped, as it might fire when it should not (did you mean {meant}?)"
+        )
+    elif key in _READ_AS_CONDITION:
+        report.error(
+            place, "unknown key: the hook is dropped, as it might fire when it should not; conditions are in when"
+        )
+    else:
+        report.warning(place, f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
+
+
+def _is_one_letter_off(word: str, known: str) -> bool:
+    """Tell whether one letter is missing, too many or wrong."""
+    shorter = min(len(word), len(known))
+    start = next((at for at in range(shorter) if word[at] != known[at]), shorter)
+    ends = ((start + 1, start + 1), (start, start + 1), (start + 1, start))
+    return word != known and any(word[one:] == known[other:] for one, other in ends)
 
 
 def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
@@ -101,6 +197,8 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
     for field in _CHECKED:
         expected = _EXPECTED[field.name]
         if field.name not in entry:
+            if not field.required:
+                continue
             report.error(f"{place}.{field.name}", f"missing: expected {expected}")
             continue
         value = entry[field.name]
@@ -110,10 +208,6 @@ def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[
             hint = did_you_mean(value, _CHOICES.get(field.name, ()))
             report.error(f"{place}.{field.name}", f"expected {expected}; got {quoted(value)}{hint}")
     return values
-
-
-_WRONG: frozenset[str] = frozenset({""})
-"""Returned by `_tool_filter` for a filter that drops its hook; known by identity."""
 
 
 def _tool_filter(entry: dict[str, object], timing: object, place: str, report: Report) -> frozenset[str] | None:
@@ -127,7 +221,7 @@ def _tool_filter(entry: dict[str, object], timing: object, place: str, report: R
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
         report.error(place, f"expected {_EXPECTED['tool_filter']}; got {quoted(value)}")
-        return _WRONG
+        return None
     if not value:
         report.warning(place, NEVER_FIRES)
     for name in dict.fromkeys(value):

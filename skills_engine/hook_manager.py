@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from skills_engine.conditions.firing import NotFired
+from skills_engine.conditions.condition import Moment
+from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
 from skills_engine.conditions.hook_state import HookState
+from skills_engine.conditions.hook_variables import fill, variable_values
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 
@@ -36,10 +38,21 @@ class HookManager:
         self.not_fired: list[NotFired] = []
         """The hooks that stayed out of the last injection, though it was of their timing."""
         self._facts = HookFacts() if facts is None else facts
+        self._memory = TurnMemory(self._facts)
+        self._budget = self._facts.hook_tokens
         self._messages = full_messages
-        self._hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
+        self._hooks: dict[str, list[HookInfo]] = {}  # by timing; pinned: a hot reload counts from the next turn (L1-31)
+        for hook in hooks:
+            self._hooks.setdefault(hook.timing, []).append(hook)
+        self._always = {  # what needs no decision, ready to be put in
+            timing: [(hook, hook.content) for hook in found]
+            for timing, found in self._hooks.items()
+            if self._budget is None and all(hook.is_plain and not hook.persistent for hook in found)
+            if timing != "after_tool_call"
+        }
         self._max_persistent = max_persistent
         self._persistent = 0
+        self._tokens = 0  # of the hooks that stand in the list; counted where there is a budget
         self._removable: dict[str, list[Message]] = {}  # timing → what `remove` will take out
         self._prompts: dict[int, Message] = {}  # id → prompt; holding it keeps its id from being reused
         self._origins: dict[int, tuple[Message, HookInfo]] = {}  # as above, removed ones included
@@ -47,7 +60,8 @@ class HookManager:
     @property
     def state(self) -> HookState | None:
         """The state for the next turn (L1-45), whatever the end of this one; None if no hook needs it."""
-        return None
+        hooks = [hook for found in self._hooks.values() for hook in found]
+        return self._memory.state(hooks) if any(hook.has_memory for hook in hooks) else None
 
     def inject(
         self,
@@ -64,27 +78,32 @@ class HookManager:
         `call` is the one that ran, for after_tool_call; `tool_name`, its name alone, will do where no hook asks for
         more. `calls` is the batch that just finished, for before_each_agent; `round` counts within the loop.
         """
-        del calls, round  # no hook asks for them yet
-        if tool_name is None and call is not None:
-            tool_name = call.name
         self.not_fired = []
+        hooks = self._hooks.get(timing)
+        if not hooks:
+            return []
+        if (chosen := self._always.get(timing)) is None:
+            if call is None and tool_name is not None:
+                call = CallFacts(name=tool_name)
+            chosen = self._chosen(hooks, self._memory.moment(timing, call, calls, round))
+        removable = self._removable.setdefault(timing, [])
         persistent = []
-        for hook in self._hooks:
-            if hook.timing != timing or not _is_for_tool(hook, tool_name):
-                continue
-            if not hook.persistent:
-                self._removable.setdefault(timing, []).append(self._append(hook))
-            elif self._is_full():
-                self.dropped_persistent += 1
+        for hook, content in chosen:
+            message: Message = {"role": hook.role, "content": content}
+            self._messages.append(message)
+            self._origins[id(message)] = message, hook
+            if hook.persistent:
+                persistent.append(_as_frame(hook, content))
             else:
-                self._persistent += 1
-                self._append(hook)
-                persistent.append(_as_frame(hook))
+                removable.append(message)
         return persistent
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
-        self._take_out(self._removable.pop(timing, ()))
+        messages = self._removable.pop(timing, ())
+        if self._budget is not None:
+            self._tokens -= sum(tokens_of(message["content"]) for message in messages)
+        self._take_out(messages)
 
     def inject_prompt(self, content: str, role: str = "system") -> Message:
         """Append a built-in prompt; the message returned is its reference (L1-14)."""
@@ -103,14 +122,58 @@ class HookManager:
         entry = self._origins.get(id(message))
         return entry[1] if entry else None
 
-    def _is_full(self) -> bool:
-        return self._max_persistent is not None and self._persistent >= self._max_persistent
+    def _chosen(self, hooks: Iterable[HookInfo], moment: Moment) -> list[tuple[HookInfo, str]]:
+        """Return the hooks to put in, in their order, with their texts; of the others, note the reason (L1-41)."""
+        willing = []
+        for hook in hooks:
+            if (no := self._memory.decide(hook, moment)) is not None:
+                self._keep_out(hook, *no)
+            elif not hook.persistent or self._has_room(hook):
+                willing.append(hook)
+        winners = group_winners(willing)
+        for hook in willing:
+            if hook.group is not None and winners[hook.group] is not hook:
+                self._give_up(hook, "group")
+        best = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
+        best.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
+        chosen = [(hook, self._text(hook, moment)) for hook in best]
+        if self._budget is not None:
+            chosen = self._within_budget(chosen, self._budget)
+        for hook, _ in chosen:
+            self._memory.record(hook)
+        return chosen
 
-    def _append(self, hook: HookInfo) -> Message:
-        message: Message = {"role": hook.role, "content": hook.content}
-        self._messages.append(message)
-        self._origins[id(message)] = message, hook
-        return message
+    def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
+        """Leave out, while the sum exceeds the budget, of the lowest priority the last in order (L1-47)."""
+        self._tokens += sum(tokens_of(content) for _, content in chosen)
+        left_out = set()
+        for index, (hook, content) in sorted(enumerate(chosen), key=lambda item: (item[1][0].priority, -item[0])):
+            if self._tokens <= budget:
+                break
+            self._tokens -= tokens_of(content)
+            self._give_up(hook, "budget")
+            left_out.add(index)
+        return [item for index, item in enumerate(chosen) if index not in left_out]
+
+    def _text(self, hook: HookInfo, moment: Moment) -> str:
+        return fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content
+
+    def _has_room(self, hook: HookInfo) -> bool:
+        """Reserve the room of a persistent hook (L1-30)."""
+        if self._max_persistent is not None and self._persistent >= self._max_persistent:
+            self.dropped_persistent += 1
+            self._keep_out(hook, "persistent")
+            return False
+        self._persistent += 1
+        return True
+
+    def _give_up(self, hook: HookInfo, reason: Reason) -> None:
+        """Keep out a hook that had its room."""
+        self._persistent -= hook.persistent
+        self._keep_out(hook, reason)
+
+    def _keep_out(self, hook: HookInfo, reason: Reason, path: str = "") -> None:
+        self.not_fired.append(NotFired(hook, hook.timing, reason, path))
 
     def _take_out(self, messages: Sequence[Message]) -> None:
         missing = {id(message) for message in messages}
@@ -121,16 +184,11 @@ class HookManager:
                 missing.remove(id(self._messages.pop(index)))
 
 
-def _is_for_tool(hook: HookInfo, tool_name: str | None) -> bool:
-    """L1-02: a filter narrows after_tool_call and no other timing."""
-    return hook.timing != "after_tool_call" or hook.fits_tool(tool_name)
-
-
-def _as_frame(hook: HookInfo) -> dict[str, Any]:
+def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:
     return {
         "name": hook.name,
         "role": hook.role,
-        "content": hook.content,
+        "content": content,
         "skill": hook.skill,
         "timing": hook.timing,
     }

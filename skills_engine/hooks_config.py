@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PureWindowsPath
 
+from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
 from skills_engine.diagnostics import Diagnostic, Report, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
 from skills_engine.foreign_hooks import MODULES, foreign_hooks
@@ -164,6 +165,13 @@ def _read_entry(entry: object, place: str, folder: Path, report: Report) -> Hook
     values, is_right = read_keys(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
     if content is None or not is_right:
+        return None
+    if values.get("vars") and (unknown := unknown_variables(content)):
+        known = ", ".join(VARIABLES)
+        message = (
+            f"{values['file']} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+        )
+        report.error(f"{place}.file", message)
         return None
     return HookInfo(**values, content=content, skill=folder.name)
 

@@ -86,14 +86,14 @@ LIMITS = {
     "docstring fragments": 0,
     "class names that stand twice": 0,
     "module names that stand twice": 0,
-    "files a typed message passes": 46,
-    "files a tool call with policy passes": 76,
+    "files a typed message passes": 48,
+    "files a tool call with policy passes": 78,
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}
 OPTIONAL = {"sounddevice"}  # its absence is told, with the cure
 
-RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 34), 45)]
+RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 34), *range(40, 49))]
 
 
 def name_of(path: Path) -> str:

@@ -1,9 +1,13 @@
 """Whether a hook fires in an injection, or the reason why not (L1-41)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
 
-from skills_engine.hook_entries import HookInfo, Timing
+from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn
+from skills_engine.conditions.hook_state import Firing, HookState
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.hook_entries import HookInfo
 
 Reason = Literal[
     "enabled", "tool_filter", "requires_tools", "once", "cooldown", "when", "persistent", "group", "budget"
@@ -11,12 +15,114 @@ Reason = Literal[
 """The first to say no: a key of the hook, the limit of persistent hooks (L1-30), or `skills.hook_tokens`."""
 
 
-@dataclass(frozen=True)
-class NotFired:
+class NotFired(NamedTuple):
     """A hook that stayed out of an injection of its timing."""
 
     hook: HookInfo
-    timing: Timing
+    timing: str
     reason: Reason
     path: str = ""
-    """For `when`: the condition that said no, such as `when.not.channel`; else the name of the key, or ""."""
+    """The condition that said no, such as `when.not.channel`; "" where the reason is not `when`."""
+
+
+class TurnMemory:
+    """Knows which hooks fired: in this turn, and by the state that came in the turns before."""
+
+    def __init__(self, facts: HookFacts) -> None:
+        self._turn = SearchedTurn(facts)
+        self._before = facts.state
+        self._now = facts.state.turn + 1
+        self._last = {(firing.skill, firing.hook): firing.turn for firing in facts.state.firings}
+        self._injected: set[tuple[str, str]] = set()
+        self._has_tools: dict[tuple[str, ...], bool] = {}
+
+    def moment(
+        self, timing: str, call: CallFacts | None, calls: Iterable[CallFacts], round_number: int | None
+    ) -> Moment:
+        """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
+        match timing:
+            case "after_tool_call" if call is not None:
+                searched = SearchedCall(call)
+                return Moment(self._turn, call=searched, calls=(searched,), round=round_number)
+            case "after_tool_call":
+                return Moment(self._turn, round=round_number)
+            case "before_each_agent":
+                return Moment(self._turn, calls=tuple(map(SearchedCall, calls)), round=round_number)
+            case "before_first_agent":
+                return Moment(self._turn, round=1)
+        return Moment(self._turn)
+
+    def decide(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
+        """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
+        if not hook.enabled:
+            return "enabled", ""
+        if hook.timing == "after_tool_call" and not hook.fits_tool(moment.call.facts.name if moment.call else None):
+            return "tool_filter", ""
+        if hook.is_plain:
+            return None
+        if hook.requires_tools and not self._has(hook.requires_tools):
+            return "requires_tools", ""
+        if hook.once == "turn" and (hook.skill, hook.name) in self._injected:
+            return "once", ""
+        if hook.has_memory and (turn := self._earlier_turn(hook)) is not None:
+            if self._is_sticky(hook, turn):
+                return None
+            if hook.once == "conversation":
+                return "once", ""
+            if self._now <= turn + (hook.sticky or 0) + (hook.cooldown or 0):
+                return "cooldown", ""
+        if hook.when is not None and (path := hook.when.why_not(moment)) is not None:
+            return "when", path
+        return None
+
+    def record(self, hook: HookInfo) -> None:
+        """Remember that the hook was put in."""
+        self._injected.add((hook.skill, hook.name))
+        if hook.has_memory:
+            turn = self._earlier_turn(hook)
+            if turn is None or not self._is_sticky(hook, turn):
+                self._last[hook.skill, hook.name] = self._now
+
+    def state(self, hooks: Iterable[HookInfo]) -> HookState:
+        """Return the state for the next turn (L1-45); `hooks` are those of this turn."""
+        fired = [
+            Firing(hook.skill, hook.name, turn, _until(hook, turn))
+            for hook in hooks
+            if (turn := self._last.get((hook.skill, hook.name))) is not None
+        ]
+        return self._before.next(fired)
+
+    def _has(self, patterns: tuple[str, ...]) -> bool:
+        if patterns not in self._has_tools:
+            tools = self._turn.facts.tools
+            self._has_tools[patterns] = all(
+                name in tools or any(fnmatchcase(tool, name) for tool in tools) for name in patterns
+            )
+        return self._has_tools[patterns]
+
+    def _earlier_turn(self, hook: HookInfo) -> int | None:
+        """Return the turn before this one in which it last fired of itself; None also where that is this turn."""
+        turn = self._last.get((hook.skill, hook.name))
+        return None if turn == self._now else turn
+
+    def _is_sticky(self, hook: HookInfo, turn: int) -> bool:
+        return hook.sticky is not None and self._now <= turn + hook.sticky
+
+
+def group_winners(hooks: Iterable[HookInfo]) -> dict[str, HookInfo]:
+    """Return for each group the hook of the highest priority, of equal ones the first (L1-46)."""
+    best: dict[str, HookInfo] = {}
+    for hook in hooks:
+        if hook.group is not None and (hook.group not in best or hook.priority > best[hook.group].priority):
+            best[hook.group] = hook
+    return best
+
+
+def tokens_of(text: str) -> int:
+    """Return what a hook's text costs, as budgets count it (L1-47)."""
+    return -(-len(text) // 4)
+
+
+def _until(hook: HookInfo, turn: int) -> int | None:
+    """Return the last turn in which it counts that the hook fired in `turn`; None: it counts for good."""
+    return None if hook.once == "conversation" else turn + (hook.sticky or 0) + (hook.cooldown or 0)

@@ -31,8 +31,10 @@ def test_the_schema_is_one() -> None:
 def test_an_editor_has_something_to_show_for_each_field() -> None:
     fields = SCHEMA["$defs"]["HookEntry"]["properties"]
 
-    assert list(fields) == ["name", "file", "timing", "role", "persistent", "tool_filter"]
+    assert list(fields)[:7] == ["name", "file", "timing", "role", "persistent", "tool_filter", "enabled"]
     assert all(fields[name]["description"] for name in fields)
+    conditions = SCHEMA["$defs"]["WhenEntry"]["properties"]
+    assert all(conditions[name]["description"] for name in conditions)
     assert all(timing in fields["timing"]["description"] for timing in TIMINGS)
 
 
@@ -53,6 +55,30 @@ def test_an_editor_has_something_to_show_for_each_field() -> None:
         entry(timing="after_tool_call", tool_filter=[]),
         entry(colour="red"),
         "text",
+        entry(enabled=False, once="turn", cooldown=3, sticky=1, priority=-100, group="g", requires_tools=["a*"]),
+        entry(once=None),
+        entry(cooldown=0),
+        entry(sticky=1001),
+        entry(priority=True),
+        entry(group=""),
+        entry(requires_tools=[]),
+        entry(vars="yes"),
+        entry(when={}),
+        entry(when={"all": [], "any": [{"not": {"channel": "text"}}], "round": {"min": 2}, "turn": 1}),
+        entry(when={"user_text": ["a"], "scan_turns": 20, "tool_args": {"a.b": ["x"]}, "tool_status": ["refused"]}),
+        entry(when={"time": {"from": "22:00", "days": ["mon"], "timezone": "Europe/Berlin"}, "skills": ["a"]}),
+        entry(when=[]),
+        entry(when={"colour": ["red"]}),
+        entry(when={"user_text": []}),
+        entry(when={"tool": [""]}),
+        entry(when={"tool": ["a"] * 33}),
+        entry(when={"any": {}}),
+        entry(when={"not": [{}]}),
+        entry(when={"channel": "radio"}),
+        entry(when={"time": {"from": "24:00"}}),
+        entry(when={"time": {"days": []}}),
+        entry(when={"tool_args": {"a": "x"}}),
+        entry(when={"round": 0}),
     ],
 )
 def test_schema_and_loader_agree(tmp_path: Path, item: Any) -> None:

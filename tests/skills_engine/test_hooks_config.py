@@ -36,18 +36,9 @@ def test_a_right_entry_becomes_a_hook(tmp_path: Path, timing: str, role: str, pe
 
     found = read_hooks(folder)
 
-    assert [vars(hook) for hook in found.hooks] == [
-        {
-            "name": "hint",
-            "file": "hint.md",
-            "timing": timing,
-            "role": role,
-            "persistent": persistent,
-            "content": "Text of hint.",
-            "skill": "tutor",
-            "tool_filter": None,
-        }
-    ]
+    assert found.hooks == (
+        HookInfo("hint", "hint.md", timing, role, persistent, "Text of hint.", "tutor"),  # type: ignore[arg-type]
+    )
     assert (found.places, found.diagnostics) == (("$.hooks[0]",), ())
 
 
@@ -117,12 +108,12 @@ def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
 
 @pytest.mark.rule("L1-04")
 def test_an_unknown_key_is_a_warning_and_names_the_one_that_was_meant(tmp_path: Path) -> None:
-    folder = make_skill(tmp_path, "tutor", entry(tool_filters=["read_file"], priority=1))
+    folder = make_skill(tmp_path, "tutor", entry(tool_filters=["read_file"], colour=1))
 
     assert names(folder) == ["hint"]
     assert problems(folder) == [
         ("warning", "$.hooks[0].tool_filters", "unknown key, ignored (did you mean tool_filter?)"),
-        ("warning", "$.hooks[0].priority", "unknown key, ignored"),
+        ("warning", "$.hooks[0].colour", "unknown key, ignored"),
     ]
 
 
@@ -560,3 +551,103 @@ def test_a_hook_cannot_be_changed(tmp_path: Path) -> None:
 
     with pytest.raises(AttributeError):
         hook.content = "other"  # type: ignore[misc]
+
+
+# -- conditions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("L1-40")
+def test_the_keys_that_decide_are_read(tmp_path: Path) -> None:
+    keys: dict[str, Any] = {
+        "enabled": False,
+        "once": "turn",
+        "cooldown": 1,
+        "sticky": 1000,
+        "priority": -100,
+        "group": "g",
+        "vars": True,
+    }
+    folder = make_skill(tmp_path, "tutor", entry(when={"turn": 1}, requires_tools=["a", "b*"], **keys))
+
+    [hook] = read_hooks(folder).hooks
+
+    assert problems(folder) == []
+    assert {key: getattr(hook, key) for key in keys} == keys
+    assert hook.requires_tools == ("a", "b*")
+    assert hook.when is not None
+
+
+@pytest.mark.rule("L1-40")
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("enabled", "no", "true or false"),
+        ("once", "day", "turn or conversation"),
+        ("once", None, "turn or conversation"),
+        ("cooldown", 0, "a number of turns, from 1 to 1000"),
+        ("cooldown", 2.0, "a number of turns, from 1 to 1000"),
+        ("sticky", 1001, "a number of turns, from 1 to 1000"),
+        ("priority", 101, "a number from -100 to 100"),
+        ("group", "", "a non-empty string"),
+        ("requires_tools", [], "a list of 1 to 32 tool names or globs"),
+        ("vars", 1, "true or false"),
+    ],
+)
+def test_a_wrong_value_of_a_key_that_decides_drops_the_hook(
+    tmp_path: Path, key: str, value: Any, expected: str
+) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint", **{key: value}), entry("other"))
+
+    [(severity, path, message)] = problems(folder)
+
+    assert names(folder) == ["other"]
+    assert (severity, path) == ("error", f"$.hooks[0].{key}")
+    assert message.startswith(f"expected {expected}; got ")
+
+
+@pytest.mark.rule("L1-40")
+@pytest.mark.rule("L1-42")
+def test_a_wrong_condition_drops_the_hook_and_is_named_by_its_place(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), entry("other", when={"not": {"channel": "radio"}}))
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == [
+        ("error", "$.hooks[1].when.not.channel", 'expected voice or text; got "radio"'),
+    ]
+
+
+@pytest.mark.rule("L1-40")
+@pytest.mark.parametrize(
+    "key",
+    ["if", "unless", "only", "match", "matcher", "every", "budget", "whn", "When", "whenn", "one", "var", "groups"],
+)
+def test_a_key_that_reads_like_a_condition_drops_the_hook(tmp_path: Path, key: Any) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint", **{key: True}), entry("other"))
+
+    [(severity, path, message)] = problems(folder)
+
+    assert names(folder) == ["other"]
+    assert (severity, path) == ("error", f"$.hooks[0].{key}")
+    assert message.startswith("unknown key: the hook is dropped")
+
+
+@pytest.mark.rule("L1-40")
+@pytest.mark.parametrize("key", ["condition", "whens!", "note", "name2", "Once a day", "x"])
+def test_other_unknown_keys_stay_warnings(tmp_path: Path, key: Any) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint", **{key: True}))
+
+    assert names(folder) == ["hint"]
+    assert [severity for severity, _, _ in problems(folder)] == ["warning"]
+
+
+@pytest.mark.rule("L1-48")
+def test_a_variable_that_there_is_not_drops_the_hook(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(vars=True), entry("other"))
+    (folder / "hooks" / "hint.md").write_text("Hello {{usr}}")
+    (folder / "hooks" / "other.md").write_text("Hello {{usr}}")
+
+    [(severity, path, message)] = problems(folder)
+
+    assert names(folder) == ["other"]
+    assert (severity, path) == ("error", "$.hooks[0].file")
+    assert message.startswith("hint.md holds {{usr}}, which is no variable (write {{{{ for {{)")

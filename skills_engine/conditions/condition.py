@@ -1,0 +1,233 @@
+"""The tree of a `when`: whether it holds at an injection, and which of its conditions says so (L1-42).
+
+Each node answers twice, `why_not` and `why`, with the path of what alone decides, such as `when.not.channel`, or with
+None. Where several decide together, the path is that of the object or list that holds them.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, tzinfo
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from skills_engine.conditions.text_patterns import Globs, Patterns, SearchedText, is_in_range
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class SearchedCall:
+    """A tool call whose texts are prepared for patterns once."""
+
+    def __init__(self, call: CallFacts) -> None:
+        self.facts = call
+
+    @cached_property
+    def result(self) -> SearchedText:
+        return SearchedText(self.facts.result)
+
+    def argument(self, path: Sequence[str]) -> SearchedText | None:
+        """Return the argument at the path as a text, or None where there is none."""
+        value: object = self.facts.arguments
+        for key in path:
+            if not isinstance(value, Mapping) or key not in value:
+                return None
+            value = value[key]
+        return SearchedText(value if isinstance(value, str) else _compact_json(value))
+
+
+class SearchedTurn:
+    """The facts of a turn, and what its conditions found in the user's words so far."""
+
+    def __init__(self, facts: HookFacts) -> None:
+        self.facts = facts
+        self._texts: dict[int, SearchedText] = {}
+        self._found: dict[tuple[Patterns, int], bool] = {}  # the words do not change in a turn
+
+    def finds(self, patterns: Patterns, *, last: int) -> bool:
+        """Tell whether one of the patterns is in one of the last user messages."""
+        key = (patterns, last)
+        if key not in self._found:
+            number = len(self.facts.user_messages)
+            texts = map(self._text, range(number - 1, max(-1, number - 1 - last), -1))
+            self._found[key] = any(map(patterns.are_found_in, texts))
+        return self._found[key]
+
+    def _text(self, index: int) -> SearchedText:
+        if index not in self._texts:
+            self._texts[index] = SearchedText(self.facts.user_messages[index])
+        return self._texts[index]
+
+
+class Moment(NamedTuple):
+    """One injection, as conditions see it."""
+
+    turn: SearchedTurn
+    call: SearchedCall | None = None
+    """The one after which it comes."""
+    calls: Sequence[SearchedCall] = ()
+    """The calls that conditions ask about: this call, or the batch just finished."""
+    round: int | None = None
+    """The round of the loop; None outside it."""
+
+
+class Node(Protocol):
+    def why_not(self, moment: Moment) -> str | None: ...
+
+    def why(self, moment: Moment) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A `when` that was read without error. Equal if written alike."""
+
+    source: str
+    root: Node = field(compare=False, repr=False)
+
+    def why_not(self, moment: Moment) -> str | None:
+        """Return None if it holds, else the path of what says no."""
+        return self.root.why_not(moment)
+
+
+class Leaf:
+    def __init__(self, path: str, test: Callable[[Moment], bool]) -> None:
+        self._path = path
+        self._test = test
+
+    def why_not(self, moment: Moment) -> str | None:
+        return None if self._test(moment) else self._path
+
+    def why(self, moment: Moment) -> str | None:
+        return self._path if self._test(moment) else None
+
+
+class CallLeaf:
+    """A leaf about a tool call; `AllOf` looks for one call of which all its call leaves hold."""
+
+    def __init__(self, path: str, test: Callable[[SearchedCall], bool]) -> None:
+        self.path = path
+        self.test = test
+
+
+class AllOf:
+    """An object, or the list of `all`."""
+
+    def __init__(self, path: str, parts: Sequence[Node | CallLeaf]) -> None:
+        self._path = path
+        self._parts = parts
+
+    def why_not(self, moment: Moment) -> str | None:
+        calls = moment.calls
+        for part in self._parts:
+            if isinstance(part, CallLeaf):
+                calls = list(filter(part.test, calls))
+                if not calls:
+                    return part.path
+            elif (path := part.why_not(moment)) is not None:
+                return path
+        return None
+
+    def why(self, moment: Moment) -> str | None:
+        if self.why_not(moment) is not None:
+            return None
+        match self._parts:
+            case [CallLeaf() as leaf]:
+                return leaf.path
+            case [part] if not isinstance(part, CallLeaf):
+                return part.why(moment)
+        return self._path
+
+
+class AnyOf:
+    """The list of `any`."""
+
+    def __init__(self, path: str, parts: Sequence[Node]) -> None:
+        self._path = path
+        self._parts = parts
+
+    def why_not(self, moment: Moment) -> str | None:
+        if self.why(moment) is not None:
+            return None
+        return self._parts[0].why_not(moment) if len(self._parts) == 1 else self._path
+
+    def why(self, moment: Moment) -> str | None:
+        return next((path for part in self._parts if (path := part.why(moment)) is not None), None)
+
+
+class Not:
+    def __init__(self, part: Node) -> None:
+        self._part = part
+
+    def why_not(self, moment: Moment) -> str | None:
+        return self._part.why(moment)
+
+    def why(self, moment: Moment) -> str | None:
+        return self._part.why_not(moment)
+
+
+# What the leaves ask.
+
+
+def is_user(globs: Sequence[str]) -> Callable[[Moment], bool]:
+    """Tell whether a user is logged in whose name fits, or whose role is meant by `operator`."""
+    names = Globs(name for name in globs if name != "operator")
+    asks_role = "operator" in globs
+
+    def test(moment: Moment) -> bool:
+        facts = moment.turn.facts
+        return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
+
+    return test
+
+
+def is_model(globs: Sequence[str]) -> Callable[[Moment], bool]:
+    names = Globs(globs)
+
+    def test(moment: Moment) -> bool:
+        facts = moment.turn.facts
+        return ("local" if facts.is_local else "cloud") in globs or names.fit(facts.model)
+
+    return test
+
+
+def is_language(ranges: Sequence[str]) -> Callable[[Moment], bool]:
+    def test(moment: Moment) -> bool:
+        tag = moment.turn.facts.language
+        return tag is not None and any(is_in_range(tag, one) for one in ranges)
+
+    return test
+
+
+def has_arguments(patterns: Mapping[str, Patterns]) -> Callable[[SearchedCall], bool]:
+    by_path = [(path.split("."), one) for path, one in patterns.items()]
+
+    def test(call: SearchedCall) -> bool:
+        return all(
+            (text := call.argument(path)) is not None and patterns.are_found_in(text) for path, patterns in by_path
+        )
+
+    return test
+
+
+def is_time(start: str, end: str, days: Sequence[str] | None, zone: tzinfo | None) -> Callable[[Moment], bool]:
+    """Tell whether the clock is in the span; one that passes midnight counts for the day on which it began."""
+
+    def test(moment: Moment) -> bool:
+        now = moment.turn.facts.started_at
+        return _is_in_span(now if zone is None else now.astimezone(zone), start, end, days)
+
+    return test
+
+
+def _is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) -> bool:
+    clock = f"{now:%H:%M}"
+    is_after_midnight = clock < end < start
+    if not (start == end or start <= clock < end or is_after_midnight or end < start <= clock):
+        return False
+    began = now - timedelta(days=1) if is_after_midnight else now
+    return days is None or DAYS[began.weekday()] in days
+
+
+def _compact_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

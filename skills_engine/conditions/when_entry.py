@@ -1,0 +1,249 @@
+"""The `when` of an entry in hooks.json: its form, and the condition that comes of it (L1-42)."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from skills_engine.conditions.condition import (
+    AllOf,
+    AnyOf,
+    CallLeaf,
+    Condition,
+    Leaf,
+    Moment,
+    Node,
+    Not,
+    SearchedCall,
+    has_arguments,
+    is_language,
+    is_model,
+    is_time,
+    is_user,
+)
+from skills_engine.conditions.text_patterns import Globs, Patterns
+from skills_engine.conditions.turn_facts import Channel, ToolStatus
+from skills_engine.diagnostics import Report, did_you_mean, quoted
+
+MAX_LEAVES = 64
+MAX_DEPTH = 8
+
+Text = Annotated[str, Meta(min_length=1)]
+Texts = Annotated[list[Text], Meta(min_length=1, max_length=32)]
+_Count = Annotated[int, Meta(ge=1)]
+_Clock = Annotated[str, Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$", max_length=5)]
+
+
+class CountSpan(msgspec.Struct, forbid_unknown_fields=True):
+    min: _Count | UnsetType = UNSET
+    max: _Count | UnsetType = UNSET
+
+
+class ClockSpan(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "from", "end": "to"}):
+    start: _Clock | UnsetType = UNSET
+    end: _Clock | UnsetType = UNSET
+    days: Annotated[list[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]], Meta(min_length=1)] | UnsetType = (
+        UNSET
+    )
+    timezone: Text | UnsetType = UNSET
+
+
+_Span = _Count | CountSpan
+
+
+# The source of the JSON Schema and of the checks; the descriptions are what an editor shows.
+class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all", "any_": "any", "not_": "not"}):
+    all_: Annotated["list[WhenEntry] | UnsetType", Meta(description="All of these hold.")] = UNSET
+    any_: Annotated["list[WhenEntry] | UnsetType", Meta(description="One of these holds.")] = UNSET
+    not_: Annotated["WhenEntry | UnsetType", Meta(description="This does not hold.")] = UNSET
+    user_text: Annotated[
+        Texts | UnsetType,
+        Meta(description="One is in the user's last message: a text of whole words, or an expression: /…/ or /…/i."),
+    ] = UNSET
+    scan_turns: Annotated[
+        Annotated[int, Meta(ge=1, le=20)] | UnsetType,
+        Meta(description="With user_text: so many of the last user messages are searched."),
+    ] = UNSET
+    tool: Annotated[Texts | UnsetType, Meta(description="The tool that ran; * and ? stand for any.")] = UNSET
+    tool_status: Annotated[
+        Annotated[list[ToolStatus], Meta(min_length=1, max_length=32)] | UnsetType,
+        Meta(description="How the tool call ended."),
+    ] = UNSET
+    tool_args: Annotated[
+        dict[Text, Texts] | UnsetType,
+        Meta(description="The path of an argument (dots lead inwards) and the patterns of which it holds one."),
+    ] = UNSET
+    tool_result: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the result holds one.")] = UNSET
+    round: Annotated[_Span | UnsetType, Meta(description="The round of the agent loop; the first one is 1.")] = UNSET
+    turn: Annotated[
+        _Span | UnsetType, Meta(description="The number of user messages in the conversation, this one included.")
+    ] = UNSET
+    channel: Annotated[Channel | UnsetType, Meta(description="How the turn began.")] = UNSET
+    language: Annotated[
+        Texts | UnsetType, Meta(description="The user's language: de fits de-CH, too; * is any language.")
+    ] = UNSET
+    model: Annotated[Texts | UnsetType, Meta(description="The model by its name, or local or cloud.")] = UNSET
+    user: Annotated[Texts | UnsetType, Meta(description="The user who is logged in; operator is the role.")] = UNSET
+    skills: Annotated[Texts | UnsetType, Meta(description="These skills are all on.")] = UNSET
+    time: Annotated[
+        ClockSpan | UnsetType,
+        Meta(
+            description="The clock when the turn started; the span may pass midnight. Without a timezone: the server's."
+        ),
+    ] = UNSET
+
+
+_FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
+_STRINGS = "a list of 1 to 32 non-empty strings"
+_PATTERNS = f'{_STRINGS}, such as ["refund", "/order \\\\d+/i"]'
+_COUNT = 'a number from 1 on, or {"min": …, "max": …}'
+_EXPECTED = {
+    "user_text": _PATTERNS,
+    "scan_turns": "a number from 1 to 20",
+    "tool_status": "a list of ok, error, refused",
+    "tool_args": 'an object of paths and patterns, such as {"order.id": ["/^7/"]}',
+    "tool_result": _PATTERNS,
+    "round": _COUNT,
+    "turn": _COUNT,
+    "channel": "voice or text",
+    "time": 'an object of from and to (such as "22:00"), days (such as ["sat", "sun"]) and timezone',
+}
+
+
+def read_when(value: object, place: str, report: Report) -> Condition | None:
+    """Return the condition, or None with every reason why there is none. `place` is its JSON path."""
+    errors = len(report.errors)
+    reader = _Reader(place, report)
+    root = reader.read(value, "when", depth=1)
+    if reader.leaves > MAX_LEAVES:
+        report.error(place, f"has {reader.leaves} conditions: at most {MAX_LEAVES} are allowed")
+    if len(report.errors) > errors:
+        return None
+    return Condition(json.dumps(value), root)
+
+
+class _Reader:
+    """Reads the objects of one `when`; `path` is that of the condition, as reasons name it."""
+
+    def __init__(self, place: str, report: Report) -> None:
+        self.leaves = 0
+        self._place = place
+        self._report = report
+
+    def read(self, value: object, path: str, *, depth: int) -> Node:
+        if not isinstance(value, dict):
+            self._error(path, f"expected an object of conditions, got {quoted(value)}")
+        elif depth > MAX_DEPTH:
+            self._error(path, f"is nested too deep: at most {MAX_DEPTH} objects, one in the other, are allowed")
+        else:
+            return AllOf(path, [part for key in value if (part := self._part(key, value, path, depth)) is not None])
+        return AllOf(path, ())
+
+    def _part(self, key: str, siblings: Mapping[str, Any], parent: str, depth: int) -> Node | CallLeaf | None:
+        value, path = siblings[key], f"{parent}.{key}"
+        match key:
+            case "all":
+                return AllOf(path, self._list(value, path, depth))
+            case "any":
+                return AnyOf(path, self._list(value, path, depth))
+            case "not":
+                return Not(self.read(value, path, depth=depth + 1))
+            case "scan_turns" if "user_text" not in siblings:
+                self._error(path, "counts beside user_text only")
+                return None
+        if key not in _FIELDS:
+            self._error(path, f"unknown condition{did_you_mean(key, _FIELDS)}")
+            return None
+        self.leaves += key != "scan_turns"
+        try:
+            right = msgspec.convert(value, _FIELDS[key])
+            return None if key == "scan_turns" else _leaf(key, right, path, siblings.get("scan_turns", 1))
+        except msgspec.ValidationError:
+            self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
+        except ValueError as error:
+            self._error(path, str(error))
+        return None
+
+    def _list(self, value: object, path: str, depth: int) -> list[Node]:
+        if not isinstance(value, list):
+            self._error(path, f"expected a list of objects, got {quoted(value)}")
+            return []
+        return [self.read(item, f"{path}[{index}]", depth=depth + 1) for index, item in enumerate(value)]
+
+    def _error(self, path: str, message: str) -> None:
+        self._report.error(self._place + path.removeprefix("when"), message)
+
+
+def _leaf(key: str, value: Any, path: str, last: int) -> Node | CallLeaf:
+    """Build the leaf of a value that has the right form. Raises ValueError, of which PatternError is one."""
+    if (test := _call_test(key, value)) is not None:
+        return CallLeaf(path, test)
+    return Leaf(path, _test(key, value, last))
+
+
+def _call_test(key: str, value: Any) -> Callable[[SearchedCall], bool] | None:
+    match key:
+        case "tool":
+            names = Globs(value)
+            return lambda call: names.fit(call.facts.name)
+        case "tool_status":
+            return lambda call: call.facts.status in value
+        case "tool_args":
+            return has_arguments({name: Patterns(patterns) for name, patterns in value.items()})
+        case "tool_result":
+            patterns = Patterns(value)
+            return lambda call: patterns.are_found_in(call.result)
+    return None
+
+
+def _test(key: str, value: Any, last: int) -> Callable[[Moment], bool]:
+    match key:
+        case "user_text":
+            patterns = Patterns(value)
+            return lambda moment: moment.turn.finds(patterns, last=last)
+        case "round":
+            low, high = _bounds(value)
+            return lambda moment: moment.round is not None and low <= moment.round <= high
+        case "turn":
+            low, high = _bounds(value)
+            return lambda moment: low <= len(moment.turn.facts.user_messages) <= high
+        case "channel":
+            return lambda moment: moment.turn.facts.channel == value
+        case "language":
+            return is_language(value)
+        case "model":
+            return is_model(value)
+        case "user":
+            return is_user(value)
+        case "skills":
+            return lambda moment: moment.turn.facts.skills.issuperset(value)
+        case _:
+            return _clock_test(value)
+
+
+def _bounds(value: "int | CountSpan") -> tuple[float, float]:
+    if isinstance(value, int):
+        return value, value
+    if value.min is UNSET and value.max is UNSET:
+        raise ValueError(f"expected {_COUNT}: neither of the two is given")
+    low = 1 if value.min is UNSET else value.min
+    high = float("inf") if value.max is UNSET else value.max
+    if low > high:
+        raise ValueError(f"expected {_COUNT}: min is greater than max")
+    return low, high
+
+
+def _clock_test(value: ClockSpan) -> Callable[[Moment], bool]:
+    start = "00:00" if value.start is UNSET else value.start
+    end = "24:00" if value.end is UNSET else value.end
+    days = None if value.days is UNSET else value.days
+    zone = None
+    if value.timezone is not UNSET:
+        try:
+            zone = ZoneInfo(value.timezone)
+        except (OSError, ValueError, KeyError) as error:  # no such file, or a name that is no path in the database
+            raise ValueError(f"no time zone is called {quoted(value.timezone)}: write it like Europe/Berlin") from error
+    return is_time(start, end, days, zone)
