@@ -52,11 +52,12 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
                     if (said := no_of(inner, facts, moment, f"{here}[{number}]")) is not None:
                         return said
             case "any":
-                if all(no_of(inner, facts, moment, here) is not None for inner in value):
-                    return here
+                noes = [no_of(inner, facts, moment, f"{here}[{number}]") for number, inner in enumerate(value)]
+                if None not in noes:
+                    return noes[0] if len(noes) == 1 else here
             case "not":
                 if no_of(value, facts, moment, here) is None:
-                    return f"{here}.{next(iter(value))}" if len(value) == 1 else here
+                    return _yes_of(value, facts, moment, here)
             case "scan_turns":
                 pass
             case "user_text":
@@ -71,6 +72,18 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
                 if not _leaf_holds(key, value, facts, moment):
                     return here
     return None
+
+
+def _yes_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str:
+    """Return the path of what makes this condition hold, as far in as only one thing can be meant."""
+    if len(when) != 1:
+        return path
+    [(key, value)] = when.items()
+    if key == "not":
+        return no_of(value, facts, moment, f"{path}.not") or path
+    if key in ("all", "any") and len(value) == 1:
+        return _yes_of(value[0], facts, moment, f"{path}.{key}[0]")
+    return f"{path}.{key}"
 
 
 def _call_fits(key: str, value: Any, call: CallFacts) -> bool:
@@ -202,7 +215,7 @@ class TurnModel:
                 continue
             out = self._no(hook, moment)
             if out is None and hook.entry["persistent"]:
-                out = Out(hook, "room") if room == 0 else None
+                out = Out(hook, "persistent") if room == 0 else None
                 room -= out is None
             if out is None:
                 left.append(hook)
@@ -254,10 +267,10 @@ class TurnModel:
         if self._is_sticking(hook):
             return None
         if self._is_after(hook):
-            if self.turn <= self._last(hook) + entry.get("sticky", 0) + entry.get("cooldown", 0):
-                return Out(hook, "cooldown")
             if entry.get("once") == "conversation":
                 return Out(hook, "once")
+            if self.turn <= self._last(hook) + entry.get("sticky", 0) + entry.get("cooldown", 0):
+                return Out(hook, "cooldown")
         said = no_of(entry.get("when", {}), self.facts, moment, "when")
         return None if said is None else Out(hook, "when", said)
 
@@ -310,7 +323,7 @@ def _values(hook: Hook, facts: HookFacts, moment: Moment) -> dict[str, str]:
         "date": f"{now.year:04}-{now.month:02}-{now.day:02}",
         "time": f"{now.hour:02}:{now.minute:02}",
         "weekday": WEEKDAYS[now.weekday()],
-        "timezone": str(now.tzinfo),
+        "timezone": now.tzname() or "",
         "user": facts.user or "",
         "language": facts.language or "",
         "channel": facts.channel,

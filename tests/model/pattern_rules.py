@@ -43,7 +43,7 @@ def _folded(text: str) -> str:
 
 
 def _is_of_word(character: str) -> bool:
-    return character == "_" or unicodedata.category(character)[0] == "L" or character.isdigit()
+    return character == "_" or unicodedata.category(character)[0] in "LN"
 
 
 def _is_unspaced(character: str) -> bool:

@@ -1,0 +1,320 @@
+"""Random hooks.json documents with conditions, right ones and wrong ones, and conversations that meet them.
+
+Words, names and numbers are few, so that what a hook asks for and what a turn has meet often enough.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from hypothesis import strategies as st
+
+from skills_engine import CallFacts, HookFacts
+from tests.model.conditions_model import LOOP
+from tests.model.entry_rules import DAYS, LIKE_CONDITIONS, TIMINGS, Json
+
+SKILLS = ("books", "diary")
+TOOLS = ("shop__refund", "shop__find", "files", "files2")
+GLOBS = ("shop__*", "files", "files?", "*e*", "[fg]iles", "[!f]*", "SHOP__find", "nobody")
+USERS = ("ann", "Ann", "bo", "operator")
+LANGUAGES = ("de", "de-CH", "DE", "en-US", "den", "zh-Hans")
+MODELS = ("qwen3:8b", "gpt-5", "local")
+ZONES = ("Europe/Berlin", "Asia/Shanghai", "UTC", "America/New_York")
+SAID = (
+    *("refund", "Give me my REFUND!", "refunds", "re fund", "re  fund", "ＲＥＦＵＮＤ now", "prerefund", "refund_"),
+    *(
+        "我要退款吗",
+        "退款",
+        "a退款b",
+        "カタカナ",
+        "ｶﾀｶﾅ",
+        "ﬁne",
+        "Straße",
+        "STRASSE 42",
+        "42nd",
+        "order 42.",
+        "order\n42",
+    ),
+    *("/help", "help/helper", "aaa aa", "$5", "US$5", "true", "3", "", "sawasdee สวัสดีครับ", "naïve", "nai\u0308ve"),
+)
+PATTERNS = (
+    *(
+        "refund",
+        "REFUND",
+        "re fund",
+        "ｒｅｆｕｎｄ",
+        "退款",
+        "カタ",
+        "fine",
+        "straße",
+        "ss",
+        "42",
+        "order 42",
+        "/help",
+        "help",
+    ),
+    *("aa", "$5", "true", "3", "สวัสดี", "naïve", "strasse 42", "款b"),
+    *("/refunds?/", "/^re/", "/REFUND/i", "/[0-9]+/", "/a{2} a/", "/^$/", "/help/", "/退./", "/\\d\\b/", "/^\\{/"),
+)
+BAD_PATTERNS = ("/(?=re)x/", "/(?<!a)b/", "/(a)\\1/", "/(/", "/[/i", "")
+WRITTEN = (
+    *("be brief", "be very brief indeed, and say nothing else at all", "x", "{{date}} {{time}} {{weekday}}"),
+    *("{{user}}|{{language}}|{{channel}}|{{model}}", "{{skill}}: {{tool}} {{tool_status}} {{round}} {{turn}}"),
+    *("{{{{date}} {{{{{{turn}}", "{ {date} }} {{", "{{timezone}}"),
+)
+BAD_WRITTEN = ("{{nobody}}", "{{Date}} at {{time}}")
+
+_few = st.integers(0, 5)
+patterns = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3)
+
+
+def some(*values: Any, most: int = 3) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.sampled_from(values), min_size=1, max_size=most)
+
+
+spans: st.SearchStrategy[Any] = (
+    st.integers(1, 4)
+    | st.builds(lambda low, more: {"min": low, "max": low + more}, st.integers(1, 3), st.integers(0, 2))
+    | st.builds(lambda low: {"min": low}, st.integers(1, 3))
+    | st.builds(lambda high: {"max": high}, st.integers(1, 3))
+)
+clocks = st.sampled_from(["00:00", "06:30", "12:00", "12:01", "22:00", "23:59"])
+times: st.SearchStrategy[Json] = st.fixed_dictionaries(
+    {"from": clocks}, optional={"to": clocks, "days": some(*DAYS, most=4), "timezone": st.sampled_from(ZONES)}
+) | st.fixed_dictionaries({"days": some(*DAYS, most=5)}, optional={"timezone": st.sampled_from(ZONES)})
+arguments: st.SearchStrategy[Json] = st.dictionaries(
+    st.sampled_from(["query", "deep.query", "deep", "id", "gone"]), patterns, min_size=1, max_size=2
+)
+LEAVES: Mapping[str, st.SearchStrategy[Any]] = {
+    "user_text": patterns,
+    "tool": some(*GLOBS),
+    "tool_status": some("ok", "error", "refused"),
+    "tool_args": arguments,
+    "tool_result": patterns,
+    "round": spans,
+    "turn": spans,
+    "channel": st.sampled_from(["voice", "text"]),
+    "language": some("de", "de-ch", "en", "*", "zh-Hans-CN"),
+    "model": some("qwen*", "gpt-?", "local", "cloud"),
+    "user": some("ann", "A*", "b?", "operator", "oper*"),
+    "skills": some(*SKILLS, "maps", most=2),
+    "time": times,
+}
+_NO_TEXTS: tuple[Any, ...] = ("x", [], [""], 3)
+WRONG_LEAVES: Mapping[str, Sequence[Any]] = {
+    "user_text": ("refund", [], [""], ["x"] * 33, {}, None, [3], *(["fine", bad] for bad in BAD_PATTERNS)),
+    "tool_result": [[bad] for bad in BAD_PATTERNS[:3]],
+    "tool_args": (["x"], {"a": "x"}, {"a": []}, {"a": ["/(/"]}, "x"),
+    "tool_status": (["fine"], "ok", ["ok", "OK"]),
+    "round": (0, -1, "1", True, 1.5, [1], {"min": 2, "max": 1}, {"least": 1}, {"min": 0}),
+    "turn": (0, None, {"max": "2"}, {"min": 1, "max": 2, "step": 1}),
+    "channel": ("radio", ["voice"], True),
+    "time": (
+        *({"from": clock} for clock in ("25:00", "7:00", "12:60", "noon", 700)),
+        *({"days": []}, {"days": ["Mon"]}, {"zone": "UTC"}, {"timezone": "Mars/Base"}),
+    ),
+    "tool": _NO_TEXTS,
+    "language": _NO_TEXTS,
+    "model": _NO_TEXTS,
+    "user": _NO_TEXTS,
+    "skills": _NO_TEXTS,
+    "scan_turns": (3,),  # without user_text
+    "when": ({},),
+    "text": (["x"],),
+    "user_texts": (["x"],),
+    "": (["x"],),
+    "all": ({}, [[]]),
+    "any": ({"channel": "text"}, [{"channel": 1}]),
+    "not": ([], None),
+}
+WRONG_KEYS: Mapping[str, Sequence[Any]] = {
+    "enabled": ("yes", 1, 0),
+    "once": ("always", True, "Turn", ["turn"]),
+    "cooldown": (0, 1001, -1, True, 1.5, "3"),
+    "sticky": (0, 1001, -1, True, 1.5, "3"),
+    "priority": (101, -101, "high", 0.5, False),
+    "group": ("", 3, ["a"], True),
+    "requires_tools": ("files", [3], [""], {}, ["a", None]),
+    "vars": (1, "true", []),
+    "when": ([], "always", True, 3),
+    **dict.fromkeys(LIKE_CONDITIONS, ({},)),
+    **dict.fromkeys(("whn", "wheen", "wben", "When", "one", "coldown", "stick", "stickyy", "priorty", "groups"), (1,)),
+    **dict.fromkeys(("var", "require_tools", "enable", "enabledd", "onse", "rroup", "xcooldown"), (1,)),
+}
+HARMLESS_KEYS: Mapping[str, Sequence[Any]] = {"note": ("x",), "$comment": ({},), "author": (None,), "weight": (3,)}
+
+
+def one_of_these(values: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[tuple[str, Any]]:
+    return st.sampled_from([(key, value) for key, those in values.items() for value in those])
+
+
+@st.composite
+def _conditions(draw: st.DrawFn, depth: int = 3) -> Json:
+    names = draw(st.lists(st.sampled_from([*LEAVES, "all", "any", "not", "not"]), max_size=3, unique=True))
+    when: Json = {}
+    for name in names:
+        if name in LEAVES:
+            when[name] = draw(LEAVES[name])
+            if name == "user_text" and draw(st.booleans()):
+                when["scan_turns"] = draw(st.integers(1, 4) | st.just(20))
+        elif depth > 0:
+            inner = _conditions(depth - 1)
+            when[name] = draw(inner if name == "not" else st.lists(inner, max_size=3))
+    return when
+
+
+@st.composite
+def _bad_conditions(draw: st.DrawFn) -> Json:
+    """A condition with one thing wrong in it, sometimes deep inside."""
+    when: Json
+    match draw(st.integers(0, 9)):
+        case 0:  # one leaf too many, or just not
+            leaf = {"channel": "text"}
+            when = {"any": [{"all": [leaf] * draw(st.sampled_from([63, 64]))}, {"turn": 1}]}
+        case 1:  # too deep, or just not
+            when = {"channel": "text"}
+            for number in range(draw(st.sampled_from([7, 8]))):
+                when = {"not": when} if number % 2 else {"all": [when]}
+        case _:
+            name, value = draw(one_of_these(WRONG_LEAVES))
+            when = {**draw(_conditions(1)), name: value}
+            if name == "scan_turns":
+                when.pop("user_text", None)
+            for name in draw(st.lists(st.sampled_from(["not", "all", "any"]), max_size=2)):
+                when = {name: when} if name == "not" else {name: [{}, when]}
+    return when
+
+
+@st.composite
+def _entries(draw: st.DrawFn, number: int) -> Json:
+    timing = draw(st.sampled_from([*TIMINGS, *LOOP[1:] * 2]))
+    entry: Json = {
+        "name": f"h{number}",
+        "file": f"h{number}.md",
+        "timing": timing,
+        "role": draw(st.sampled_from(["system", "user"])),
+        "persistent": draw(_few) == 0,
+    }
+    if timing == "after_tool_call" and draw(_few) < 2:
+        entry["tool_filter"] = draw(st.none() | st.lists(st.sampled_from(GLOBS), max_size=3))
+    for key, odds, values in _OPTIONS:
+        if draw(_few) < odds:
+            entry[key] = draw(values)
+    match draw(st.integers(0, 15)):
+        case 0:
+            entry["when"] = draw(_bad_conditions())
+        case 1:
+            entry.update([draw(one_of_these(WRONG_KEYS))])
+        case 2:
+            entry.update([draw(one_of_these(HARMLESS_KEYS))])
+        case 3:
+            entry["name"] = "h0"
+    return entry
+
+
+_OPTIONS: Sequence[tuple[str, int, st.SearchStrategy[Any]]] = (
+    ("when", 2, _conditions()),
+    ("enabled", 1, st.sampled_from([True, True, False])),
+    ("once", 2, st.sampled_from(["turn", "conversation"])),
+    ("sticky", 1, st.sampled_from([1, 1, 2, 3, 1000])),
+    ("cooldown", 1, st.sampled_from([1, 1, 2, 3, 1000])),
+    ("priority", 2, st.sampled_from([-100, -1, 0, 1, 100])),
+    ("group", 4, st.sampled_from(["tone", "tone", "tone", "length"])),
+    ("requires_tools", 1, st.lists(st.sampled_from([*TOOLS, *GLOBS]), min_size=1, max_size=2)),
+    ("vars", 2, st.booleans()),
+)
+
+
+@dataclass(frozen=True)
+class SkillFile:
+    """A hooks.json as it is written, and the texts beside it."""
+
+    skill: str
+    entries: tuple[Json, ...]
+    texts: Mapping[str, str]
+
+
+@st.composite
+def _skill_files(draw: st.DrawFn, skill: str) -> SkillFile:
+    entries = tuple(draw(_entries(number)) for number in range(draw(st.integers(0, 6))))
+    texts = {}
+    for number, entry in enumerate(entries):
+        written = draw(st.sampled_from([*WRITTEN] * 4 + [*BAD_WRITTEN]))
+        texts[entry["file"]] = f"{skill} {number}: {written}"
+    return SkillFile(skill, entries, texts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnScript:
+    """What one turn meets: the world at its start, and what its model does."""
+
+    said: str
+    facts: HookFacts
+    """As the turn's start finds them, but for what the user said and the state that came."""
+    skills: tuple[str, ...]
+    max_persistent: int
+    planning: bool
+    needs_tools: bool
+    batches: tuple[tuple[CallFacts, ...], ...]
+    keeps_state: bool
+    """The client sends the state that the turn before gave it; else none at all."""
+
+
+@st.composite
+def _calls(draw: st.DrawFn) -> CallFacts:
+    query = draw(st.sampled_from([*SAID, 3, True, None, ["aa", "b"], {"query": "refund"}]))
+    values: Json = {"query": query, "id": draw(st.sampled_from([3, 42, "3"]))}
+    if draw(st.booleans()):
+        values["deep"] = {"query": draw(st.sampled_from(SAID))}
+    return CallFacts(
+        name=draw(st.sampled_from(TOOLS)),
+        status=draw(st.sampled_from(["ok", "ok", "error", "refused"])),
+        arguments=values,
+        result=draw(st.sampled_from(SAID)),
+    )
+
+
+_batches = st.lists(st.lists(_calls(), min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
+_moments = st.builds(
+    lambda minutes, zone: (
+        datetime(2026, 11, 22, tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(zone)) + timedelta(minutes=minutes)
+    ),
+    st.sampled_from([0, 1, 390, 719, 720, 721, 1320, 1439]).flatmap(
+        lambda minute: st.integers(0, 7).map(lambda day: day * 1440 + minute)
+    ),
+    st.sampled_from(ZONES),
+)
+
+
+@st.composite
+def _turn_scripts(draw: st.DrawFn) -> TurnScript:
+    skills = draw(st.sampled_from([SKILLS, SKILLS, SKILLS[::-1], SKILLS[:1], SKILLS[1:]]))
+    facts = HookFacts(
+        channel=draw(st.sampled_from(["voice", "text"])),
+        language=draw(st.none() | st.sampled_from(LANGUAGES)),
+        model=draw(st.sampled_from(MODELS)),
+        is_local=draw(st.booleans()),
+        user=draw(st.none() | st.sampled_from(USERS)),
+        is_operator=draw(st.booleans()),
+        skills=frozenset(skills),
+        tools=draw(st.frozensets(st.sampled_from(TOOLS))),
+        started_at=draw(_moments),
+        hook_tokens=draw(st.none() | st.none() | st.integers(0, 60)),
+    )
+    return TurnScript(
+        said=draw(st.sampled_from(SAID)),
+        facts=facts,
+        skills=skills,
+        max_persistent=draw(st.sampled_from([64, 64, 0, 1, 2])),
+        planning=draw(st.booleans()),
+        needs_tools=draw(_few) > 0,
+        batches=draw(_batches),
+        keeps_state=draw(_few) > 0,
+    )
+
+
+conversations: st.SearchStrategy[tuple[tuple[SkillFile, ...], list[TurnScript]]] = st.tuples(
+    st.tuples(*(_skill_files(skill) for skill in SKILLS)), st.lists(_turn_scripts(), min_size=1, max_size=5)
+)
