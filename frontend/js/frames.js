@@ -45,7 +45,7 @@
  * @typedef {{type: "speech_stopped", utterance: string, audio_ms: number}} SpeechStopped
  * @typedef {{type: "transcript", utterance: string, text: string, final: boolean, turn_id?: string}} Transcript
  * @typedef {{type: "skills", skills: SkillItem[], diagnostics: Diagnostic[]}} Skills
- * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice", skills: string[]}} TurnStart
+ * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice" | "speak", skills: string[]}} TurnStart
  * @typedef {{type: "text", turn_id: string, delta: string}} Text
  * @typedef {{type: "reasoning", turn_id: string, delta: string}} Reasoning
  * @typedef {{type: "sentence", turn_id: string, index: number, text: string, spoken: string | null,
@@ -87,11 +87,12 @@
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
  * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean}} Chat
+ * @typedef {{type: "speak", id: string, text: string}} Speak
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
  *   remember?: "conversation" | "always", remember_for?: RememberFor}} Approval
  * @typedef {{type: "ping", t: number}} Ping
- * @typedef {Configure | Chat | History | Key | Heard | Interrupt | Approval | Ping} ClientFrame
+ * @typedef {Configure | Chat | Speak | History | Key | Heard | Interrupt | Approval | Ping} ClientFrame
  */
 
 export {};

@@ -119,7 +119,7 @@ const socket = new Socket({
     if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
     if (event.type !== "frame") return dispatch(event);
     dispatch({ ...event, at: Date.now() });
-    player.follow(event.frame, state.turn?.playback.hasSound ? state.turn.id : null);
+    player.follow(event.frame, state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null));
     if (event.frame.type === "ready") player.resumeIfSilent();
   },
   onSound: (pcm) => player.push(pcm),
@@ -136,6 +136,7 @@ const socket = new Socket({
 function perform(effect) {
   switch (effect.type) {
     case "send":
+      if (effect.frame.type === "speak") player.unlock(); // we are in the user's gesture
       return socket.send(effect.frame);
     case "save":
       return saves.put(effect);

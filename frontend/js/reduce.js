@@ -17,6 +17,7 @@
  *   | {type: "edit_message", turnId: string | null}
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
+ *   | {type: "reread", turnId: string, id: string}
  *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
@@ -87,6 +88,7 @@ import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
+import { leaveRereading, reheard, reread } from "./reduce_rereading.js";
 import * as turns from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
 import { warning, withEffects, withNotice, withSpeechLost } from "./state.js";
@@ -95,7 +97,7 @@ import { warning, withEffects, withNotice, withSpeechLost } from "./state.js";
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
   const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after)));
-  return unloadIdle(silenceIfCut(before, configureIfChanged(before, saved)));
+  return unloadIdle(leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved))));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -121,6 +123,8 @@ function step(state, event) {
       return branches.askedAgain(state, event);
     case "switch_branch":
       return branches.switched(state, event.turnId);
+    case "reread":
+      return reread(state, event);
     case "inspect":
       return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
@@ -232,6 +236,7 @@ function step(state, event) {
     case "talk":
       return voice.talked(state, event.isHeld);
     case "heard":
+      if (event.turnId === state.rereading?.id) return event.isOver ? reheard(state, event.index) : state;
       return voice.heardOf(state, event);
     case "no_sound":
       return voice.muted(state, event);
@@ -261,6 +266,7 @@ function escaped(state) {
   if (state.actionsId) return { ...state, actionsId: null };
   if (state.editedTurn) return branches.editing(state, null);
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
+  if (state.rereading) return { ...state, rereading: null };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
 }
 

@@ -16,6 +16,7 @@ import { opened, withModels } from "./models.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
+import { isOfRereading, rereadOn } from "./reduce_rereading.js";
 import { cutBySpeech, cutUnasked, refused, resent, revived, rolledBack } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { lastEntries, withConversation, withEffects, withNotice, without, withTurnNotice, withView } from "./state.js";
@@ -25,6 +26,7 @@ const MAX_TRACES = 20;
 
 /** @param {State} state @param {ServerFrame} frame @param {number} at @returns {State} */
 export function received(state, frame, at) {
+  if (isOfRereading(state, frame)) return rereadOn(state, frame);
   switch (frame.type) {
     case "speech":
     case "speech_detected":

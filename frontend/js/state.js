@@ -101,6 +101,7 @@
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
  * @property {Turn | null} turn
+ * @property {import("./reduce_rereading.js").Rereading | null} rereading
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
@@ -222,6 +223,7 @@ export function initialState(settings = {}) {
     openId: null,
     loaded: {},
     turn: null,
+    rereading: null,
     cutTurns: {},
     views: {},
     traces: {},
@@ -264,6 +266,11 @@ export function isEmpty(state) {
 /** Replies are to be heard, and cannot be yet. @param {State} state */
 export function isVoiceLoading({ speech, settings, canPlay }) {
   return speech?.tts.state === "loading" && settings.readAloud !== "never" && canPlay;
+}
+
+/** Can a reply be read aloud now? @param {State} state */
+export function canReread({ connection, speech, canPlay, turn }) {
+  return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 
 /** @param {State} state */

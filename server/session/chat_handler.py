@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from server import config
 from server.agent.agent_client import TurnOptions
@@ -55,7 +55,7 @@ class TurnRequest:
     """A turn as it was asked for, with the version of the skills that it keeps to its end."""
 
     id: str
-    trigger: Literal["chat", "voice"]
+    trigger: wire.TurnTrigger
     messages: list[wire.Message]
     snapshot: SkillsSnapshot
     skills: list[str]
@@ -72,6 +72,8 @@ class TurnRequest:
     """When the client's `chat` came, or the user stopped speaking."""
     recognized_s: float | None = None
     """When the words of a spoken turn were known."""
+    text: str | None = None
+    """The reply of a turn that no model answers."""
     ask: AskHuman | None = None
     """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
@@ -160,7 +162,8 @@ class ChatHandler:
                 aclosing(self.stream(request)) as chunks,
             ):
                 async for chunk in chunks:
-                    writer.count(chunk)
+                    if request.text is None:  # else nobody waited for a model
+                        writer.count(chunk)
                     filler.observe(chunk)
                     for piece in in_pieces(chunk):
                         await self._say_all(assembler.feed(piece), output, timer)
@@ -194,6 +197,9 @@ class ChatHandler:
 
     async def stream(self, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
         """Let the agent answer, chunk by chunk; closing it ends the turn. Raises what the agent raises, and TurnError."""
+        if request.text is not None:
+            yield LLMChunk(text=request.text)
+            return
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
         for notice in admitted.notices:
             yield LLMChunk(notice=notice)

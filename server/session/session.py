@@ -2,7 +2,8 @@
 
 import secrets
 from collections.abc import Callable, Mapping
-from typing import Literal, assert_never
+from dataclasses import replace
+from typing import assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -176,6 +177,8 @@ class Session:
         match frame:
             case wire.Chat():
                 self._chat(frame, received_s)
+            case wire.Speak():
+                self._speak(frame, received_s)
             case wire.Ping():
                 self.send(wire.Pong(t=frame.t))
             case wire.Interrupt():
@@ -212,20 +215,38 @@ class Session:
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
+        turn_id = self._unused_id(frame)
+        settings = self._settings.with_chat(frame)
+        self._begin(self._request(turn_id, "chat", frame.messages, settings, received_s=received_s))
+
+    def _speak(self, frame: wire.Speak, received_s: float) -> None:
+        """Say the frame's text, whether replies are spoken or not. Raises FrameError where there is no voice."""
+        turn_id = self._unused_id(frame)
+        voice = self._services.speech.synthesizer.status
+        if voice.state != "ready":
+            reason = "the voice is still loading" if voice.state == "loading" else voice.reason
+            raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
+        settings = replace(self._settings, voice=True, skills=[])
+        request = self._request(turn_id, "speak", [], settings, received_s=received_s)
+        self._begin(replace(request, text=frame.text))
+
+    def _unused_id(self, frame: wire.Chat | wire.Speak) -> str:
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
             raise FrameError(
                 "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
             )
+        return turn_id
+
+    def _begin(self, request: TurnRequest) -> None:
         self._speech_input.discard()
         self._end_announced_turn()
-        settings = self._settings.with_chat(frame)
-        self._turns.begin(self._request(turn_id, "chat", frame.messages, settings, received_s=received_s))
+        self._turns.begin(request)
 
     def _request(
         self,
         turn_id: str,
-        trigger: Literal["chat", "voice"],
+        trigger: wire.TurnTrigger,
         messages: list[wire.Message],
         settings: ClientSettings,
         *,

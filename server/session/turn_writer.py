@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal, assert_never, get_args
+from typing import Final, assert_never, get_args
 
 from msgspec import UNSET
 
@@ -96,7 +96,7 @@ class TurnWriter:
     def is_over(self) -> bool:
         return self.reason is not None
 
-    def start(self, trigger: Literal["chat", "voice"], skills: list[str]) -> None:
+    def start(self, trigger: wire.TurnTrigger, skills: list[str]) -> None:
         self._send(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
 
     def count(self, chunk: LLMChunk) -> None:

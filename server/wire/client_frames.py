@@ -95,6 +95,13 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     voice: bool | UnsetType = UNSET
 
 
+class Speak(ClientFrame, tag="speak", kw_only=True):
+    """Starts a turn that says `text`, without a model; it leaves nothing in the history."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=20_000)]
+    id: TurnId | UnsetType = UNSET
+
+
 class History(ClientFrame, tag="history", kw_only=True):
     utterance: str
     messages: list[Message]
@@ -138,6 +145,6 @@ class Ping(ClientFrame, tag="ping", kw_only=True):
 
 
 AnyClientFrame = (
-    Configure | Chat | History | SpeechStart | SpeechEnd | SpeechCancel | Interrupt | Playback | Approval | Ping
+    Configure | Chat | Speak | History | SpeechStart | SpeechEnd | SpeechCancel | Interrupt | Playback | Approval | Ping
 )
 CLIENT_FRAMES: tuple[type[ClientFrame], ...] = get_args(AnyClientFrame)

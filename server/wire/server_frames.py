@@ -144,9 +144,12 @@ class Transcript(ServerFrame, tag="transcript", frozen=True, kw_only=True):
     turn_id: str | UnsetType = UNSET
 
 
+TurnTrigger = Literal["chat", "voice", "speak"]
+
+
 class TurnStart(ServerFrame, tag="turn_start", frozen=True, kw_only=True):
     turn_id: str
-    trigger: Literal["chat", "voice"]
+    trigger: TurnTrigger
     skills: list[str]
 
 

@@ -284,6 +284,32 @@ async def test_voice_and_speed_are_chosen_on_the_page(talk: Talk, model: OpenAIS
     assert slow > 1.6 * fast
 
 
+async def test_a_typed_reply_is_read_aloud_by_hand_and_leaves_nothing(
+    talk: Talk, voices: Voices, model: OpenAIServer, tmp_path: Path
+) -> None:
+    page, said = talk.page, "The boats leave the harbour early in the morning."
+    await page.until(lambda: has_voice(page), limit_s=SPEECH_LIMIT_MS / 1000)
+    model.queue(text(said), text(*LONG_REPLY))
+    await page.ask_and_wait("When?")
+    await page.tab.screenshot(path=tmp_path / "offered.png")
+    before = await page.history()
+    await listen(page.tab)
+    await page.button("Read aloud").click()
+    await expect(page.button("Stop reading")).to_be_visible()
+    await page.tab.screenshot(path=tmp_path / "reading.png")
+    await expect(page.button("Read aloud")).to_be_visible(timeout=SPEECH_LIMIT_MS)
+
+    assert likeness(await voices.understand(await heard(page.tab)), said) > SAME
+    assert await page.history() == before
+    assert len(model.requests) == 1
+
+    await page.ask_and_wait("And then?")
+    await page.button("Read aloud").last.click()
+    await page.until(lambda: page.frames[-1]["type"] == "sentence_end")
+    await page.button("Stop reading").click()
+    await page.until(lambda: page.frames[-1].get("reason") == "interrupted")
+
+
 HINTS = """() => {
   window.hints = [];
   const see = () => hints.push(document.querySelector(".voice-hint")?.textContent);

@@ -8,7 +8,7 @@
 
 import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../conversation.js";
-import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
+import { canReread, canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
@@ -31,6 +31,7 @@ function turnsView(state, conversation) {
   const running = visibleTurn(state);
   const canAsk = canSend(state);
   const versions = versionsIn(conversation);
+  const isReadable = canReread(state);
   return h(
     "div",
     { class: "turns", key: conversation.id },
@@ -49,6 +50,8 @@ function turnsView(state, conversation) {
         canAsk,
         versions: versions.get(key) ?? NONE,
         isEdited: state.editedTurn === key,
+        canReread: isReadable,
+        isReread: state.rereading?.turnId === key,
         hasTrace: key in state.traces,
       });
     }),

@@ -36,6 +36,7 @@ export const PATHS = {
   text: ["M5 7h14", "M5 12h14", "M5 17h8"],
   enlarge: ["M14 5h5v5", "M19 5l-6 6", "M10 19H5v-5", "M5 19l6-6"],
   tab: ["M13 4h7v7", "M20 4l-9 9", "M17 14v6H4V7h6"],
+  sound: ["M4 10v4h3l5 4V6L7 10z", "M15.5 9a4 4 0 0 1 0 6", "M18 6.5a8 8 0 0 1 0 11"],
   file: ["M7 4h7l4 4v12H7z", "M14 4v4h4"],
   image: ["M4 5h16v14H4z", "M4 16l5-5 4 4 3-3 4 4", "M15.5 9h.01"],
   chevron: ["M9 6l6 6-6 6"],

@@ -32,6 +32,8 @@ import { t } from "../strings.js";
  * @property {boolean} canAsk a turn may be asked
  * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
  * @property {boolean} isEdited
+ * @property {boolean} canReread its reply can be read aloud
+ * @property {boolean} isReread it is
  * @property {boolean} hasTrace
  */
 
@@ -39,7 +41,7 @@ import { t } from "../strings.js";
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, hasTrace }) {
+function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, canReread, isReread, hasTrace }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -51,6 +53,7 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
       ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () => growingView())
       : rest.map(messageView);
   const isAnswered = body.length > 0;
+  const hasReply = replyTo(messages, key) !== "";
   return h(
     "article",
     { class: "turn", key, "aria-label": t.turn, "data-turn": key },
@@ -69,7 +72,9 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
     asked?._turn &&
       !running &&
       replyActions(key, {
-        canCopy: replyTo(messages, key) !== "",
+        canCopy: hasReply,
+        canReread: canReread && hasReply,
+        isReread,
         canRegenerate: canAsk && !(isLast && canRetry(asked)),
         hasTrace,
       }),

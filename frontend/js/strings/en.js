@@ -281,6 +281,8 @@ export const en = {
     edit: "Edit and send again",
     leaveEditor: "Cancel",
     sendEdited: "Send again",
+    readAloud: "Read aloud",
+    stopReading: "Stop reading",
     regenerate: "Regenerate reply",
     inspect: "What the model read",
     versions: "Versions of this turn",

@@ -261,6 +261,8 @@ export const zh = {
     edit: "编辑并重新发送",
     leaveEditor: "取消",
     sendEdited: "重新发送",
+    readAloud: "朗读",
+    stopReading: "停止朗读",
     regenerate: "重新生成回复",
     inspect: "模型读到的内容",
     versions: "这一轮的各个版本",

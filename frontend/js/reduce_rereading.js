@@ -1,0 +1,78 @@
+/**
+ * A reply that is read aloud by the user's hand: a turn of the server that leaves nothing in the conversation.
+ * It ends with the next turn, with speech, with the conversation on screen and with the connection.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ *
+ * @typedef {object} Rereading
+ * @property {string} id of the server's turn
+ * @property {string} turnId whose reply it is
+ * @property {boolean} hasBegun
+ * @property {boolean} hasEnded all of its sound has come
+ * @property {number} last sentence with sound that has come
+ * @property {number} heard the last one that was heard to its end
+ */
+
+import { replyTo } from "./conversation.js";
+import { canReread, openConversation, withEffects, withNotice } from "./state.js";
+
+const MAX_CHARS = 20_000; // of `speak`
+
+/** Read a reply, or stop reading it. @param {State} state @param {{turnId: string, id: string}} event @returns {State} */
+export function reread(state, { turnId, id }) {
+  const history = openConversation(state)?.conversationHistory ?? [];
+  const text = replyTo(history, turnId).slice(0, MAX_CHARS);
+  if (state.rereading?.turnId === turnId || !text || !canReread(state)) return { ...state, rereading: null };
+  const rereading = { id, turnId, hasBegun: false, hasEnded: false, last: -1, heard: -1 };
+  return withEffects({ ...state, rereading }, { type: "send", frame: { type: "speak", id, text } });
+}
+
+/** Its frames; an error that names no turn is the answer to `speak` until that has begun. @param {State} state @param {ServerFrame} frame */
+export function isOfRereading({ rereading }, frame) {
+  if (!rereading) return false;
+  if ("turn_id" in frame) return frame.turn_id === rereading.id;
+  return frame.type === "error" && !rereading.hasBegun;
+}
+
+/** @param {State} state @param {ServerFrame} frame of the reading @returns {State} */
+export function rereadOn(state, frame) {
+  switch (frame.type) {
+    case "turn_start":
+      return withRereading(state, { hasBegun: true });
+    case "sentence":
+      return frame.audio ? withRereading(state, { last: frame.index }) : state;
+    case "turn_end":
+      return frame.reason === "completed" ? withRereading(state, { hasEnded: true }) : { ...state, rereading: null };
+    case "notice":
+      return withNotice(state, frame);
+    case "error":
+      return withNotice({ ...state, rereading: null }, { type: "notice", level: "error", code: frame.code, message: frame.message });
+    default:
+      return state;
+  }
+}
+
+/** @param {State} state @param {number} index of the sentence that was heard to its end @returns {State} */
+export function reheard(state, index) {
+  return withRereading(state, { heard: index });
+}
+
+/** @param {State} state @param {Partial<Rereading>} change @returns {State} */
+function withRereading(state, change) {
+  if (!state.rereading) return state;
+  const rereading = { ...state.rereading, ...change };
+  return { ...state, rereading: rereading.hasEnded && rereading.heard >= rereading.last ? null : rereading };
+}
+
+/** Where it has ended, or something else has begun. @param {State} before @param {State} after @returns {State} */
+export function leaveRereading(before, after) {
+  const was = before.rereading;
+  if (!was) return after;
+  const isOnline = after.connection.phase === "online";
+  const goesOn = isOnline && after.canPlay && !after.turn && after.voice.phase !== "speaking" && after.openId === before.openId;
+  if (goesOn && after.rereading?.id === was.id) return after;
+  const next = withEffects(goesOn ? after : { ...after, rereading: null }, { type: "sound", act: "flush" });
+  if (was.hasEnded || !isOnline) return next;
+  return withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: was.id } }); // ignored where it is over
+}
