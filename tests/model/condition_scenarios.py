@@ -299,7 +299,7 @@ def _turn_scripts(draw: st.DrawFn) -> TurnScript:
         user=draw(st.none() | st.sampled_from(USERS)),
         is_operator=draw(st.booleans()),
         skills=frozenset(skills),
-        tools=draw(st.frozensets(st.sampled_from(TOOLS))),
+        tools=draw(st.just(frozenset()) if draw(_few) == 0 else st.frozensets(st.sampled_from(TOOLS), min_size=1)),
         started_at=draw(_moments),
         hook_tokens=draw(st.none() | st.none() | st.integers(0, 60)),
     )

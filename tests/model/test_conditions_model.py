@@ -1,9 +1,7 @@
 """Hooks with conditions against the rules read a second time: random hooks.json, conversations, scripts."""
 
-import math
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,93 +9,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Signer, scan_hooks
-from tests.model.condition_scenarios import SKILLS, SkillFile, TurnScript, conversations
-from tests.model.conditions_model import State, TurnModel
-from tests.model.entry_rules import Hook, Json, read
+from skills_engine import CallFacts, HookFacts, HookManager, scan_hooks
+from skills_engine.authoring.case_format import CallSpec, StepSpec
+from skills_engine.authoring.scripted_turn import play_turn
+from tests.model.condition_scenarios import SkillFile, TurnScript, conversations
+from tests.model.condition_turns import Conversation, Injection, Removal, course, foresee, write_skills
+from tests.model.conditions_model import TurnModel
+from tests.model.entry_rules import Json
 from tests.model.pattern_rules import is_found
 from tests.model.profile import examples
-from tests.skills_engine.folders import entry, make_skill, write_hooks_json
+from tests.skills_engine.folders import entry
 
 LETTERS = "aB_ 1½Ⅷé.-/²٣½退々〇カｶーけｰสดี๑ລកမ한ßﬀſİк中"
 _around = st.text(LETTERS, max_size=2)
-SIGNER = Signer([b"a key of this test alone"])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Injection:
-    timing: str
-    call: CallFacts | None = None
-    calls: tuple[CallFacts, ...] = ()
-    in_round: int | None = None
+@pytest.mark.soak
+@pytest.mark.rule("L1-02", "L1-40", "L1-41", "L1-42", "L1-43", "L1-44", "L1-45", "L1-46", "L1-47", "L1-48")
+@examples(130, 4200)
+@given(conversations)
+def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
+    conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
+) -> None:
+    files, turns = conversation
+    played = Conversation.begin(files)
 
-
-def course(script: TurnScript) -> Iterator[Injection | str]:
-    """The turn of HOOKS.md: what is injected, and the timings that are removed, in order."""
-    yield Injection(timing="after_user_input")
-    if script.planning:
-        yield Injection(timing="before_planning")
-        yield "before_planning"
-        if not script.needs_tools:
-            return
-    before: tuple[CallFacts, ...] = ()
-    for number, batch in enumerate((*script.batches, ()), 1):
-        yield "before_each_agent"
-        yield Injection(timing="before_each_agent", calls=before, in_round=number)
-        if number == 1:
-            yield Injection(timing="before_first_agent", in_round=1)
-        if batch:
-            yield "after_tool_call"
-        for call in batch:
-            yield Injection(timing="after_tool_call", call=call, calls=batch, in_round=number)
-        before = batch
-    yield "before_first_agent"
-    yield "after_tool_call"
-
-
-@dataclass
-class Conversation:
-    """The same turns, played by the product and by the model, compared after every step."""
-
-    hooks: Sequence[HookInfo]
-    expected_hooks: Sequence[Hook]
-    said: list[str] = field(default_factory=list)
-    state: HookState | None = None
-    expected_state: State | None = None
-
-    def play(self, script: TurnScript) -> None:
-        self.said.append(script.said)
-        if not script.keeps_state:
-            self.state = self.expected_state = None
-        facts = replace(script.facts, user_messages=tuple(self.said), state=self.state or HookState())
+    for script in turns:
+        hooks, facts, model = played.start(script)
         messages: list[dict[str, Any]] = []
-        manager = HookManager(
-            messages,
-            [hook for skill in script.skills for hook in self.hooks if hook.skill == skill],
-            max_persistent=script.max_persistent,
-            facts=facts,
-        )
-        model = TurnModel(
-            [hook for skill in script.skills for hook in self.expected_hooks if hook.skill == skill],
-            facts,
-            self.expected_state or State(),
-            script.max_persistent,
-        )
+        manager = HookManager(messages, hooks, max_persistent=script.max_persistent, facts=facts)
         for step in course(script):
-            if isinstance(step, str):
-                manager.remove(step)
-                model.remove(step)
-            else:
-                _inject(manager, model, step)
+            match step:
+                case Injection():
+                    _inject(manager, model, step)
+                case Removal(timing=timing):
+                    manager.remove(timing)
+                    model.remove(timing)
             assert messages == [{"role": s.hook.entry["role"], "content": s.text} for s in model.standing], step
-        expected = model.state()
-        if expected is not None:
-            assert manager.state is not None
-            assert _as_state(manager.state) == expected
-            self.state = HookState.read(manager.state.signed(SIGNER), SIGNER)
-            self.expected_state = expected
-        else:
-            assert manager.state is None
+        played.end(manager.state, model.state())
 
 
 def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
@@ -111,38 +60,40 @@ def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     assert got == {out.hook.key: (step.timing, out.reason, out.path) for out in model.out}, step
 
 
-def _as_state(state: HookState) -> State:
-    return State(
-        turn=state.turn,
-        fired={(f.skill, f.hook): (f.turn, math.inf if f.until is None else f.until) for f in state.firings},
-    )
-
-
-def _write(folder: Path, files: Sequence[SkillFile]) -> None:
-    for file in files:
-        skill = make_skill(folder, file.skill)
-        write_hooks_json(skill, {"hooks": list(file.entries)})
-        for name, text in file.texts.items():
-            (skill / "hooks" / name).write_text(text)
-
-
 @pytest.mark.soak
-@pytest.mark.rule("L1-02", "L1-40", "L1-41", "L1-42", "L1-43", "L1-44", "L1-45", "L1-46", "L1-47", "L1-48")
-@examples(150, 4200)
+@pytest.mark.rule("L1-41", "L1-44", "L1-45")
+@examples(80, 3000)
 @given(conversations)
-def test_hooks_come_and_stay_out_as_the_rules_say_turn_by_turn(
+def test_scripted_tests_play_a_turn_as_the_rules_say(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
 ) -> None:
     files, turns = conversation
-    with tempfile.TemporaryDirectory() as folder:
-        _write(Path(folder), files)
-        hooks = scan_hooks(SKILLS, folder)
-    expected = [hook for file in files for hook in read(file.skill, file.entries, file.texts)]
-    assert [(hook.skill, hook.name) for hook in hooks] == [hook.key for hook in expected]
+    played = Conversation.begin(files)
 
-    played = Conversation(hooks, expected)
-    for turn in turns:
-        played.play(turn)
+    for script in turns:
+        script = replace(script, planning=True, max_persistent=1000)  # a script always plans, and knows no limit
+        hooks, facts, model = played.start(script)
+
+        turn = play_turn(hooks, script.said, _steps(script), history=[], facts=facts)
+
+        expected = foresee(script, model)
+        assert [[(m.role, m.text) for m in call.messages if m.hook] for call in turn.calls] == expected.reads
+        assert [(hook.skill, hook.name) for hook in turn.fired] == expected.fired
+        not_fired = [(o.hook.skill, o.hook.name, o.timing, o.reason, o.path or "") for o in turn.not_fired]
+        assert sorted(not_fired) == sorted(expected.not_fired)
+        played.end(turn.state if expected.state else None, expected.state)
+
+
+def _steps(script: TurnScript) -> list[StepSpec]:
+    if not script.facts.tools or not script.needs_tools:
+        return [StepSpec(answer="done")]
+    batches = [StepSpec(calls=[_as_spec(call) for call in batch]) for batch in script.batches]
+    return [StepSpec(need_tools="a moment"), *batches, StepSpec(answer="done")]
+
+
+def _as_spec(call: CallFacts) -> CallSpec:
+    key = "result" if call.status == "ok" else call.status
+    return CallSpec(tool=call.name, arguments=dict(call.arguments), **{key: call.result})
 
 
 @dataclass
@@ -152,24 +103,27 @@ class Loaded:
     entry: Json
     content: str = "text"
 
-    def texts(self, facts: HookFacts) -> list[str]:
+    def __post_init__(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = SkillFile("books", (entry("h", persistent=True, **self.entry),), {"h.md": self.content})
-            _write(Path(folder), [file])
-            manager = HookManager([], scan_hooks(["books"], folder), facts=facts)
+            write_skills(Path(folder), [file])
+            self.hooks = scan_hooks(["books"], folder)
+
+    def texts(self, facts: HookFacts) -> list[str]:
+        manager = HookManager([], self.hooks, facts=facts)
         return [hook["content"] for hook in manager.inject("after_user_input")]
 
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-43")
-@examples(300, 6000)
+@examples(200, 6000)
 @given(
     pattern=st.text(LETTERS, min_size=1, max_size=3), before=_around, after=_around, text=st.text(LETTERS, max_size=8)
 )
 def test_a_text_is_found_as_whole_words_in_every_script(pattern: str, before: str, after: str, text: str) -> None:
-    for said in (before + pattern + after, text):
-        hook = Loaded({"when": {"user_text": [pattern]}})
+    hook = Loaded({"when": {"user_text": [pattern]}})
 
+    for said in (before + pattern + after, text):
         assert bool(hook.texts(HookFacts(user_messages=(said,)))) is is_found(pattern, said), (pattern, said)
 
 
