@@ -1,14 +1,10 @@
 """A turn's messages in the plain form that a very small model can follow. Pure.
 
-135 million parameters do not follow instructions about instructions. So the wrapping of
-late `system` messages goes, and a few example exchanges set the tone. The words of every
-hook stand at the end of the system message, in their order: beside the question, the model
-answers them and not the question. Of the conversation it sees the last two exchanges, and
-none where the question stands alone: it repeats what it sees. Results of tools are quoted,
-not retold: it garbles digits and invents the rest.
+135 million parameters do not follow instructions about instructions: no late `system` messages, and example exchanges
+that set the tone. The words of every hook stand at the end of the system message: beside the question, the model answers
+them. It repeats what it sees: at most two exchanges of the conversation, and none where the question stands alone.
 """
 
-import json
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,41 +18,30 @@ _EXCHANGES = (
     ("Are you alive?", "No, I'm a computer program, an AI assistant."),
     ("What is the capital of Poland?", "The capital of Poland is Warsaw."),
     ("What does lazy mean?", "Lazy means not wanting to work, move or make an effort."),
-    ("Give me a synonym for big.", "A synonym for big is large."),
     ("Tell me a riddle.", "What has hands but can't clap? A clock."),
-    ("Why do leaves fall?", "Leaves fall because trees save water and energy in the cold months."),
-    ("How do you say good night in German?", "Good night in German is gute Nacht."),
     ("How do I make toast?", "Put a slice of bread into the toaster for two minutes, then spread butter on it."),
     ("Name two animals.", "Two animals are the horse and the rabbit."),
-    ("What color is grass?", "Grass is green."),
     ("How many days are in a week?", "A week has seven days."),
     ("My name is Tom.", "Nice to meet you, Tom!"),
     ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
 )
+_ROLES = ("user", "assistant")
 EXAMPLES: tuple[Message, ...] = tuple(
-    {"role": role, "content": text}
-    for exchange in _EXCHANGES
-    for role, text in zip(("user", "assistant"), exchange, strict=True)
+    {"role": role, "content": text} for each in _EXCHANGES for role, text in zip(_ROLES, each, strict=True)
 )
 EXAMPLE_TOKENS = 300  # as the model counts, and room for the frame around the question
-MAX_SHOWN_MESSAGES = 4
-"""The messages of the conversation that the model sees: two exchanges."""
+MAX_SHOWN_MESSAGES = 4  # of the conversation: two exchanges
+MAX_SHOWN_CHARS = 200  # of each
+MAX_LOOP_CHARS = 360  # the end of a text in which `is_looping` finds repetitions
+DENIED = "That was not allowed, so I did not do it."  # the result of a refused call holds an instruction for a model
 ANSWER_NOW = "Answer the user."
 """A built-in prompt that says no more than what this model does anyway. It is left out: the model would speak of it."""
-MAX_PAST_CHARS = 200
-MAX_LOOP_CHARS = 360
-"""The end of a text in which `is_looping` finds repetitions."""
 
-_TIMES = 3
-_MIN_PERIOD_CHARS = 2
-_MIN_LOOP_CHARS = 24
-_FOLLOW_UP = re.compile(r"(?:and|or|but|so|what about|how about)\b", re.IGNORECASE)
-_MAX_FOLLOW_UP_WORDS = 6
-_MAX_ELLIPSIS_WORDS = 2
+_FOLLOW_UP = re.compile(r"(?:and|or|but|so|what about|how about)\b\S*(?:\s+\S+){0,5}\s*\Z", re.IGNORECASE)
 _REFERS_BACK = re.compile(
-    r"\b(?:it|its|that|this|they|them|he|she|him|her|again|another|more|shorter|longer|simpler|my|mine|i|else|ones?|"
-    r"why|mean|meant|sure|please|haha|synonym|sentence)\b",
+    r"\b(?:it|its|that|this|they|them|he|she|him|her|again|another|more|shorter|longer|simpler|my|mine|i|else|ones?|why|"
+    r"meant|sure|please)\b|\A\s*\S+(?:\s+\S+)?\s*\Z",
     re.IGNORECASE,
 )
 _END = re.compile(rf"\n|[{re.escape(STOPS)}](?=\s)|[{TERMINALS}…][{re.escape(CLOSERS)}]*")
@@ -75,9 +60,8 @@ class CompactTurn:
     question: str = ""
     instructions: tuple[str, ...] = ()
     """The hooks and prompts of this turn, in order; neighbours of one message are one."""
-    results: tuple[tuple[str, str], ...] = ()
-    """The results of this turn's tools, in order, each behind the path that was read or ""; without refusals."""
-    is_denied: bool = False
+    results: tuple[str, ...] = ()
+    """The results of this turn's tools, in order; DENIED for a refused call."""
 
     @property
     def last_reply(self) -> str:
@@ -86,57 +70,45 @@ class CompactTurn:
     @property
     def base_question(self) -> str:
         """The question that this one follows up ("And in New York?"), or "" if it stands alone."""
-        if not is_follow_up(self.question):
-            return ""
-        asked = (message["content"] for message in reversed(self.history) if message["role"] == "user")
-        return next((text for text in asked if not is_follow_up(text)), "")
+        asked = [message["content"] for message in self.history if message["role"] == "user"]
+        alone = (text for text in reversed(asked) if not _FOLLOW_UP.match(text))
+        return next(alone, "")[:MAX_SHOWN_CHARS] if _FOLLOW_UP.match(self.question) else ""
 
     def messages(self, *, is_alone: bool = False) -> list[Message]:
         """Return what the model reads; `is_alone`: without the conversation."""
-        paragraphs = [text for text in self.system.split("\n\n") if not text.startswith(CATALOG_HEAD)]
-        system = "\n\n".join([*filter(None, paragraphs), *self.instructions])
-        is_shown = not is_alone and (not self.question or _refers_back(self.question))
-        shown = self.history[-MAX_SHOWN_MESSAGES:] if is_shown else ()
+        paragraphs = [text for text in self.system.split("\n\n") if text and not text.startswith(CATALOG_HEAD)]
+        system = "\n\n".join([*paragraphs, *self.instructions])
+        is_shown = not self.question or _FOLLOW_UP.match(self.question) or _REFERS_BACK.search(self.question)
+        shown = self.history[-MAX_SHOWN_MESSAGES:] if is_shown and not is_alone else ()
+        past = [message | {"content": opening(message["content"], MAX_SHOWN_CHARS)} for message in shown]
         asked = [{"role": "user", "content": self.question}] if self.question else []
-        return [*([{"role": "system", "content": system}] if system else []), *EXAMPLES, *shown, *asked]
+        return [*([{"role": "system", "content": system}] if system else []), *EXAMPLES, *past, *asked]
 
     def is_beginning_of(self, turn: "CompactTurn") -> bool:
         """Return whether having read this helps with that turn."""
-        return (
-            self.system == turn.system
-            and self.history == turn.history[: len(self.history)]
-            and self.instructions in ((), turn.instructions)
-            and self.question in ("", turn.question)
-        )
+        read = self.messages()
+        return read == turn.messages()[: len(read)]
 
 
 def compact_turn(messages: Sequence[Message], question: str = "", denied: Collection[str] = ()) -> CompactTurn:
     """Separate the user's question from what hooks and prompts have put around it.
 
-    `question` is its text as the user gave it, to be found in the last message
-    that holds it; without it, the last words of a user message that are not
-    wrapped. What stands behind it belongs to this turn. `denied`: the ids of the
-    calls that were refused.
+    `question` is its text as the user gave it, to be found in the last message that holds it; without it, the last words
+    of a user message that are not wrapped. What stands behind it belongs to this turn. `denied`: the ids of refused calls.
     """
     system, rest = _split_system(messages)
     for index in range(len(rest) - 1, -1, -1):
         if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
             before, asked, after = found
             earlier = [*rest[:index], {"role": "user", "content": before}]
-            late = {"role": "system", "content": after}
-            results = [message for message in rest[index + 1 :] if message["role"] == "tool"]
-            paths = _paths_read(rest[index + 1 :])
+            later = [{"role": "system", "content": after}, *rest[index + 1 :]]
+            results = [message for message in later if message["role"] == "tool"]
             return CompactTurn(
                 system=system,
                 history=_history(earlier),
                 question=asked,
-                instructions=tuple(dict.fromkeys([*_past_hooks(earlier), *_instructions([late, *rest[index + 1 :]])])),
-                results=tuple(
-                    (paths.get(message["tool_call_id"], ""), _text(message))
-                    for message in results
-                    if message["tool_call_id"] not in denied
-                ),
-                is_denied=any(message["tool_call_id"] in denied for message in results),
+                instructions=_instructions(earlier, later),
+                results=tuple(DENIED if each["tool_call_id"] in denied else _text(each) for each in results),
             )
     return CompactTurn(system=system, history=_history(rest), question=question)
 
@@ -149,11 +121,15 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
 
 def is_looping(text: str) -> bool:
     """Return whether the text ends in one passage three times over: a small model has begun to repeat itself."""
-    for period in range(_MIN_PERIOD_CHARS, min(MAX_LOOP_CHARS, len(text)) // _TIMES + 1):
-        times = max(_TIMES, -(-_MIN_LOOP_CHARS // period))
-        if len(text) >= times * period and text.endswith(text[-period:] * times):
-            return True
-    return False
+    return any(text.endswith(text[-chars:] * 3) for chars in range(8, len(text) // 3 + 1))
+
+
+def opening(text: str, limit_chars: int) -> str:
+    """Return the text up to the last line or sentence that ends within the limit."""
+    if len(text) <= limit_chars:
+        return text
+    ends = [match.end() for match in _END.finditer(text, 0, limit_chars)]
+    return text[: ends[-1] if ends else limit_chars].rstrip() + " …"
 
 
 def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
@@ -161,35 +137,12 @@ def _split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     return (_text(rest.pop(0)) if rest and rest[0]["role"] == "system" else ""), rest
 
 
-def opening(text: str, limit_chars: int) -> str:
-    """Return the text up to the last line or sentence that ends within the limit."""
-    if len(text) <= limit_chars:
-        return text
-    cut = text[:limit_chars]
-    ends = [match.end() for match in _END.finditer(cut)]
-    return f"{cut[: ends[-1]] if ends else cut}".rstrip() + " …"
-
-
-def is_follow_up(question: str) -> bool:
-    return bool(_FOLLOW_UP.match(question)) and len(question.split()) <= _MAX_FOLLOW_UP_WORDS
-
-
-def _refers_back(question: str) -> bool:
-    """Return whether the question may need the conversation to be understood."""
-    is_short = 0 < len(question.split()) <= _MAX_ELLIPSIS_WORDS
-    return is_short or is_follow_up(question) or bool(_REFERS_BACK.search(question))
-
-
 def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the words of user and assistant by turns, long messages cut: this model repeats what it sees much of.
-
-    Tool rounds that the client kept say nothing to it.
-    """
+    """Return the words of user and assistant by turns. Tool rounds that the client kept say nothing to this model."""
     plain: list[Message] = []
     for message in messages:
-        role = message["role"]
-        text = opening(_WRAPPED.sub("", _text(message)).strip(), MAX_PAST_CHARS)
-        if role not in ("user", "assistant") or not text:
+        role, text = message["role"], _WRAPPED.sub("", _text(message)).strip()
+        if role not in _ROLES or not text:
             continue
         if plain and plain[-1]["role"] == role:
             text = f"{plain.pop()['content']}\n\n{text}"
@@ -197,20 +150,13 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(plain)
 
 
-def _past_hooks(messages: Sequence[Message]) -> list[str]:
-    """Return the words of hooks that came back with the conversation."""
-    late = [_text(message).strip() for message in messages if message["role"] == "system"]
-    return [*late, *(found["text"] for each in messages for found in _WRAPPED.finditer(_text(each)))]
-
-
-def _paths_read(messages: Sequence[Message]) -> dict[str, str]:
-    """Return the path of each call that names one, by the call's id."""
-    paths: dict[str, str] = {}
-    for call in (call for message in messages for call in message.get("tool_calls") or ()):
-        arguments = json.loads(call["function"]["arguments"])
-        if isinstance(path := isinstance(arguments, dict) and arguments.get("path"), str):
-            paths[call["id"]] = path
-    return paths
+def _instructions(earlier: Sequence[Message], later: Sequence[Message]) -> tuple[str, ...]:
+    """Return the words of hooks and prompts: those that came back with the conversation, and what follows the question."""
+    past = [_text(message) for message in earlier if message["role"] == "system"]
+    wrapped = [found["text"] for message in earlier for found in _WRAPPED.finditer(_text(message))]
+    now = [_WRAPPED.sub(r"\g<text>", _text(each)) for each in later if each["role"] in ("system", "user")]
+    texts = (text.strip().removesuffix(ANSWER_NOW).rstrip() for text in (*past, *wrapped, *now))
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def _find(question: str, text: str) -> tuple[str, str, str] | None:
@@ -225,18 +171,7 @@ def _find(question: str, text: str) -> tuple[str, str, str] | None:
     return (text[: places[-1].start()], question, text[places[-1].end() :]) if places else None
 
 
-def _instructions(messages: Sequence[Message]) -> tuple[str, ...]:
-    texts = (_plain(message) for message in messages if message["role"] in ("system", "user"))
-    kept = (text.removesuffix(ANSWER_NOW).rstrip() for text in texts)
-    return tuple(text for text in kept if text)
-
-
-def _plain(message: Message) -> str:
-    return _WRAPPED.sub(r"\g<text>", _text(message)).strip()
-
-
 def _text(message: Message) -> str:
     content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return "\n\n".join(part["text"] for part in content if part.get("type") == "text")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return "\n\n".join(part["text"] for part in parts if part.get("type") == "text")

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any
 
 from server.config import LlmSettings
-from server.errors import ProviderError, ProviderProtocol
+from server.errors import ProviderError
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
 from server.llm.coded_answers import NO_ANSWER, ReplyGuard, coded_answer, quotation, unlike
@@ -49,9 +49,10 @@ from server.llm.language_model import (
 logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 160
+MAX_REQUEST_CHARS = 500
+"""The longest question in which words are looked for that ask for a tool or for what code answers."""
 _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
-_ARGUMENTS: Mapping[str, Any] = {"temperature": 0.0, "max_tokens": 64}
 
 
 class EmbeddedModel:
@@ -115,7 +116,7 @@ class EmbeddedModel:
         if self._replies or client is None:
             return
         turn = turn_to_prefill(messages, question, self._instructions)
-        if tool_choice.chosen_tool(turn, tool_names) is not None:
+        if len(question) <= MAX_REQUEST_CHARS and tool_choice.chosen_tool(turn, tool_names) is not None:
             return  # the answer will come from a tool
         task = asyncio.create_task(self._run_prefill(client, turn), name="embedded-model-prefill")
         self._prefill = turn, task
@@ -164,17 +165,18 @@ class EmbeddedModel:
         self._instructions = turn.instructions
         is_planning = request.purpose == "planning"
         tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
-        has_results = bool(turn.results) or turn.is_denied
-        answer = quotation(turn) if has_results else coded_answer(turn, tools)
-        if answer is None and not has_results and request.tool_choice == "auto":
+        is_short = len(turn.question) <= MAX_REQUEST_CHARS
+        answer = quotation(turn) if turn.results else coded_answer(turn, tools) if is_short else None
+        if answer is None and is_short and not turn.results and request.tool_choice == "auto":
             name = tool_choice.chosen_tool(turn, tools)
-            answer = tool_choice.refusal(name, turn) if name else None
-            if name is not None and answer is None:
-                call = None if is_planning else await self._call(client, turn, request.tools, name)
-                if is_planning or call is not None:
-                    yield TextDelta("<need_tool>") if call is None else call
-                    yield Finished(reason="stop" if call is None else "tool_calls")
-                    return
+            if name is not None and is_planning:
+                yield TextDelta("<need_tool>")
+                yield Finished(reason="stop")
+                return
+            if name is not None and (call := _call(turn, request.tools, name)):
+                yield call
+                yield Finished(reason="tool_calls")
+                return
         if answer is not None:
             yield TextDelta(unlike(answer, turn.last_reply))
             yield Finished(reason="stop")
@@ -219,36 +221,6 @@ class EmbeddedModel:
                 return
         yield Finished(reason="stop")  # it had begun to repeat itself
 
-    async def _call(
-        self, client: OpenAICompatible, turn: CompactTurn, tools: Sequence[ToolSpec], name: str
-    ) -> ToolCall | None:
-        """Return a call, or None: the model finds no arguments, and the question is to be answered."""
-        arguments: Any = tool_choice.named_arguments(name, turn)
-        if arguments is None:
-            tool = next(tool for tool in tools if tool.name == name)
-            messages = tool_choice.argument_messages(tool, turn.question)
-            try:
-                arguments = await self._bound(client, messages, tool_choice.argument_schema(tool, turn.question))
-            except ProviderProtocol as error:  # a foreign schema of which no grammar can be made
-                logger.info("the embedded model cannot be bound to the schema of %s: %s", name, error)
-        if not isinstance(arguments, dict):
-            return None
-        text = json.dumps(arguments, ensure_ascii=False)
-        return ToolCall(id=f"call_{secrets.token_hex(8)}", name=name, arguments=text)
-
-    async def _bound(self, client: OpenAICompatible, messages: list[Message], schema: Mapping[str, Any]) -> Any:
-        """Return the model's JSON, bound by the schema; None if the token limit cut it off."""
-        wanted = {"type": "json_schema", "json_schema": {"name": "arguments", "schema": schema}}
-        text = ""
-        request = ModelRequest(messages=messages)
-        async with aclosing(client.stream_with(request, {**_ARGUMENTS, "response_format": wanted})) as events:
-            async for event in events:
-                text += event.text if isinstance(event, TextDelta) else ""
-        try:
-            return json.loads(text)
-        except ValueError:
-            return None
-
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if self._prefix is None:
             return
@@ -264,3 +236,12 @@ class EmbeddedModel:
         async with aclosing(client.stream_with(request, {"max_tokens": 1})) as events:
             async for _ in events:
                 pass
+
+
+def _call(turn: CompactTurn, tools: Sequence[ToolSpec], name: str) -> ToolCall | None:
+    """Return the call, or None: the question does not name what the tool needs, and is to be answered."""
+    parameters = next(tool.parameters for tool in tools if tool.name == name)
+    arguments = tool_choice.named_arguments(name, turn, parameters)
+    if arguments is None:
+        return None
+    return ToolCall(id=f"call_{secrets.token_hex(8)}", name=name, arguments=json.dumps(arguments, ensure_ascii=False))

@@ -1,22 +1,18 @@
 """The choice of a tool and of its arguments for a very small model: words decide. Pure.
 
-A built-in tool is asked for in plain words, any other by all words of its name. A built-in tool gets what the question
-names: a path, a city, the words to search for; without them it is not called. For any other the model chooses among the
-words of the question, bound by the tool's schema.
+A built-in tool is asked for in plain words, any other by all words of its name. The arguments are what the question
+names: a path, a city, the words that are left. Without what it needs, a tool is not called.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import groupby
 from typing import Any
 from zoneinfo import available_timezones
 
-from server.llm.compact import CompactTurn
-from server.llm.language_model import Message, ToolSpec
+from server.llm.compact import MAX_SHOWN_CHARS, CompactTurn
 
-_MAX_QUESTION_CHARS = 500
-_MAX_DESCRIPTION_CHARS = 200
 _CUES = {
     "current_time": re.compile(
         r"\b(?:what|which)(?:'?s| is)? (?:the )?(?:current |exact |local )?(?:time|date|day|weekday|month|year)\b"
@@ -50,89 +46,65 @@ _REQUEST_WORDS = frozenset(
     "where which who why with word words you".split()
 )
 _WORD = re.compile(r"[\w./:@+-]*\w")
+_NAME_WORD = re.compile(r"[^\W_]+")
 
 
 def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
     """Return the tool that the question, or the one that it follows up, asks for; None: the model is to answer."""
     for asked in filter(None, (turn.question, turn.base_question)):
-        for name in (*_CUES, *tools):
-            if name in tools and _asks_for(name, asked):
-                return name if name not in _CUES or named_arguments(name, turn) is not None else None
+        words = {*_NAME_WORD.findall(asked.lower())}
+        cued = [name for name, cue in _CUES.items() if name in tools and cue.search(asked)]
+        named = [name for name in tools if name not in _CUES and {*_NAME_WORD.findall(name.lower())} <= words]
+        if name := next(iter(cued + named), None):
+            return name if named_arguments(name, turn, {}) is not None else None
     return None
 
 
-def named_arguments(tool: str, turn: CompactTurn) -> dict[str, str] | None:
-    """Return what the question names for a built-in tool; None: not what it needs, or the tool is not built in."""
+def named_arguments(tool: str, turn: CompactTurn, parameters: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return what the question names for the tool; None: not what it needs. `parameters`: its schema."""
+    phrase = max(_phrases(tool, turn.question), key=len, default="")
     match tool:
         case "current_time":
-            zone, question = _zone(turn.question), turn.question
-            is_time = zone or not turn.base_question or _DAY.search(question) or _PLACE.search(question)
-            return ({"timezone": zone} if zone else {}) if is_time else None
+            if place := _place(turn.question):
+                return {"timezone": place}
+            return {} if not turn.base_question or _DAY.search(turn.question) else None
         case "read_file":
             return {"path": paths[0]} if (paths := _paths(turn)) else None
         case "search_text":
-            phrases = _phrases(tool, turn.question)
-            return {"pattern": max(phrases, key=len)} if phrases else None
+            return {"pattern": phrase} if phrase else None
+    match parameters.get("required", []):
+        case []:
+            return {}
+        case [name] if phrase:
+            return {name: phrase}
     return None
-
-
-def refusal(tool: str, turn: CompactTurn) -> str | None:
-    """Return why the tool cannot answer the question; None: it can."""
-    place = _PLACE.search(turn.question)
-    if tool != "current_time" or place is None or _zone(turn.question):
-        return None
-    return f"I don't know the time zone of {place[1].title()}. Name a large city near it."
-
-
-def argument_messages(tool: ToolSpec, question: str) -> list[Message]:
-    head = f"Give the arguments of {tool.name} as JSON. {tool.description[:_MAX_DESCRIPTION_CHARS]}"
-    return [{"role": "system", "content": head}, {"role": "user", "content": question[-_MAX_QUESTION_CHARS:]}]
-
-
-def argument_schema(tool: ToolSpec, question: str) -> dict[str, Any]:
-    """Narrow the tool's schema to its required properties, and texts to the words of the question."""
-    phrases = _phrases(tool.name, question[-_MAX_QUESTION_CHARS:])
-    narrowed = {
-        name: {"enum": phrases or [question]} if schema.get("type") == "string" and "enum" not in schema else schema
-        for name, schema in tool.parameters.get("properties", {}).items()
-        if name in tool.parameters.get("required", ())
-    }
-    bound = {"type": "object", "properties": narrowed, "required": list(narrowed), "additionalProperties": False}
-    return bound | {"$defs": tool.parameters.get("$defs", {})}
 
 
 @cache
 def cities() -> tuple[tuple[str, str], ...]:
     """Return city and zone, longest first, without countries and abbreviations. Reads the zones from disk, once."""
     zones = (zone for zone in sorted(available_timezones()) if "/" in zone and not zone.startswith(("Etc/", "US/")))
-    named = [(zone.rsplit("/", 1)[1].replace("_", " ").lower(), zone) for zone in zones]
+    named = [(" ".join(_NAME_WORD.findall(zone.rsplit("/", 1)[1].lower())), zone) for zone in zones]
     return tuple(sorted(named, key=lambda each: -len(each[0])))
-
-
-def _asks_for(tool: str, question: str) -> bool:
-    if tool in _CUES:
-        return bool(_CUES[tool].search(question))
-    return {*_name_words(tool)} <= {*_name_words(question)}
 
 
 def _paths(turn: CompactTurn) -> list[str]:
     """Return paths that the question names; else those of the system message of which it names a part, or the last named."""
     words = {word.lower() for word in _WORD.findall(turn.question)}
     known = [path for path in _PATH.findall(turn.system) if words & {part.lower() for part in path.split("/")}]
-    return _PATH.findall(turn.question) or known or (_PATH.findall(turn.last_reply) if words & _POINTERS else [])
+    last = _PATH.findall(turn.last_reply[:MAX_SHOWN_CHARS]) if words & _POINTERS else []
+    return _PATH.findall(turn.question) or known or last
 
 
-def _zone(question: str) -> str:
-    words = f" {' '.join(_WORD.findall(question)).lower()} "
-    return next((zone for city, zone in cities() if f" {city} " in words), "")
+def _place(question: str) -> str:
+    """Return the zone of a city that the question names, else the place that it names, or ""."""
+    words = f" {' '.join(_NAME_WORD.findall(question.lower()))} "
+    zone = next((zone for city, zone in cities() if f" {city} " in words), "")
+    return zone or next(iter(_PLACE.findall(question)), "")
 
 
 def _phrases(tool: str, question: str) -> list[str]:
     """Return what stands in quotation marks, else the words in a row that do not belong to the request itself."""
-    taken = _REQUEST_WORDS | {*_name_words(tool)}
+    taken = _REQUEST_WORDS | {*_NAME_WORD.findall(tool.lower())}
     rows = groupby(_WORD.findall(question), key=lambda word: word.lower() in taken)
     return _QUOTED.findall(question) or [" ".join(row) for is_taken, row in rows if not is_taken]
-
-
-def _name_words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", text.lower())

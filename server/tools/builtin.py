@@ -140,7 +140,7 @@ def _zone(name: str) -> ZoneInfo:
     """Find a zone by its IANA name, or by its city alone, as models and people say it."""
     if key := _zones_by_name().get(name.strip().replace(" ", "_").lower()):
         return ZoneInfo(key)
-    raise ToolError(f"there is no time zone {name}; give an IANA name such as Europe/Berlin")
+    raise ToolError(f"there is no time zone {name}; name a large city near it, or an IANA zone such as Europe/Berlin")
 
 
 @cache

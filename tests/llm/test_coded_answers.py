@@ -1,12 +1,13 @@
 """Answers that need no model, and what a reply leaves out."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.llm.coded_answers import ReplyGuard, coded_answer, day_answer, unlike
+from server.llm.coded_answers import ReplyGuard, coded_answer, quotation, unlike
 from server.llm.compact import CompactTurn
 from server.llm.language_model import Message
 
@@ -19,40 +20,14 @@ def turn(question: str, last: str = "", system: str = CATALOG) -> CompactTurn:
     return CompactTurn(system=system, history=history, question=question)
 
 
-@pytest.mark.parametrize(
-    ("question", "last", "answer"),
-    [
-        ("What is 2 plus 2?", "", "2 plus 2 is 4."),
-        ("what's 15 + 27?", "", "15 + 27 is 42."),
-        ("how much is twelve times 8", "", "Twelve times 8 is 96."),
-        ("20% of 80", "", "20% of 80 is 16."),
-        ("2 + 3 * 4 =", "", "2 + 3 * 4 is 14."),
-        ("1,000 minus 1.5", "", "1,000 minus 1.5 is 998.5."),
-        ("10 divided by 3", "", "10 divided by 3 is 3.33333."),
-        ("times ten", "2 plus 2 is 4.", "4 times ten is 40."),
-        ("10 / 0", "", None),
-        ("2 plus", "", None),
-        ("1 2 3", "", None),
-        ("What is 7?", "", None),
-        ("times ten", "", None),
-        ("call me at 555-1234 please now", "", None),
-    ],
-)
-def test_sums_are_worked_out(question: str, last: str, answer: str | None) -> None:
-    assert coded_answer(turn(question, last), TOOLS) == answer
-
-
-@given(st.text(alphabet="0123456789+-*/%., xoftimesplu", max_size=60))
-def test_no_sum_is_too_much(question: str) -> None:
-    coded_answer(turn(question, "9"), [])
-
-
 @pytest.mark.parametrize("question", ["Which skills are there?", "what skills do you have", "List the skills"])
 def test_the_skills_are_those_of_the_system_message(question: str) -> None:
-    said = coded_answer(turn(question), TOOLS) or ""
+    assert coded_answer(turn(question), TOOLS) == "These skills are on: calm (is calm), pirate (talks)."
+    assert coded_answer(turn(question, system="Be kind."), TOOLS) == "No skill is on."
 
-    assert said.startswith("These skills are on: calm (is calm) and pirate (talks). ")
-    assert (coded_answer(turn(question, system="Be kind."), TOOLS) or "").startswith("No skill is on.")
+
+def test_what_a_skill_is_is_told_apart_from_which_there_are() -> None:
+    assert "folder" in (coded_answer(turn("What is a skill?"), TOOLS) or "")
 
 
 def test_what_it_can_do_names_its_tools() -> None:
@@ -78,31 +53,20 @@ def test_other_questions_are_left_to_the_model(question: str) -> None:
     assert coded_answer(turn(question, "Hello."), TOOLS) is None
 
 
-@pytest.mark.parametrize("question", ["say that again", "Sorry, I didn't catch that.", "Pardon?", "repeat please"])
-def test_the_reply_before_is_said_again(question: str) -> None:
-    assert coded_answer(turn(question, "It is noon."), []) == "I said: It is noon."
-    assert coded_answer(turn(question, "I said: It is noon."), []) == "I said: It is noon."
-    assert coded_answer(turn(question), []) is None
-
-
-def test_shorter_is_the_first_sentence() -> None:
-    assert coded_answer(turn("Shorter please.", "It is noon. The sun is high."), []) == "It is noon."
-    assert coded_answer(turn("Shorter please.", "It is noon."), []) is None
-
-
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("What day is it?", "Today is Sunday, 22 November 2026."),
-        ("And tomorrow?", "Tomorrow is Monday, 23 November 2026."),
-        ("which day was yesterday", "Yesterday was Saturday, 21 November 2026."),
-        ("What time is it today?", None),
-        ("And in Rome?", None),
+        ("What day is it?", "It is 9:00 a.m., Sunday, 22 November."),
+        ("And tomorrow?", "Tomorrow: Monday, 23 November 2026."),
+        ("which day was yesterday", "Yesterday: Saturday, 21 November 2026."),
+        ("And in Rome?", "It is 9:00 a.m., Sunday, 22 November."),
     ],
 )
-def test_who_asks_for_the_day_is_told_the_day(question: str, answer: str | None) -> None:
-    assert day_answer(question, "It is 9:00 a.m., Sunday, 22 November.\n(2026-11-22 09:00, UTC+00:00)") == answer
-    assert day_answer(question, "noon") is None
+def test_of_the_time_the_sentence_is_said_or_the_day_that_is_asked_for(question: str, answer: str) -> None:
+    result = "It is 9:00 a.m., Sunday, 22 November.\n(2026-11-22 09:00, UTC+00:00)"
+
+    assert quotation(replace(turn(question), results=(result,))) == answer
+    assert quotation(replace(turn(question), results=("noon",))) == "noon"
 
 
 def test_the_reply_before_is_never_said_word_for_word() -> None:
@@ -126,11 +90,12 @@ def guarded(unwanted: list[str], *deltas: str) -> tuple[str, bool]:
         ("A rose is red. A rose is red. It is.", "A rose is red. It is."),
         ("No. No. No.", "No. No. No."),
         ("It costs 3.50 a piece.", "It costs 3.50 a piece."),
+        ("Sorry, I didn't hear that. So?", "So?"),
         ("", ""),
     ],
 )
 def test_sentences_of_hooks_and_repetitions_are_left_out_however_they_arrive(reply: str, passed: str) -> None:
-    hooks = ["Answer in one short sentence.\n\nUse plain words."]
+    hooks = ["Answer in one short sentence.\n\nUse plain words.", "sorry i didnt hear that"]
 
     assert guarded(hooks, reply) == (passed, bool(passed))
     assert guarded(hooks, *reply) == (passed, bool(passed))

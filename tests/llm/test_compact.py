@@ -3,8 +3,8 @@
 import pytest
 
 from server.agent.prompt_fit import adapt
-from server.llm.coded_answers import DENIED, quotation
-from server.llm.compact import ANSWER_NOW, EXAMPLES, compact_turn, is_looping, opening
+from server.llm.coded_answers import quotation
+from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, compact_turn, is_looping, opening, turn_to_prefill
 from server.llm.language_model import LateSystem, Message
 from skills_engine.skills_context_manager import build_catalog
 from tests.skills_engine.test_skills_context_manager import skill
@@ -106,7 +106,7 @@ def test_hooks_in_the_users_role_are_told_from_the_question_that_is_known() -> N
     assert turn.question == "Hi"
     assert turn.history == (m("user", "Old hook, this one."),)
     assert turn.instructions == ("This is a hook. Hi there.\n\nAnswer.", "A later hook.\n\nNow.")
-    assert turn.results == (("", "It is\n7."),)
+    assert turn.results == ("It is\n7.",)
 
 
 def test_a_question_asked_twice_is_the_last_one() -> None:
@@ -140,14 +140,6 @@ def test_a_line_of_a_result_is_said_and_more_is_shown_under_one(results: list[st
     turn = compact_turn([SYSTEM, m("user", "What?"), CALL, *(result(each) for each in results)])
 
     assert quotation(turn) == quoted
-
-
-def test_a_file_that_is_shown_is_named() -> None:
-    function = {"name": "read_file", "arguments": '{"path": "a/b.md"}'}
-    call = {**CALL, "tool_calls": [{"id": "a", "type": "function", "function": function}]}
-    turn = compact_turn([SYSTEM, m("user", "Read a/b.md"), call, result("One.\nTwo.")])
-
-    assert quotation(turn) == "This is from a/b.md:\n\n```\nOne.\nTwo.\n```"
 
 
 @pytest.mark.parametrize(
@@ -201,10 +193,24 @@ def test_a_hook_that_came_back_with_the_conversation_stands_with_the_others() ->
     assert turn.instructions == ("Old hook.", "New.")
 
 
-def test_a_long_message_of_the_past_is_cut() -> None:
-    turn = compact_turn([SYSTEM, m("user", "Tell me."), m("assistant", "First. " + "word " * 500), m("user", "Thanks")])
+def test_a_long_message_of_the_past_is_kept_and_its_beginning_shown() -> None:
+    reply = "First. " + "word " * 500
+    turn = compact_turn([SYSTEM, m("user", "Tell me."), m("assistant", reply), m("user", "Thanks")])
 
-    assert turn.history[1] == m("assistant", "First. …")
+    assert turn.last_reply == reply.strip()
+    assert turn.messages()[-2] == m("assistant", "First. …")
+
+
+def test_what_was_read_ahead_helps_with_the_turns_that_begin_so() -> None:
+    past = [m("user", "Hi"), m("assistant", "Hello.")]
+    read = turn_to_prefill([SYSTEM, *past], "", ("Be brief.",))
+
+    def is_beginning_of(question: str, hook: str) -> bool:
+        return read.is_beginning_of(compact_turn([SYSTEM, *past, m("user", question), m("system", hook)]))
+
+    assert is_beginning_of("Why is that?", "Be brief.")
+    assert not is_beginning_of("Why is that?", "Sing.")
+    assert not is_beginning_of("What is the capital of Spain?", "Be brief.")
 
 
 def test_pictures_and_nothing_at_all_do_no_harm() -> None:

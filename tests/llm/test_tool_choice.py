@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.llm.compact import CompactTurn
-from server.llm.language_model import Message, ToolSpec
-from server.llm.tool_choice import argument_messages, argument_schema, chosen_tool, named_arguments, refusal
+from server.llm.language_model import Message
+from server.llm.tool_choice import chosen_tool, named_arguments
 
 CATALOG = "Skills:\n- pirate: Talks like one. (pirate/SKILL.md)\n- calm: Is calm. (calm/SKILL.md)"
 BUILT_IN = ["read_file", "search_text", "current_time"]
@@ -42,7 +42,7 @@ def test_ordinary_questions_call_no_tool(question: str) -> None:
 )
 def test_a_file_is_read_whose_path_the_words_name(question: str, path: str) -> None:
     assert chosen_tool(turn(question), BUILT_IN) == "read_file"
-    assert named_arguments("read_file", turn(question)) == {"path": path}
+    assert named_arguments("read_file", turn(question), {}) == {"path": path}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_file_is_read_whose_path_the_words_name(question: str, path: str) -> N
 )
 def test_what_is_searched_for_are_the_questions_own_words(question: str, pattern: str) -> None:
     assert chosen_tool(turn(question), BUILT_IN) == "search_text"
-    assert named_arguments("search_text", turn(question)) == {"pattern": pattern}
+    assert named_arguments("search_text", turn(question), {}) == {"pattern": pattern}
 
 
 @pytest.mark.parametrize(
@@ -71,31 +71,26 @@ def test_what_is_searched_for_are_the_questions_own_words(question: str, pattern
         ("What time is it in Tokyo?", {"timezone": "Asia/Tokyo"}),
         ("Tell me the current time in New York", {"timezone": "America/New_York"}),
         ("the time in Buenos Aires, please", {"timezone": "America/Argentina/Buenos_Aires"}),
+        ("what time is it in port-au-prince", {"timezone": "America/Port-au-Prince"}),
+        ("What time is it in Europe/Berlin now?", {"timezone": "Europe/Berlin"}),
         ("What time is it?", {}),
         ("whats the date today", {}),
         ("Which day of the week is it?", {}),
         ("how late is it", {}),
+        ("What time is it in the morning?", {}),
+        ("What time is it in Boston?", {"timezone": "Boston"}),  # the tool says that it does not know it
     ],
 )
 def test_the_time_is_that_of_the_city_that_is_named(question: str, arguments: dict[str, str]) -> None:
     assert chosen_tool(turn(question), BUILT_IN) == "current_time"
-    assert named_arguments("current_time", turn(question)) == arguments
-
-
-def test_of_a_city_without_a_zone_that_is_said() -> None:
-    assert refusal("current_time", turn("What time is it in Boston?")) == (
-        "I don't know the time zone of Boston. Name a large city near it."
-    )
-    for known in ("What time is it in Tokyo?", "What time is it?", "What time is it in the morning?"):
-        assert refusal("current_time", turn(known)) is None
-    assert refusal("read_file", turn("Read a.md in Boston")) is None
+    assert named_arguments("current_time", turn(question), {}) == arguments
 
 
 def test_a_file_is_also_the_one_that_the_reply_before_named() -> None:
     asked = turn("read the first file", "Search for time", "This is what I found:\n\nnotes/a.md:1: time")
 
     assert chosen_tool(asked, BUILT_IN) == "read_file"
-    assert named_arguments("read_file", asked) == {"path": "notes/a.md"}
+    assert named_arguments("read_file", asked, {}) == {"path": "notes/a.md"}
 
 
 @pytest.mark.parametrize(
@@ -119,30 +114,22 @@ def test_a_follow_up_uses_the_tool_of_the_question_before_if_it_offers_arguments
 def test_a_tool_that_was_added_is_called_by_all_words_of_its_name(question: str) -> None:
     assert chosen_tool(turn(question), [*BUILT_IN, "add_note"]) == "add_note"
     assert chosen_tool(turn("Write a note"), [*BUILT_IN, "add_note"]) is None
-    assert named_arguments("add_note", turn(question)) is None
 
 
-def test_its_texts_are_words_of_the_question_and_all_else_is_left_to_its_schema() -> None:
-    level, mode = {"$ref": "#/$defs/level"}, {"type": "string", "enum": ["a", "b"]}
-    parameters = {
-        "type": "object",
-        "properties": {"to": {"type": "string"}, "level": level, "mode": mode, "more": {"type": "string"}},
-        "required": ["to", "level", "mode"],
-        "$defs": {"level": {"type": "integer"}},
-    }
-    tool = ToolSpec(name="send_mail", description="Send a mail.", parameters=parameters)
-
-    schema = argument_schema(tool, "Send a mail to Anna Smith and Bo")
-    assert schema["properties"] == {"to": {"enum": ["Anna Smith", "Bo"]}, "level": level, "mode": mode}
-    assert schema["required"] == ["to", "level", "mode"]
-    assert schema["$defs"] == parameters["$defs"]
-    assert argument_schema(tool, "send mail")["properties"]["to"] == {"enum": ["send mail"]}
-
-
-def test_of_a_long_question_and_a_long_description_only_so_much_is_read() -> None:
-    tool = ToolSpec(name="add_note", description="x" * 1000, parameters={"properties": {}})
-
-    assert sum(len(message["content"]) for message in argument_messages(tool, "word " * 1000)) < 1000
+@pytest.mark.parametrize(
+    ("question", "required", "arguments"),
+    [
+        ("Add a note: buy milk", ["text"], {"text": "buy milk"}),
+        ('Add the note "to do"', ["text"], {"text": "to do"}),
+        ("Add a note", ["text"], None),
+        ("Add a note", [], {}),
+        ("Add a note: buy milk", ["title", "text"], None),
+    ],
+)
+def test_it_gets_the_one_text_that_it_needs_and_is_not_called_for_more(
+    question: str, required: list[str], arguments: dict[str, str] | None
+) -> None:
+    assert named_arguments("add_note", turn(question), {"required": required}) == arguments
 
 
 @given(st.text(max_size=300), st.text(max_size=80))
@@ -150,4 +137,4 @@ def test_whatever_is_asked_a_built_in_tool_that_is_chosen_has_arguments(question
     asked = turn(question, before, "So.")
     tool = chosen_tool(asked, BUILT_IN)
 
-    assert tool is None or named_arguments(tool, asked) is not None
+    assert tool is None or named_arguments(tool, asked, {}) is not None

@@ -295,7 +295,7 @@ async def test_without_a_zone_it_is_the_time_here(tools: Tools) -> None:
 async def test_a_zone_that_is_not_there_says_so(tools: Tools, name: str) -> None:
     text = await tools.fails("current_time", timezone=name)
 
-    assert text == f"there is no time zone {name}; give an IANA name such as Europe/Berlin"
+    assert text == f"there is no time zone {name}; name a large city near it, or an IANA zone such as Europe/Berlin"
 
 
 def test_a_root_that_is_not_there_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
