@@ -41,8 +41,9 @@ class HookManager:
         self._memory = TurnMemory(self._facts)
         self._budget = self._facts.hook_tokens
         self._messages = full_messages
-        self._hooks: dict[str, list[HookInfo]] = {}  # by timing; pinned: a hot reload counts from the next turn (L1-31)
-        for hook in hooks:
+        self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
+        self._hooks: dict[str, list[HookInfo]] = {}  # by timing
+        for hook in self.hooks:
             self._hooks.setdefault(hook.timing, []).append(hook)
         self._always = {  # what needs no decision, ready to be put in
             timing: [(hook, hook.content) for hook in found]
@@ -60,8 +61,12 @@ class HookManager:
     @property
     def state(self) -> HookState | None:
         """The state for the next turn (L1-45), whatever the end of this one; None if no hook needs it."""
-        hooks = [hook for found in self._hooks.values() for hook in found]
-        return self._memory.state(hooks) if any(hook.has_memory for hook in hooks) else None
+        return self._memory.state(self.hooks) if any(hook.has_memory for hook in self.hooks) else None
+
+    @property
+    def fired(self) -> list[HookInfo]:
+        """The hooks that were put in, in this order, each as often as it was."""
+        return [hook for _, hook in self._origins.values()]
 
     def inject(
         self,

@@ -1,33 +1,51 @@
 """The order in which a turn injects and removes (docs/hooks.md, "The turn"). The same for turns with and without a model."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.turn_facts import CallFacts
+from skills_engine.diagnostics import did_you_mean
+from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
 
 HookFrame = dict[str, Any]
 """A persistent hook as `HookManager.inject` returns it."""
 
 
+@dataclass(frozen=True)
+class SilentHook:
+    """A hook that did not fire in a turn, with the reason for its author."""
+
+    hook: HookInfo
+    reason: str
+    path: str = ""
+    """The condition that said no, such as `when.not.channel`."""
+
+
 class TurnSequence:
-    """Drives a HookManager through one turn, without I/O: `start`, then the only call, or `plan` and the loop's rounds.
+    """Drives a HookManager through one turn, without I/O: `start`, then the only call, or `begin_planning` and the loop.
 
     Each step that injects returns the persistent hooks, in order; what it put into the list stands at its end.
     """
 
     def __init__(self, hooks: HookManager) -> None:
+        self.prompt: Message | None = None
+        """The built-in prompt that stands in the list."""
         self._hooks = hooks
         self._round = 0
         self._batch: Sequence[CallFacts] = ()  # of the round before
-        self._prompt: Message | None = None  # the one built-in prompt that stands in the list
+        self._tools_ran: dict[str, None] = {}
+        self._reached: set[str] = set()
+        self._not_fired: dict[int, NotFired] = {}  # id of the hook → its last reason
 
     def start(self) -> list[HookFrame]:
-        return self._hooks.inject("after_user_input")
+        return self._inject("after_user_input")
 
     def begin_planning(self, prompt: str) -> list[HookFrame]:
-        persistent = self._hooks.inject("before_planning")
-        self._prompt = self._hooks.inject_prompt(prompt)
+        persistent = self._inject("before_planning")
+        self.prompt = self._hooks.inject_prompt(prompt)
         return persistent
 
     def end_planning(self) -> None:
@@ -38,19 +56,20 @@ class TurnSequence:
         """Begin the next round of the loop; `prompt` is its step prompt (L1-25)."""
         self._round += 1
         self._hooks.remove("before_each_agent")
-        persistent = self._hooks.inject("before_each_agent", calls=self._batch, round=self._round)
+        persistent = self._inject("before_each_agent", calls=self._batch, round=self._round)
         if self._round == 1:
-            persistent += self._hooks.inject("before_first_agent", round=1)
-        self._prompt = self._hooks.inject_prompt(prompt)
+            persistent += self._inject("before_first_agent", round=1)
+        self.prompt = self._hooks.inject_prompt(prompt)
         return persistent
 
     def end_batch(self, calls: Sequence[CallFacts]) -> list[HookFrame]:
         """Follow the batch of this round, whose calls and results stand in the list (L1-26, L1-28)."""
         self._batch = calls
+        self._tools_ran |= dict.fromkeys(call.name for call in calls)
         self._hooks.remove("after_tool_call")
         persistent: list[HookFrame] = []
         for call in calls:
-            persistent += self._hooks.inject("after_tool_call", tool_name=call.name, call=call, round=self._round)
+            persistent += self._inject("after_tool_call", tool_name=call.name, call=call, round=self._round)
         return persistent
 
     def end_round(self) -> None:
@@ -60,7 +79,51 @@ class TurnSequence:
         self._hooks.remove("before_first_agent")
         self._hooks.remove("after_tool_call")
 
+    def silent_hooks(self) -> list[SilentHook]:
+        """Return the hooks of the turn that have not fired so far, each with the last reason."""
+        fired = {id(hook) for hook in self._hooks.fired}
+        return [self._silent(hook) for hook in self._hooks.hooks if id(hook) not in fired]
+
+    def _inject(self, timing: str, **facts: Any) -> list[HookFrame]:
+        persistent = self._hooks.inject(timing, **facts)
+        self._reached.add(timing)
+        for one in self._hooks.not_fired:
+            if one.reason != "tool_filter":  # which says nothing about the calls that it is for
+                self._not_fired[id(one.hook)] = one
+        return persistent
+
+    def _silent(self, hook: HookInfo) -> SilentHook:
+        if (last := self._not_fired.get(id(hook))) is not None:
+            return SilentHook(hook, _explain(last), last.path)
+        if hook.timing in self._reached:
+            names = ", ".join(self._tools_ran)
+            hints = (did_you_mean(name, self._tools_ran, cutoff=0.8) for name in sorted(hook.tool_filter or ()))
+            return SilentHook(hook, f"tool_filter names none of: {names}{next(filter(None, hints), '')}")
+        if hook.timing == "before_planning":
+            return SilentHook(hook, "not reached: no planning round")
+        return SilentHook(hook, "no tool ran" if self._round else "not reached: no agent loop")
+
     def _remove_prompt(self) -> None:
-        if self._prompt is not None:
-            self._hooks.remove_prompt(self._prompt)
-            self._prompt = None
+        if self.prompt is not None:
+            self._hooks.remove_prompt(self.prompt)
+            self.prompt = None
+
+
+def _explain(said: NotFired) -> str:
+    hook = said.hook
+    match said.reason:
+        case "enabled":
+            return "it is switched off: enabled is false"
+        case "requires_tools":
+            return f"the turn has not all of the tools that it requires: {', '.join(hook.requires_tools)}"
+        case "once":
+            return f"once a {hook.once}: it has fired already"
+        case "cooldown":
+            return f"cooldown: it fired less than {(hook.sticky or 0) + (hook.cooldown or 0) + 1} turns ago"
+        case "when":
+            return f"its condition does not hold: {said.path}"
+        case "group":
+            return f"another hook of the group {hook.group} was put in"
+        case "budget":
+            return "there was no room for it in skills.hook_tokens"
+    return "the turn's limit of persistent hooks was reached"

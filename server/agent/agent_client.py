@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from server.agent.chunks import LLMChunk, emit, emitted
@@ -20,7 +20,8 @@ from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
-from skills_engine import HookInfo
+from skills_engine import HookFacts, HookInfo, HookManager
+from skills_engine.turn_sequence import TurnSequence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,8 @@ class TurnOptions:
     """The most persistent hooks that the turn injects (L1-30)."""
     hooks_off: Sequence[HookInfo] = ()
     """Hooks of skills that are switched off, for the trace to name."""
+    facts: HookFacts = field(default_factory=HookFacts)
+    """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
     layers: TurnLayers | None = None
     """Process hooks, policy and media; with None the turn runs as if there were none."""
 
@@ -145,7 +148,14 @@ class AgentClient:
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(layers)
         tools = executor.registry.specs
-        tracer = Tracer(conversation, hooks, layers, is_on=options.trace, hooks_off=options.hooks_off)
+        facts = replace(
+            options.facts,
+            model=used.model.info.name,
+            is_local=used.model.info.location == "local",
+            tools=frozenset(executor.registry.names) if enable_tools else frozenset(),
+        )
+        manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
+        tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off)
         may_add_tools = layers is not None and layers.pipeline.has("before_llm")
         calls = ModelCalls(
             used.model,
@@ -160,7 +170,8 @@ class AgentClient:
         turn = AgentTurn(
             prompts=self.prompts,
             conversation=conversation,
-            injections=Injections(conversation, hooks, max_persistent=options.max_persistent),
+            sequence=TurnSequence(manager),
+            injections=Injections(conversation, manager),
             calls=calls,
             tools=tools,
             tool_use=ToolUse(executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events),

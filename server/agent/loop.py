@@ -4,11 +4,10 @@ The code follows the flow chart there line by line: what is inserted, what the
 model reads, and what is taken out again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.messages import Conversation, Origin
@@ -21,7 +20,8 @@ from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
-from skills_engine import HookInfo, HookManager
+from skills_engine import HookManager
+from skills_engine.turn_sequence import HookFrame, TurnSequence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,25 +86,22 @@ def system_prompt(prompts: PromptSet, *, override: str | None, catalog: str, lan
 
 
 class Injections:
-    """Puts hooks of skills and built-in prompts into a conversation, marks their origin, and takes them out again."""
+    """Marks the origin of what the turn's sequence put into a conversation, and passes persistent hooks on."""
 
-    def __init__(self, conversation: Conversation, hooks: Sequence[HookInfo], *, max_persistent: int) -> None:
+    def __init__(self, conversation: Conversation, hooks: HookManager) -> None:
         self._conversation = conversation
-        self._hooks = HookManager(conversation.messages, list(hooks), max_persistent=max_persistent)
+        self._hooks = hooks
         self._has_told_limit = False
 
-    def inject(self, timing: str, **kwargs: Any) -> Iterator[LLMChunk]:
-        """Insert the hooks of a timing; the persistent ones go to the client at this place (L1-29)."""
-        messages = self._conversation.messages
-        start = len(messages)
-        persistent = self._hooks.inject(timing, **kwargs)
-        for message in messages[start:]:
-            hook = self._hooks.origin(message)
-            assert hook is not None  # inject appends nothing else
-            self._conversation.mark(
-                message,
-                Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=timing, persistent=hook.persistent),
-            )
+    def report(self, persistent: Iterable[HookFrame], *, prompt: str = "") -> Iterator[LLMChunk]:
+        """Mark what a step has put in; the persistent hooks go to the client at this place (L1-29).
+
+        `prompt` is the name of the built-in prompt, where the step put one in.
+        """
+        for message in reversed(self._conversation.messages):
+            if self._conversation.knows(message):
+                break
+            self._conversation.mark(message, self._origin(message, prompt))
         for fired in persistent:
             yield LLMChunk(hook=fired)
         if self._hooks.dropped_persistent and not self._has_told_limit:
@@ -112,22 +109,18 @@ class Injections:
             text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
             yield LLMChunk(notice=NoticeGiven("hook_limit_reached", "warning", text))
 
-    def remove(self, timing: str) -> None:
-        self._hooks.remove(timing)
-
-    def inject_prompt(self, name: str, content: str) -> Message:
-        prompt = self._hooks.inject_prompt(content)
-        self._conversation.mark(prompt, Origin(kind="prompt", name=name))
-        return prompt
-
-    def remove_prompt(self, prompt: Message) -> None:
-        self._hooks.remove_prompt(prompt)
+    def _origin(self, message: Message, prompt: str) -> Origin:
+        hook = self._hooks.origin(message)
+        if hook is None:
+            return Origin(kind="prompt", name=prompt)
+        return Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=hook.timing, persistent=hook.persistent)
 
 
 @dataclass(kw_only=True, eq=False)
 class AgentTurn:
     prompts: PromptSet
     conversation: Conversation
+    sequence: TurnSequence
     injections: Injections
     calls: ModelCalls
     tools: Sequence[ToolSpec]
@@ -154,30 +147,31 @@ class AgentTurn:
             await emit(
                 LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
             )
-        await emit(*self.tracer.end())
+        await emit(*self.tracer.end(self.sequence.silent_hooks()))
 
     async def _start(self) -> None:
         if dropped := self.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
-        await emit(*self.injections.inject("after_user_input"))
+        await emit(*self.injections.report(self.sequence.start()))
 
     async def _answer_directly(self) -> None:
         self.events.begin_round(1)
         await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
 
     async def _plan(self) -> None:
-        await emit(*self.injections.inject("before_planning"))
         names = [tool.name for tool in self.tools]
-        prompt = self.injections.inject_prompt("planning_prompt", self.prompts.planning_prompt(names))
+        persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
+        await emit(*self.injections.report(persistent, prompt="planning_prompt"))
+        prompt = self.sequence.prompt
+        assert prompt is not None  # it has just been put in
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
         await self._stream_reply(
             request, reply, planning=PlanningPrompt(message=prompt, naming=self.prompts.planning_prompt)
         )
-        self.injections.remove_prompt(prompt)
-        self.injections.remove("before_planning")
+        self.sequence.end_planning()
         self._needs_tools = head.needs_tools
         self._acknowledgement = reply.content
 
@@ -188,19 +182,15 @@ class AgentTurn:
             await self._round(number, reply, is_last=is_last)
             if not reply.calls or is_last or self.tool_use.is_handled:
                 break
-        self.injections.remove("before_first_agent")
-        self.injections.remove("after_tool_call")
+        self.sequence.end_loop()
 
     async def _round(self, number: int, reply: ModelReply, *, is_last: bool) -> None:
         self.events.begin_round(number)
         if is_last:
             text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
             await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
-        self.injections.remove("before_each_agent")
-        await emit(*self.injections.inject("before_each_agent"))
-        if number == 1:
-            await emit(*self.injections.inject("before_first_agent"))
-        step = self._inject_step_prompt(number, is_last=is_last)
+        name, prompt = self._step_prompt(number, is_last=is_last)
+        await emit(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
             tool_choice="none" if is_last else "auto",
@@ -210,14 +200,12 @@ class AgentTurn:
         await self._stream_reply(request, reply, round_number=number)
         if reply.calls and not is_last:
             await self._use_tools(reply)
-        self.injections.remove_prompt(step)
+        self.sequence.end_round()
 
     async def _use_tools(self, reply: ModelReply) -> None:
         """Run the batch, then let after_tool_call follow (L1-26)."""
         await self.tool_use.run(reply)
-        self.injections.remove("after_tool_call")
-        for name in self.tool_use.ran:
-            await emit(*self.injections.inject("after_tool_call", tool_name=name))
+        await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     async def _stream_reply(
         self,
@@ -251,10 +239,10 @@ class AgentTurn:
         self._has_spoken |= gate.has_shown
         self.events.llm_response(reply)
 
-    def _inject_step_prompt(self, number: int, *, is_last: bool) -> Message:
+    def _step_prompt(self, number: int, *, is_last: bool) -> tuple[str, str]:
+        """Return its name and its text."""
         if is_last:
-            return self.injections.inject_prompt("agent_loop_prompt", self.prompts.last_step)
+            return "agent_loop_prompt", self.prompts.last_step
         if number == 1:
-            text = self.prompts.first_step_prompt(self._acknowledgement)
-            return self.injections.inject_prompt("first_step_prompt", text)
-        return self.injections.inject_prompt("agent_loop_prompt", self.prompts.agent_loop)
+            return "first_step_prompt", self.prompts.first_step_prompt(self._acknowledgement)
+        return "agent_loop_prompt", self.prompts.agent_loop

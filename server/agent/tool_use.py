@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
 from server.agent.messages import Conversation, Origin, assistant_message
@@ -19,6 +20,7 @@ from server.media.references import MediaError
 from server.tool_calls import ToolOutcome, TurnAborted
 from server.tools.executor import ToolExecutor
 from server.tools.tool_run import parse_arguments
+from skills_engine import CallFacts
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +36,8 @@ class ToolUse:
     hooks: TurnHooks | None
     tracer: Tracer
     events: RuntimeEvents
-    ran: Sequence[str] = ()
-    """The tools that really ran in the last batch, in call order (L1-27)."""
+    ran: Sequence[CallFacts] = ()
+    """The calls of the last batch as hooks look at them: in call order, by the tools that really ran (L1-27)."""
     denied: frozenset[str] = frozenset()
     """The ids of the turn's calls that a human, the policy or a hook refused."""
     is_handled: bool = False
@@ -69,9 +71,8 @@ class ToolUse:
         ]
         for message in (asked, *results, *await self._pictures(outcomes)):
             self.conversation.append(message, Origin(kind="turn"))
-        self.ran = [outcome.name for outcome in outcomes]
+        self.ran = [_call_facts(outcome, asked.value) for outcome, asked in zip(outcomes, parsed, strict=True)]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
-        self.tracer.tools_ran += self.ran
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
 
     async def _report(self, outcome: ToolOutcome) -> None:
@@ -107,3 +108,14 @@ class ToolUse:
             call_id = f"{wanted}_{number}"
         self._call_ids.add(call_id)
         return replace(call, id=call_id)
+
+
+def _call_facts(outcome: ToolOutcome, asked: Any) -> CallFacts:
+    """Return the call as conditions of hooks see it (L1-42)."""
+    arguments = asked if outcome.arguments is None else outcome.arguments
+    return CallFacts(
+        name=outcome.name,
+        status="refused" if outcome.ending == "denied" else "error" if outcome.is_error else "ok",
+        arguments=arguments if isinstance(arguments, dict) else {},
+        result=outcome.content,
+    )

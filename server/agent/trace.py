@@ -8,30 +8,28 @@ costs one comparison a call.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
 from server.agent.messages import Conversation
 from server.agent.prompt_fit import Fitted, head_length, sent_role
 from server.hooks.layers import TurnHooks
-from server.llm.language_model import Finished, LateSystem, Message, ModelRequest, Purpose
+from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
-from skills_engine.diagnostics import did_you_mean
+from skills_engine.turn_sequence import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
 MAX_PLANNED_CHARS = 4000
 _ROOM_BYTES = MAX_FRAME_BYTES - 1024  # the frame around it takes the rest
 _LONG_BYTES = 64 << 10
 _CUT_CHARS = 24_000  # even as \uXXXX escapes far below the limit of a frame
-_LOOP_TIMINGS = ("before_each_agent", "before_first_agent", "after_tool_call")
 
 
 class Tracer:
     def __init__(
         self,
         conversation: Conversation,
-        hooks: Sequence[HookInfo],
         layers: TurnHooks | None = None,
         *,
         is_on: bool,
@@ -39,7 +37,6 @@ class Tracer:
     ) -> None:
         """`hooks_off`: those of skills that are switched off; they are only named, with that reason."""
         self._conversation = conversation
-        self._hooks = tuple(hooks)  # those of the turn's start (L1-31)
         self._hooks_off = tuple(hooks_off)
         self._layers = layers
         self._is_on = is_on
@@ -47,11 +44,7 @@ class Tracer:
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
         self._shown: dict[int, Message] = {}  # in place of those that hold secrets
-        self._fired: set[tuple[str | None, str | None]] = set()
         self._calls = 0
-        self._purposes: set[Purpose] = set()
-        self.tools_ran: list[str] = []
-        """Names of the tools that ran, for the reasons why hooks did not fire."""
 
     def show_instead(self, message: Message, shown: Message) -> None:
         """Show `shown` in place of `message`, which holds secrets and is, or will be, in the conversation."""
@@ -64,7 +57,6 @@ class Tracer:
             return
         if attempt == 1:
             self._calls += 1
-        self._purposes.add(request.purpose)
         yield from self._changes([*fitted.messages, *fitted.left_out], fitted.shortened)
         yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
 
@@ -91,15 +83,13 @@ class Tracer:
                     report.event, {"call": self._calls + (report.data["stage"] == "before_llm"), **report.data}
                 )
 
-    def end(self) -> Iterator[LLMChunk]:
+    def end(self, silent_hooks: Iterable[SilentHook]) -> Iterator[LLMChunk]:
         """Report what left the list since the last call, and the hooks that never entered it; for a completed turn."""
         if not self._is_on:
             return
         yield from self._changes()
-        reasons = [(h, self._why_not(h)) for h in self._hooks if (h.skill, h.name) not in self._fired]
-        reasons += [(h, "the skill is switched off") for h in self._hooks_off]
-        not_fired = [{"skill": h.skill, "hook": h.name, "timing": h.timing, "reason": reason} for h, reason in reasons]
-        for batch in _batches(not_fired):
+        off = (SilentHook(hook, "the skill is switched off") for hook in self._hooks_off)
+        for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
             yield _event("not_fired", {"hooks": batch})
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
@@ -118,7 +108,6 @@ class Tracer:
             origin = self._conversation.origin(message)
             if origin.kind == "hook" and origin.timing is not None:
                 self._injected[id(message)] = message
-                self._fired.add((origin.skill, origin.hook))
                 yield _event("injected", self._hook_facts(message))
 
     def _message_facts(self, message: Message) -> dict[str, Any]:
@@ -163,19 +152,11 @@ class Tracer:
             "persistent": origin.persistent,
         }
 
-    def _why_not(self, hook: HookInfo) -> str:
-        if hook.timing in _LOOP_TIMINGS and "round" not in self._purposes:
-            return "not reached: no agent loop"
-        if hook.timing == "before_planning" and "planning" not in self._purposes:
-            return "not reached: no planning round"
-        if hook.timing == "after_tool_call":
-            if not self.tools_ran:
-                return "no tool ran"
-            if not any(map(hook.fits_tool, self.tools_ran)):
-                hints = (did_you_mean(name, self.tools_ran, cutoff=0.8) for name in sorted(hook.tool_filter or ()))
-                hint = next(filter(None, hints), "")
-                return f"tool_filter names none of: {', '.join(dict.fromkeys(self.tools_ran))}{hint}"
-        return "the turn's limit of persistent hooks was reached"
+
+def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
+    hook = silent.hook
+    facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing, "reason": silent.reason}
+    return facts | ({"path": silent.path} if silent.path else {})
 
 
 def _event(event: str, data: dict[str, Any]) -> LLMChunk:

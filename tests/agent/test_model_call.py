@@ -179,7 +179,7 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
 ) -> None:
     model = Ticking([answer])
     conversation = Conversation("Be brief.", QUESTION)
-    tracer = Tracer(conversation, [], is_on=True)
+    tracer = Tracer(conversation, is_on=True)
     calls = ModelCalls(
         model, AUTO, EndpointMemory(), conversation=conversation, tracer=tracer, clock_s=lambda: model.now_s
     )
