@@ -274,6 +274,7 @@ class App:
             model_ready=self._settled,
             layers=self._layers,
             filler=settings.agent.filler,
+            hook_tokens=settings.skills.hook_tokens,
         )
         return Services(
             handler=handler,

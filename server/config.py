@@ -120,6 +120,8 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     reload: Literal["auto", "poll", "off"] = "auto"
     edit: bool | Literal["auto"] = "auto"
     """Whether operators may change skills on the page; auto: unless servers share a database, as an edit reaches one."""
+    hook_tokens: Annotated[int, Meta(ge=0)] | None = None
+    """The most tokens of prompt hooks in one model call, estimated; None: no limit."""
 
     @property
     def roots(self) -> list[Path]:

@@ -152,7 +152,7 @@ class AgentClient:
             options.facts,
             model=used.model.info.name,
             is_local=used.model.info.location == "local",
-            tools=frozenset(executor.registry.names) if enable_tools else frozenset(),
+            tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
         )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
         tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off)

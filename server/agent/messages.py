@@ -74,6 +74,18 @@ def admit(messages: Iterable[wire.Message], *, policy: SystemPolicy, verify: Ver
     return Admitted(admitted, [NoticeGiven("system_messages_demoted", "warning", text)])
 
 
+def text_of(message: wire.Message) -> str:
+    """Return the message's words, without pictures."""
+    if isinstance(message.content, list):
+        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
+    return message.content or ""
+
+
+def user_texts(messages: Iterable[wire.Message]) -> tuple[str, ...]:
+    """Return the user's words as conditions of hooks look at them: before `admit`, without copies of hooks (L1-42)."""
+    return tuple(text_of(message) for message in messages if message.role == "user" and message.hook is None)
+
+
 def _is_signed(message: wire.Message, verify: Verify) -> bool:
     match message:
         case wire.Message(sig=str(sig), skill=str(skill), hook=str(name), content=str(content)):

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from server import config
+from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.agent.messages import SystemPolicy, Verify, admit
+from server.agent.messages import SystemPolicy, Verify, admit, user_texts
 from server.approval.asking import AskHuman
 from server.errors import ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
@@ -22,7 +23,7 @@ from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
-from skills_engine import HookInfo, SkillsSnapshot
+from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -63,13 +64,16 @@ class TurnRequest:
     language: str | None
     trace: bool
     policy: SystemPolicy
+    principal: Principal
     facts: TurnFacts
-    """The turn as hooks and policy know it: its user, session and conversation."""
+    """The turn as process hooks and policy know it: its user, session and conversation."""
     voice: Voice | None
     """None: the reply is text only."""
     playback: PlaybackClock
     received_s: float
     """When the client's `chat` came, or the user stopped speaking."""
+    hook_state: HookState = field(default_factory=HookState)
+    """The state of hooks after the turn before."""
     recognized_s: float | None = None
     """When the words of a spoken turn were known."""
     text: str | None = None
@@ -91,13 +95,16 @@ class ChatHandler:
         model_ready: Callable[[], Awaitable[None]],
         layers: HookLayers | None = None,
         filler: config.FillerSettings | None = None,
+        hook_tokens: int | None = None,
     ) -> None:
+        """`hook_tokens`: what hooks of skills may cost in one model call; None = any number."""
         self._agent = agent
         self._verify = verify
         self._limits = limits
         self._model_ready = model_ready
         self._layers = layers
         self._filler = filler or config.FillerSettings()
+        self._hook_tokens = hook_tokens
 
     async def run(self, writer: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
@@ -224,7 +231,21 @@ class ChatHandler:
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             max_persistent=self._limits.max_hook_frames_per_turn,
+            facts=self._hook_facts(request),
             layers=layers,
+        )
+
+    def _hook_facts(self, request: TurnRequest) -> HookFacts:
+        principal = request.principal
+        return HookFacts(
+            user_messages=user_texts(request.messages),
+            channel="voice" if request.trigger == "voice" else "text",
+            language=request.language,
+            user=principal.user_id if principal.is_logged_in else None,
+            is_operator=principal.is_operator,
+            skills=frozenset(request.skills),
+            hook_tokens=self._hook_tokens,
+            state=request.hook_state,
         )
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from server import __version__, config
 from server.accounts.principal import Principal
-from server.agent.messages import SystemPolicy
+from server.agent.messages import SystemPolicy, text_of
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
@@ -274,12 +274,13 @@ class Session:
             language=settings.language,
             trace=settings.trace,
             policy=_system_policy(services.security, principal),
+            principal=principal,
             facts=TurnFacts(
                 session_id=self.id,
                 turn_id=turn_id,
                 user_id=principal.user_id,
                 conversation=settings.conversation,
-                user_message=_text_of(messages[-1]) if messages else "",
+                user_message=text_of(messages[-1]) if messages else "",
                 language=settings.language,
                 address=principal.address,
             ),
@@ -413,10 +414,3 @@ def _system_policy(security: config.SecuritySettings, principal: Principal) -> S
     if policy == "auto":
         return "allow" if principal.is_local and principal.is_operator else "demote"
     return policy
-
-
-def _text_of(message: wire.Message) -> str:
-    """Return the message's words, without pictures."""
-    if isinstance(message.content, list):
-        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
-    return message.content or ""

@@ -66,6 +66,7 @@ class SkillTrial:
             language=language,
             trace=False,
             policy="demote",
+            principal=principal,
             facts=TurnFacts(
                 session_id=session_id,
                 turn_id=turn_id,

@@ -12,6 +12,8 @@ from server.llm.language_model import Message, ToolSpec
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from skills_engine import HookInfo
+from skills_engine.conditions.when_entry import read_when
+from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import Role, Timing
 from tests.support.scripted_model import ScriptedModel
 
@@ -28,6 +30,7 @@ def hook(
     persistent: bool = False,
     tool_filter: Iterable[str] | None = None,
     skill: str = "diary",
+    when: object = None,
 ) -> HookInfo:
     """A hook whose content is its name in brackets; without a name, its timing's."""
     name = name or timing
@@ -40,6 +43,7 @@ def hook(
         content=f"[{name}]",
         skill=skill,
         tool_filter=None if tool_filter is None else frozenset(tool_filter),
+        when=None if when is None else read_when(when, "$.when", Report(skill, "")),
     )
 
 

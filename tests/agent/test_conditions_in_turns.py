@@ -1,0 +1,89 @@
+"""What conditions see of a real turn, and what the inspector says of hooks that stay out."""
+
+from typing import Any
+
+import pytest
+
+from server.agent.agent_client import TurnOptions
+from server.errors import ToolError
+from skills_engine import HookFacts, HookInfo
+from tests.agent.scene import agent_for, hook, play, tool
+from tests.support.scripted_model import ScriptedModel, call, say
+
+
+async def fail(_: dict[str, Any]) -> str:
+    raise ToolError("no such order")
+
+
+def texts(model: ScriptedModel, number: int) -> list[str]:
+    """Return the hooks that this call read."""
+    contents = [str(message["content"]) for message in model.requests[number].messages]
+    return [text.strip("[]") for text in contents if text.startswith("[")]
+
+
+async def read_by(
+    hooks: list[HookInfo], *, facts: HookFacts | None = None, enable_tools: bool = True
+) -> list[list[str]]:
+    """Play a turn of two batches, of which the second call fails; return the hooks that each call read."""
+    model = ScriptedModel([say("<need_tool>"), call("alpha", "broken"), call("beta"), say("Done.")])
+    tools = [tool("alpha"), tool("beta"), tool("broken", fail)]
+    options = TurnOptions(facts=facts or HookFacts())
+    await play(agent_for(model, tools), hooks, options=options, enable_tools=enable_tools)
+    return [texts(model, number) for number in range(len(model.requests))]
+
+
+@pytest.mark.rule("L1-42")
+async def test_a_hook_follows_the_call_whose_end_it_asks_for() -> None:
+    hooks = [
+        hook("after_tool_call", "failed", when={"tool_status": ["error"], "tool_result": ["no such order"]}),
+        hook("after_tool_call", "ran", when={"tool": ["alpha", "beta"], "tool_status": ["ok"], "round": 1}),
+        hook("before_each_agent", "again", when={"tool": ["broken"], "tool_status": ["error"]}),
+        hook("before_each_agent", "late", when={"round": {"min": 3}}),
+        hook("before_first_agent", "first", when={"round": 1}),
+    ]
+
+    assert await read_by(hooks) == [
+        [],
+        ["first"],
+        ["first", "ran", "failed", "again"],
+        ["first", "late"],
+    ]
+
+
+@pytest.mark.rule("L1-41")
+@pytest.mark.rule("L1-42")
+async def test_model_and_tools_are_those_of_the_turn() -> None:
+    asks = [
+        hook("after_user_input", "model", when={"model": ["script*"]}),
+        hook("after_user_input", "cloud", when={"model": ["cloud"]}),
+        hook("after_user_input", "local", when={"model": ["local"]}),
+        HookInfo("tools", "a.md", "after_user_input", "system", False, "[tools]", "diary", requires_tools=("al*",)),
+    ]
+
+    [planning, *_] = await read_by(asks)
+    [only] = await read_by(asks, enable_tools=False)
+
+    assert planning == ["model", "local", "tools"]
+    assert only == ["model", "local"]
+
+
+@pytest.mark.rule("L1-41")
+async def test_the_inspector_names_reason_and_path_of_what_did_not_fire() -> None:
+    model = ScriptedModel([say("<need_tool>"), call("alpha"), say("Hi.")])
+    hooks = [
+        hook("after_user_input", "text-only", when={"not": {"channel": "text"}}),
+        hook("after_tool_call", "failed", when={"tool_status": ["error"]}),
+        hook("after_tool_call", "other", tool_filter=["beta"]),
+        hook("before_each_agent", "fires", when={}),
+        HookInfo("off", "a.md", "before_planning", "system", False, "[off]", "diary", enabled=False),
+    ]
+
+    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True))
+
+    [data] = [chunk.trace.data for chunk in chunks if chunk.trace and chunk.trace.event == "not_fired"]
+    assert [(item["hook"], item["reason"], item.get("path")) for item in data["hooks"]] == [
+        ("text-only", "its condition does not hold: when.not.channel", "when.not.channel"),
+        ("failed", "its condition does not hold: when.tool_status", "when.tool_status"),
+        ("other", "tool_filter names none of: alpha", None),
+        ("off", "it is switched off: enabled is false", None),
+    ]
