@@ -18,14 +18,14 @@ def test_edits_are_made_in_a_copy_that_goes_away(tmp_path: Path) -> None:
     skill = new_skill("calm", tmp_path, text="Be calm.")
     (skill / "references").mkdir()
     (skill / "references" / "long.md").write_text("x")
-    edits = {"hooks/hint.md": "Edited.", "hooks/hooks.json": None, "tests/calm.yaml": "tests: []"}
+    edits = {"hooks/hint.md": "Edited.", "hooks/hooks.json": None, "tests/hint.yaml": "tests: []"}
 
     with overlaid(skill, edits) as copy:
-        assert (copy.name, tree(copy)) == ("calm", ["SKILL.md", "hooks/hint.md", "tests/calm.yaml"])
+        assert (copy.name, tree(copy)) == ("calm", ["SKILL.md", "hooks/hint.md", "tests/hint.yaml"])
         assert (copy / "hooks" / "hint.md").read_text() == "Edited."
 
     assert not copy.exists()
-    assert tree(skill) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "references/long.md"]
+    assert tree(skill) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "references/long.md", "tests/hint.yaml"]
 
 
 def test_the_edited_skill_takes_its_place_among_the_others(tmp_path: Path) -> None:

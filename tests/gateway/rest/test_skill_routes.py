@@ -41,7 +41,7 @@ async def test_a_new_skill_is_listed_with_its_files_and_can_be_read(operator: Cl
     read = await operator.get(HINT)
 
     assert listed.body == {"is_on": True, "skills": [{"name": "calm", "is_writable": True}]}
-    assert names(shown) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json"]
+    assert names(shown) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "tests/hint.yaml"]
     assert shown.body["diagnostics"] == []
     assert (read.body["text"], read.tag) == ("Be calm.\n", f'"{read.body["etag"]}"')
     again = await operator.post("/api/skills", {"name": "calm"})
@@ -152,22 +152,27 @@ async def test_a_file_is_renamed_and_deleted_and_both_are_undone_and_redone(oper
     moved = await operator.ask(
         "POST", f"{CALM}/file/name?path=hooks/hint.md", json={"path": "hooks/calm.md"}, headers={"If-Match": read.tag}
     )
-    assert names(Reply(200, moved.body["skill"], {})) == ["SKILL.md", "hooks/calm.md", "hooks/hooks.json"]
+    assert names(Reply(200, moved.body["skill"], {})) == [
+        "SKILL.md",
+        "hooks/calm.md",
+        "hooks/hooks.json",
+        "tests/hint.yaml",
+    ]
     taken = await operator.ask(
         "POST", f"{CALM}/file/name?path=hooks/calm.md", json={"path": "SKILL.md"}, headers={"If-Match": moved.tag}
     )
     assert (taken.status, taken.code) == (409, "file_exists")
     gone = await operator.ask("DELETE", f"{CALM}/file?path=hooks/calm.md", headers={"If-Match": moved.tag})
-    assert names(gone) == ["SKILL.md", "hooks/hooks.json"]
+    assert names(gone) == ["SKILL.md", "hooks/hooks.json", "tests/hint.yaml"]
     assert [edit["action"] for edit in gone.body["undo"]] == ["rename", "delete"]
 
     back = await operator.post(f"{CALM}/undo", {}, tag=gone.tag)
-    assert names(back) == ["SKILL.md", "hooks/calm.md", "hooks/hooks.json"]
+    assert names(back) == ["SKILL.md", "hooks/calm.md", "hooks/hooks.json", "tests/hint.yaml"]
     back = await operator.post(f"{CALM}/undo", {}, tag=back.tag)
-    assert names(back) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json"]
+    assert names(back) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "tests/hint.yaml"]
     assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
     again = await operator.post(f"{CALM}/redo", {}, tag=back.tag)
-    assert names(again) == ["SKILL.md", "hooks/calm.md", "hooks/hooks.json"]
+    assert names(again) == ["SKILL.md", "hooks/calm.md", "hooks/hooks.json", "tests/hint.yaml"]
     assert (await operator.post(f"{CALM}/undo", {}, tag=back.tag)).status == 412
 
 
@@ -225,7 +230,12 @@ async def test_a_skill_is_downloaded_as_a_zip(server: Parley, operator: Client, 
 
     assert answer.headers["Content-Disposition"] == 'attachment; filename="calm.zip"'
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.namelist() == ["calm/SKILL.md", "calm/hooks/hint.md", "calm/hooks/hooks.json"]
+        assert archive.namelist() == [
+            "calm/SKILL.md",
+            "calm/hooks/hint.md",
+            "calm/hooks/hooks.json",
+            "calm/tests/hint.yaml",
+        ]
 
 
 async def test_only_operators_see_and_change_skills(anna: Client, operator: Client, calm: Path) -> None:
@@ -276,8 +286,8 @@ async def test_where_editing_is_off_skills_are_read_and_not_changed(tmp_path: Pa
 
 
 async def test_what_the_file_system_refuses_is_said(operator: Client, calm: Path) -> None:
-    (calm / "tests").write_text("a file where a folder belongs")
-    refused = await put(operator, f"{CALM}/file?path=tests/calm.yaml", "x", **NEW)
+    (calm / "references").write_text("a file where a folder belongs")
+    refused = await put(operator, f"{CALM}/file?path=references/calm.md", "x", **NEW)
 
     assert (refused.status, refused.code) == (422, "file_system")
     assert (await operator.get(CALM)).body["undo"] == []
