@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     test_command = commands.add_parser("test", help="run the tests of skills", epilog=case_command.EPILOG)
     test_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
     case_command.add_options(test_command)
-    test_command.set_defaults(run=case_command.run_tests)
+    test_command.set_defaults(run=_test)
 
     schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json")
     schema_command.set_defaults(run=_schema)
@@ -179,6 +179,12 @@ def _hooks_of(path: Path) -> list[HookInfo]:
     if is_skill_folder(path):
         return list(read_hooks(path.resolve()).hooks)
     return load_snapshot(path).hooks(None)
+
+
+def _test(arguments: argparse.Namespace) -> int:
+    from clients.skill_asker import connected
+
+    return case_command.run_tests(arguments, connected)
 
 
 def _schema(_arguments: argparse.Namespace) -> int:

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -57,6 +57,17 @@ class SkillsSnapshot:
         on = {skill.name for skill in self.select(names)}
         return [hook for skill in self.skills if skill.name not in on for hook in skill.hooks]
 
+    def with_hook_texts(self, texts: Mapping[str, str | None]) -> "SkillsSnapshot":
+        """Return the skills with other texts of hooks, by `skill/hook`; None leaves the hook out.
+
+        Raises KeyError for a hook that there is not.
+        """
+        known = {f"{hook.skill}/{hook.name}" for skill in self.skills for hook in skill.hooks}
+        if unknown := [name for name in texts if name not in known]:
+            raise KeyError(unknown[0])
+        skills = tuple(replace(skill, hooks=changed_hooks(skill.hooks, texts)) for skill in self.skills)
+        return SkillsSnapshot(skills, self.diagnostics, self.version)
+
     def _collect(self, names: _Names) -> tuple[HookInfo, ...]:
         return tuple(hook for skill in self.select(names) for hook in skill.hooks)
 
@@ -65,6 +76,16 @@ class SkillsSnapshot:
         return _cached(
             self._catalogs, (key, budget_tokens), lambda: build_catalog(self.select(key), budget_tokens=budget_tokens)
         )
+
+
+def changed_hooks(hooks: Iterable[HookInfo], texts: Mapping[str, str | None]) -> tuple[HookInfo, ...]:
+    """Return the hooks with other texts, by `skill/hook`; without those whose text is None."""
+    changed = []
+    for hook in hooks:
+        text = texts.get(f"{hook.skill}/{hook.name}", hook.content)
+        if text is not None:
+            changed.append(hook if text is hook.content else replace(hook, content=text))
+    return tuple(changed)
 
 
 def _cached(cache: dict[_K, _V], key: _K, build: Callable[[], _V]) -> _V:

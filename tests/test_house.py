@@ -22,6 +22,7 @@ PACKAGES = ("server", "skills_engine", "clients", "hook_tools")
 # Parts on one line stand side by side and do not know each other.
 FLOORS = [
     {
+        "skills_engine.__main__",
         "server.__main__",
         "server.talk",
         "server.hooks.__main__",

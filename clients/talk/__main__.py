@@ -6,11 +6,11 @@ import contextlib
 import sys
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
 
 import websockets
 
 from clients.talk.client import Output, TalkClient
+from clients.talk.connector import socket_url
 from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
 from clients.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
 
@@ -57,11 +57,9 @@ def _parse() -> argparse.Namespace:
 
 def _address(text: str) -> str:
     try:
-        url = urlsplit(text if "://" in text else f"ws://{text}")
+        return socket_url(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error}; give it as ws://HOST:PORT/ws") from error
-    scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
-    return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 async def _talk(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import random
 import ssl
 from contextlib import suppress
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 import websockets
 from websockets.asyncio.client import ClientConnection
@@ -76,6 +77,16 @@ class Connector:
                 await self._closed.wait()
         if self._closed.is_set() or self._tries >= TRIES:
             raise ConnectionError(f"the connection to {self._url} was lost")
+
+
+def socket_url(text: str) -> str:
+    """Return the address of a server's socket: HOST:PORT and the address of its page will do. Raises ValueError."""
+    try:
+        url = urlsplit(text if "://" in text else f"ws://{text}")
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}; give it as ws://HOST:PORT/ws") from error
+    scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
+    return urlunsplit(url._replace(scheme=scheme, path=url.path.rstrip("/") or "/ws"))
 
 
 def _now_s() -> float:

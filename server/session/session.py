@@ -217,7 +217,9 @@ class Session:
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = self._unused_id(frame)
         settings = self._settings.with_chat(frame)
-        self._begin(self._request(turn_id, "chat", frame.messages, settings, received_s=received_s))
+        snapshot = self._snapshot_for(frame)
+        request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
+        self._begin(request)
 
     def _speak(self, frame: wire.Speak, received_s: float) -> None:
         """Say the frame's text, whether replies are spoken or not. Raises FrameError where there is no voice."""
@@ -243,6 +245,19 @@ class Session:
         self._end_announced_turn()
         self._turns.begin(request)
 
+    def _snapshot_for(self, frame: wire.Chat) -> SkillsSnapshot:
+        """Return the skills for the turn, with the texts of hooks that an operator tries. Raises FrameError."""
+        snapshot = self._services.skills()
+        if frame.hook_texts is UNSET or not frame.hook_texts:
+            return snapshot
+        if not self._principal.is_operator:
+            raise FrameError("frame_invalid", "other texts of hooks are for operators", path="$.hook_texts")
+        try:
+            return snapshot.with_hook_texts(frame.hook_texts)
+        except KeyError as error:
+            text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
+            raise FrameError("frame_invalid", text, path="$.hook_texts") from None
+
     def _request(
         self,
         turn_id: str,
@@ -252,8 +267,10 @@ class Session:
         *,
         received_s: float,
         recognized_s: float | None = None,
+        snapshot: SkillsSnapshot | None = None,
     ) -> TurnRequest:
-        services, principal, snapshot = self._services, self._principal, self._services.skills()
+        services, principal = self._services, self._principal
+        snapshot = services.skills() if snapshot is None else snapshot
         playback = PlaybackClock(turn_id, began_s=received_s)
         voice = Voice(
             synthesizer=services.speech.synthesizer,

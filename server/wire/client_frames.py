@@ -10,6 +10,10 @@ TurnId = Annotated[str, Meta(pattern=_ID, description="1 to 64 of A-Z a-z 0-9 _ 
 ConversationId = Annotated[str, Meta(min_length=1, max_length=64)]
 SkillName = Annotated[str, Meta(max_length=128)]
 SkillNames = Annotated[list[SkillName], Meta(max_length=1000)]
+HookTexts = Annotated[
+    dict[Annotated[str, Meta(max_length=256)], Annotated[str, Meta(min_length=1, max_length=65_536)] | None],
+    Meta(max_length=64),
+]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 
@@ -93,6 +97,8 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     skills: SkillNames | UnsetType | None = UNSET
     enable_tools: bool | UnsetType = UNSET
     voice: bool | UnsetType = UNSET
+    hook_texts: HookTexts | UnsetType = UNSET
+    """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
 
 
 class Speak(ClientFrame, tag="speak", kw_only=True):

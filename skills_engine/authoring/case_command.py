@@ -1,16 +1,26 @@
 """`test`: runs the tests of skills and reports, once or after each change."""
 
 import argparse
+import asyncio
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 from watchfiles import watch
 
+from skills_engine.authoring.case_asker import Asker, AskError, ask_case
 from skills_engine.authoring.case_files import SkillCases, read_cases
 from skills_engine.authoring.case_report import junit_xml, render_results, render_summary
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
+from skills_engine.authoring.case_variants import (
+    VariantError,
+    hook_to_vary,
+    read_wordings,
+    render_variants,
+    run_variants,
+)
 from skills_engine.authoring.lint import is_skill_folder
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import HookInfo
@@ -23,6 +33,10 @@ EPILOG = (
     "Exit status: 0 all tests passed, 1 a test failed or a skill has an error, "
     "2 a test could not be run: a mistake in its file, a hook or skill that there is not, no answer from the server."
 )
+
+
+Connect = Callable[[str, str | None], AbstractAsyncContextManager[Asker]]
+"""Connects to a server by its address and a token. Raises AskError."""
 
 
 class SkillShelf(Mapping[str, Sequence[HookInfo]]):
@@ -50,43 +64,98 @@ class SkillShelf(Mapping[str, Sequence[HookInfo]]):
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--server", metavar="URL", help="also run the tests that ask a model, through this running server"
+    )
+    parser.add_argument("--token", help="log in to the server with this token")
+    parser.add_argument(
+        "--variants",
+        type=lambda text: text.split(","),
+        metavar="FILE,FILE",
+        help="run all tests with each of these texts in the place of a hook's, and print a table",
+    )
+    parser.add_argument("--hook", metavar="NAME", help="the hook of --variants, if the files do not tell")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the results as JUnit's XML")
     parser.add_argument("--watch", action="store_true", help="run again after each change, until Ctrl-C")
 
 
-def run_tests(options: argparse.Namespace) -> int:
+def run_tests(options: argparse.Namespace, connect: Connect) -> int:
     """Return the exit status. Raises OSError."""
     path: Path = options.path
-    is_one = is_skill_folder(path)
-    root = path.resolve().parent if is_one else path
-    names = [path.resolve().name] if is_one else list_skills(path, None)[0]
-    status = _run_once(root, names, options)
+    status = asyncio.run(_run_once(path, options, connect))
     if options.watch:
-        try:
+        with suppress(KeyboardInterrupt):
             for _ in watch(path, raise_interrupt=False):
                 print(f"\n--- {time.strftime('%H:%M:%S')}")
-                status = _run_once(root, names if is_one else list_skills(path, None)[0], options)
-        except KeyboardInterrupt:
-            pass
+                status = asyncio.run(_run_once(path, options, connect))
     return status
 
 
-def _run_once(root: Path, names: Sequence[str], options: argparse.Namespace) -> int:
-    started_s = time.perf_counter()
-    found = {name: read_cases(root / name) for name in names}
-    shelf = SkillShelf(root)
-    cases = [case for of_skill in found.values() for case in of_skill.cases]
-    if not cases and not any(of_skill.diagnostics for of_skill in found.values()):
-        print(f"error: no tests in {root}: write one in SKILL/tests/*.yaml; `new` makes one along", file=sys.stderr)
+async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -> int:
+    root, found = _read(path)
+    if not any(of_skill.cases or of_skill.diagnostics for of_skill in found.values()):
+        print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
-    results = CaseRunner(shelf).run(cases)
+    shelf = SkillShelf(root)
+    try:
+        if options.server is None:
+            return await _report(root, found, shelf, options, None)
+        async with connect(options.server, options.token) as asker:
+            return await _report(root, found, shelf, options, asker)
+    except (AskError, VariantError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return NOT_RUN
+
+
+def _read(path: Path) -> tuple[Path, dict[str, SkillCases]]:
+    """Return the folder of the skills, and the tests of the skill or the skills at the path."""
+    if is_skill_folder(path):
+        folder = path.resolve()
+        return folder.parent, {folder.name: read_cases(folder)}
+    return path, {name: read_cases(path / name) for name in list_skills(path, None)[0]}
+
+
+async def _report(
+    root: Path,
+    found: Mapping[str, SkillCases],
+    shelf: SkillShelf,
+    options: argparse.Namespace,
+    asker: Asker | None,
+) -> int:
+    started_s = time.perf_counter()
+    cases = [case for of_skill in found.values() for case in of_skill.cases]
     has_bad_hooks = _print_diagnostics(root, found, shelf)
+    if options.variants:
+        return await _compare(root, found, shelf, options, asker)
+    runner = CaseRunner(shelf)
+    results = runner.run(cases)
+    if asker is not None:
+        results = [
+            result if result.case.spec.ask is None else await ask_case(result.case, runner, asker) for result in results
+        ]
     if text := render_results(results, root):
         print(text, end="\n\n")
     print(render_summary(results, time.perf_counter() - started_s), flush=True)
     if options.junit is not None:
         options.junit.write_text(junit_xml(results), "utf-8")
     return _status(results, found, has_bad_hooks=has_bad_hooks)
+
+
+async def _compare(
+    root: Path,
+    found: Mapping[str, SkillCases],
+    shelf: SkillShelf,
+    options: argparse.Namespace,
+    asker: Asker | None,
+) -> int:
+    if len(found) != 1:
+        raise VariantError("--variants compares texts of one skill's hook: give the folder of that skill")
+    [(skill, of_skill)] = found.items()
+    wordings = read_wordings(options.variants, root / skill)
+    hook = hook_to_vary(options.hook, wordings, shelf[skill])
+    results = await run_variants(of_skill.cases, shelf, hook, wordings, asker)
+    print(render_variants(results), flush=True)
+    return NOT_RUN if of_skill.diagnostics else PASSED
 
 
 def _print_diagnostics(root: Path, found: Mapping[str, SkillCases], shelf: SkillShelf) -> bool:

@@ -85,9 +85,18 @@ class CaseRunner:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
         return max((_dearest(played) for _, played in self._play(case, _End())), default=0)
 
+    def history(self, case: Case) -> list[Message]:
+        """Return the messages before the test's first turn that it writes itself."""
+        return [
+            {"role": "user", "content": spec.user}
+            if spec.user is not None
+            else {"role": "assistant", "content": spec.assistant}
+            for spec in case.history
+        ]
+
     def hooks_in_force(self, case: Case, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
-        return [hook for skill in self._skills(case, turn) for hook in self._hooks[skill]]
+        return [hook for skill in self.skills_on(case, turn) for hook in self._hooks[skill]]
 
     def _run(
         self,
@@ -131,10 +140,7 @@ class CaseRunner:
 
     def _play(self, case: Case, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history = list(start.history)
-        for spec in case.history:
-            said = ("user", spec.user) if spec.user is not None else ("assistant", spec.assistant)
-            history.append({"role": said[0], "content": said[1]})
+        history = [*start.history, *self.history(case)]
         state, turns = start.state, []
         for turn in case.turns:
             facts = self._facts(case, turn, history, state)
@@ -144,7 +150,8 @@ class CaseRunner:
             turns.append((turn, played))
         return turns
 
-    def _skills(self, case: Case, turn: TurnSpec) -> list[str]:
+    def skills_on(self, case: Case, turn: TurnSpec) -> list[str]:
+        """Return the names of the skills that are on: the test's own, and those that it names. Raises LookupError."""
         named = turn.skills or []
         skills = named if case.skill in named else [case.skill, *named]
         for skill in skills:
@@ -165,7 +172,7 @@ class CaseRunner:
             is_local=turn.model == "local",
             user=turn.user_name,
             is_operator=bool(turn.operator),
-            skills=frozenset(self._skills(case, turn)),
+            skills=frozenset(self.skills_on(case, turn)),
             tools=frozenset(tools),
             started_at=clock_of(turn.time),
             state=state,
@@ -192,13 +199,13 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     failures = []
     names = [_full_name(hook) for hook in played.fired]
     if expect.fires is not None:
-        wanted = [_find(name, hooks, skill) for name in expect.fires]
+        wanted = [find_hook(name, hooks, skill) for name in expect.fires]
         expected = [_full_name(hook) for hook in wanted]
         if names != expected:
             missing = [hook for hook in dict.fromkeys(wanted) if names.count(_full_name(hook)) < wanted.count(hook)]
             reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
             failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
-    silent = {_full_name(_find(name, hooks, skill)) for name in expect.silent or ()}
+    silent = {_full_name(find_hook(name, hooks, skill)) for name in expect.silent or ()}
     if loud := [name for name in dict.fromkeys(names) if name in silent]:
         failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
     return failures
@@ -252,7 +259,7 @@ def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterato
             yield f"lacks {text}"
 
 
-def _find(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
+def find_hook(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
     """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
     found = [hook for hook in hooks if name in (hook.name, _full_name(hook))]
     if not found:

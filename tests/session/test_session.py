@@ -437,6 +437,37 @@ async def test_an_operator_may_see_the_trace_from_anywhere() -> None:
     assert agent.asked[0].options.trace
 
 
+async def test_an_operator_may_try_other_texts_of_hooks_for_a_turn() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with SessionHarness(agent, snapshot=THREE) as harness:
+        harness.chat(hook_texts={"a/a1": None, "b/b2": "Other words."})
+        await harness.until("turn_end")
+        harness.chat()
+        await harness.until("turn_end", 2)
+
+    tried, usual = agent.asked
+    assert [(hook.name, hook.content) for hook in tried.hooks] == [("b1", "b1"), ("b2", "Other words.")]
+    assert [hook.content for hook in usual.hooks] == ["a1", "b1", "b2"]
+
+
+@pytest.mark.parametrize(
+    ("is_operator", "texts", "message"),
+    [
+        (False, {"a/a1": "x"}, "other texts of hooks are for operators"),
+        (True, {"a/zz": "x"}, "no skill here has a hook a/zz; name it as skill/hook"),
+    ],
+)
+async def test_other_texts_of_hooks_are_refused_before_a_turn_begins(
+    is_operator: bool, texts: dict[str, str], message: str
+) -> None:
+    principal = Principal("1.2.3.4", is_local=False, user_id="anna", is_operator=is_operator, is_logged_in=True)
+    async with SessionHarness(FakeAgent([say("Hi.")]), snapshot=THREE, principal=principal) as harness:
+        harness.chat(hook_texts=texts)
+        [error] = await harness.flushed()
+
+    assert (error["code"], error["path"], error["message"]) == ("frame_invalid", "$.hook_texts", message)
+
+
 # the limit over all connections, and draining
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skills_engine.__main__ import main
+from skills_engine.authoring.case_command import FAILED, NOT_RUN, PASSED
 from tests.skills_engine.folders import entry, make_skill
 
 PROJECT = Path(__file__).parents[2]
@@ -28,9 +29,9 @@ def test_all_passed_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     skill_with_tests(tmp_path, "a", PASSES)
     folder = skill_with_tests(tmp_path, "b", PASSES)
 
-    assert main(["test", str(tmp_path)]) == 0
+    assert main(["test", str(tmp_path)]) == PASSED
     assert capsys.readouterr().out.startswith("2 tests: 2 passed, ")
-    assert main(["test", str(folder)]) == 0
+    assert main(["test", str(folder)]) == PASSED
     assert capsys.readouterr().out.startswith("1 test: 1 passed, ")
 
 
@@ -39,7 +40,7 @@ def test_a_failure_is_1_and_names_a_line_that_an_editor_can_open(
 ) -> None:
     skill_with_tests(tmp_path, "a", FAILS)
 
-    assert main(["test", str(tmp_path)]) == 1
+    assert main(["test", str(tmp_path)]) == FAILED
     out = capsys.readouterr().out.splitlines()
     assert out[:2] == [f"{tmp_path}/a/tests/a.yaml:2: failed: is silent", "  fires"]
     assert out[-1].startswith("1 test: 1 failed, ")
@@ -49,7 +50,7 @@ def test_a_mistake_in_a_test_is_2_though_others_pass(tmp_path: Path, capsys: pyt
     skill_with_tests(tmp_path, "a", PASSES)
     skill_with_tests(tmp_path, "b", FAILS.replace("user", "usr"))
 
-    assert main(["test", str(tmp_path)]) == 2
+    assert main(["test", str(tmp_path)]) == NOT_RUN
     told = capsys.readouterr()
     assert told.out.startswith("1 test: 1 passed, ")
     assert told.err == (f"{tmp_path}/b/tests/a.yaml $.tests[0].usr: error: line 2: unknown key (did you mean user?)\n")
@@ -58,7 +59,7 @@ def test_a_mistake_in_a_test_is_2_though_others_pass(tmp_path: Path, capsys: pyt
 def test_a_hook_that_there_is_not_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skill_with_tests(tmp_path, "a", FAILS.replace("[]", "[hnt]"))
 
-    assert main(["test", str(tmp_path)]) == 2
+    assert main(["test", str(tmp_path)]) == NOT_RUN
     out = capsys.readouterr().out
     assert (
         f"{tmp_path}/a/tests/a.yaml:2: could not be run: is silent\n  no hook is called hnt (did you mean hint?)" in out
@@ -71,16 +72,16 @@ def test_a_hook_with_an_error_is_1_though_the_tests_pass(tmp_path: Path, capsys:
     (skill / "tests").mkdir()
     (skill / "tests" / "a.yaml").write_text(PASSES)
 
-    assert main(["test", str(tmp_path)]) == 1
+    assert main(["test", str(tmp_path)]) == FAILED
     assert f"{tmp_path}/a/hooks/hooks.json $.hooks[1].timing: error: " in capsys.readouterr().err
 
 
 def test_no_tests_at_all_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_skill(tmp_path, "a", entry())
 
-    assert main(["test", str(tmp_path)]) == 2
+    assert main(["test", str(tmp_path)]) == NOT_RUN
     assert capsys.readouterr().err == (
-        f"error: no tests in {tmp_path}: write one in SKILL/tests/*.yaml; `new` makes one along\n"
+        f"error: no tests in {tmp_path}: write some in tests/*.yaml of a skill; `new` makes some\n"
     )
 
 
@@ -88,7 +89,7 @@ def test_junit_is_written(tmp_path: Path) -> None:
     skill_with_tests(tmp_path, "a", FAILS)
     report = tmp_path / "report.xml"
 
-    assert main(["test", str(tmp_path), "--junit", str(report)]) == 1
+    assert main(["test", str(tmp_path), "--junit", str(report)]) == FAILED
 
     [suite] = ET.parse(report).getroot()
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("a/tests/a.yaml", "1", "1")

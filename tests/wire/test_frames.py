@@ -56,8 +56,8 @@ def _strategy(info: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
             return st.one_of(*map(_strategy, types))
         case msgspec.inspect.ListType(item_type=item):
             return st.lists(_strategy(item), max_size=3)
-        case msgspec.inspect.DictType():
-            return st.dictionaries(st.text(max_size=5), json_values, max_size=3)
+        case msgspec.inspect.DictType(key_type=key, value_type=value):
+            return st.dictionaries(_strategy(key), _strategy(value), max_size=3)
         case msgspec.inspect.TupleType(item_types=items):
             return st.tuples(*map(_strategy, items))
         case msgspec.inspect.StructType(cls=cls):

@@ -1,0 +1,104 @@
+"""Wordings of one hook side by side: for each test, how often it passes and what the hooks cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from skills_engine.authoring.case_asker import Asker, take_samples
+from skills_engine.authoring.case_files import Case
+from skills_engine.authoring.case_runner import CaseRunner
+from skills_engine.files import UnreadableError, read_inside
+from skills_engine.hook_entries import HookInfo
+from skills_engine.hooks_config import MAX_FILE_BYTES
+from skills_engine.library import changed_hooks
+
+MAX_VARIANTS = 20
+
+
+class VariantError(Exception):
+    """The wordings cannot be compared; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A text that a hook may have, and the file it stands in."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True)
+class VariantResult:
+    """One test with one wording."""
+
+    wording: str
+    case: str
+    pass_rate: float | None
+    """None: it asks a model and there is none, or it could not be run."""
+    hook_tokens: int
+
+
+def read_wordings(files: Sequence[str], folder: Path) -> list[Wording]:
+    """Read the texts; a name is a path, or that of a file in the skill's hooks/. Raises VariantError."""
+    if not 2 <= len(files) <= MAX_VARIANTS:
+        raise VariantError(f"--variants needs 2 to {MAX_VARIANTS} files, separated by commas")
+    wordings = []
+    for file in files:
+        path = Path(file) if Path(file).exists() else folder / "hooks" / file
+        try:
+            text = read_inside(path.parent, path.name, max_bytes=MAX_FILE_BYTES).decode().strip()
+        except (UnreadableError, UnicodeDecodeError) as error:
+            raise VariantError(f"{file} {error}: --variants names text files, or files in hooks/") from error
+        if not text:
+            raise VariantError(f"{file} is empty")
+        wordings.append(Wording(file, text))
+    return wordings
+
+
+def hook_to_vary(name: str | None, wordings: Sequence[Wording], hooks: Sequence[HookInfo]) -> HookInfo:
+    """Return the hook of this name; without one, the hook whose file is among the wordings, or the only one. Raises VariantError."""
+    files = {Path(wording.file).name for wording in wordings}
+    found = [hook for hook in hooks if (hook.name == name if name else Path(hook.file).name in files)]
+    if not found and name is None and len(hooks) == 1:
+        found = list(hooks)
+    if len(found) != 1:
+        names = ", ".join(hook.name for hook in hooks) or "none"
+        raise VariantError(f"which hook is meant? name one with --hook; there are: {names}")
+    return found[0]
+
+
+async def run_variants(
+    cases: Sequence[Case],
+    hooks: Mapping[str, Sequence[HookInfo]],
+    hook: HookInfo,
+    wordings: Sequence[Wording],
+    asker: Asker | None,
+) -> list[VariantResult]:
+    """Run every test with every wording. Raises AskError."""
+    results = []
+    for wording in wordings:
+        texts = {f"{hook.skill}/{hook.name}": wording.text}
+        runner = CaseRunner({**hooks, hook.skill: changed_hooks(hooks[hook.skill], texts)})
+        for result in runner.run(cases):
+            case, rate, tokens = result.case, None, result.hook_tokens
+            if case.spec.ask is None:
+                rate = None if result.outcome == "error" else float(result.outcome == "passed")
+            else:
+                tokens = runner.hook_tokens(case)
+                if asker is not None:
+                    rate = (await take_samples(case, runner, asker, texts)).pass_rate
+            results.append(VariantResult(wording.file, case.name, rate, tokens))
+    return results
+
+
+def render_variants(results: Sequence[VariantResult]) -> str:
+    """Return a table: wording, test, share that passed, tokens of the hooks in the dearest call (estimated)."""
+    rows = [("wording", "test", "passed", "tokens")]
+    for result in results:
+        rate = "not run" if result.pass_rate is None else f"{result.pass_rate:.0%}"
+        rows.append((result.wording, result.case, rate, str(result.hook_tokens)))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    return "\n".join(
+        f"{wording:<{widths[0]}}  {case:<{widths[1]}}  {rate:>{widths[2]}}  {tokens:>{widths[3]}}"
+        for wording, case, rate, tokens in rows
+    )

@@ -1,0 +1,163 @@
+"""Tests that ask a model: samples, their share, and the comparison without a hook."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from skills_engine.authoring.case_asker import AskError, ModelQuestion, ask_case, count_words, judge_reply
+from skills_engine.authoring.case_files import Case, parse_cases
+from skills_engine.authoring.case_format import ReplySpec
+from skills_engine.authoring.case_report import failure_lines
+from skills_engine.authoring.case_runner import CaseResult, CaseRunner
+from skills_engine.authoring.case_variants import (
+    VariantError,
+    Wording,
+    hook_to_vary,
+    render_variants,
+    run_variants,
+)
+from skills_engine.diagnostics import Report
+from tests.skills_engine.test_case_runner import hook
+
+BRIEF = hook("brief", text="Be brief.")
+LONG = "one two three four five six"
+
+
+class ScriptedAsker:
+    """Answers by script, or by a function of the question."""
+
+    def __init__(self, answers: Sequence[str] = (), *, respond: Callable[[ModelQuestion], str] | None = None) -> None:
+        self.questions: list[ModelQuestion] = []
+        self._answers = iter(answers)
+        self._respond = respond
+
+    async def ask(self, question: ModelQuestion) -> str:
+        self.questions.append(question)
+        if self._respond is not None:
+            return self._respond(question)
+        answer = next(self._answers, None)
+        if answer is None:
+            raise AskError("the script is over")
+        return answer
+
+
+def case_of(text: str) -> Case:
+    report = Report("shop", "tests/a.yaml")
+    [case] = parse_cases(f"tests:\n  - {{name: a, user: why, {text}}}", report)
+    assert report.found == []
+    return case
+
+
+def ask(text: str, asker: ScriptedAsker) -> CaseResult:
+    return asyncio.run(ask_case(case_of(text), CaseRunner({"shop": [BRIEF], "polite": []}), asker))
+
+
+def test_enough_good_answers_pass_and_what_was_measured_is_told() -> None:
+    asker = ScriptedAsker(["short", LONG, "a", "b", "c"])
+    result = ask("ask: {samples: 5, pass: 0.8}, expect: {reply: {max_words: 5}}", asker)
+
+    assert result.outcome == "passed"
+    assert result.notes == ("4 of 5 as expected (80%), 2 words on average",)
+
+
+def test_too_few_good_answers_fail_and_show_what_was_answered() -> None:
+    asker = ScriptedAsker([LONG, "as an AI, no", "c"])
+    result = ask("ask: {samples: 3, pass: 0.5}, expect: {reply: {max_words: 5, lacks: /as an AI/i}}", asker)
+
+    assert result.outcome == "failed"
+    [failure] = result.failures
+    assert [line.strip() for line in failure_lines(failure)] == [
+        "reply",
+        "was                                                       expected",
+        "(6 words) one two three four five six                     in at least 50% of the answers:",
+        "(4 words) as an AI, no                                    at most 5 words",
+        "lacks /as an AI/i",
+    ]
+
+
+def test_the_question_holds_the_history_the_skills_and_the_language() -> None:
+    asker = ScriptedAsker(["x"])
+    ask(
+        "history: [{user: hi}, {assistant: hello}], skills: [polite], tools: [], language: de, "
+        "ask: {samples: 1}, expect: {reply: {}}",
+        asker,
+    )
+
+    [question] = asker.questions
+    assert question == ModelQuestion(
+        messages=[
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "hello"},
+            {"role": "user", "content": "why"},
+        ],
+        skills=["shop", "polite"],
+        enable_tools=False,
+        language="de",
+    )
+
+
+def test_comparing_asks_once_more_without_the_hook() -> None:
+    asker = ScriptedAsker(respond=lambda question: LONG if question.hook_texts else "short")
+    result = ask("ask: {samples: 2}, expect: {reply: {max_words: 5}}, compare: {without: [brief]}", asker)
+
+    assert result.outcome == "passed"
+    assert result.notes == (
+        "2 of 2 as expected (100%), 1 words on average",
+        "without brief: 0 of 2 as expected (0%), 6 words on average",
+    )
+    assert [question.hook_texts for question in asker.questions] == [{}, {}, {"shop/brief": None}, {"shop/brief": None}]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("expect: {reply: {}}", "the script is over"),
+        ("expect: {reply: {}}, skills: [polit]", "there is no skill polit (did you mean polite?) beside shop"),
+        ("expect: {reply: {}}, compare: {without: [brif]}", "no hook is called brif (did you mean brief?)"),
+    ],
+)
+def test_what_cannot_be_asked_is_an_error(text: str, message: str) -> None:
+    result = ask(f"ask: {{}}, {text}", ScriptedAsker())
+
+    assert (result.outcome, result.message) == ("error", message)
+
+
+def test_words_are_counted_in_scripts_without_spaces_too() -> None:
+    assert count_words("天空为什么 so blue?") == 7
+    assert judge_reply(ReplySpec(min_words=3, contains="blue"), "so green") == ["contains blue", "at least 3 words"]
+    assert judge_reply(ReplySpec(max_words=2, lacks=["red"]), "so blue") == []
+
+
+def test_wordings_are_compared_test_by_test() -> None:
+    asker = ScriptedAsker(respond=lambda question: LONG if "long" in str(question.hook_texts) else "short")
+    report = Report("shop", "tests/a.yaml")
+    text = """
+tests:
+  - {name: asks, user: x, ask: {samples: 2}, expect: {reply: {max_words: 3}}}
+  - {name: reads, user: x, expect: {reads: [{contains: brief}]}}
+"""
+    wordings = [Wording("a.md", "Be brief."), Wording("b.md", "Speak long and wide.")]
+
+    results = asyncio.run(run_variants(parse_cases(text, report), {"shop": [BRIEF]}, BRIEF, wordings, asker))
+    assert render_variants(results).splitlines() == [
+        "wording  test   passed  tokens",
+        "a.md     asks     100%       3",
+        "a.md     reads    100%       3",
+        "b.md     asks       0%       5",
+        "b.md     reads      0%       5",
+    ]
+
+    without_model = asyncio.run(run_variants(parse_cases(text, report), {"shop": [BRIEF]}, BRIEF, wordings, None))
+    assert [result.pass_rate for result in without_model] == [None, 1.0, None, 0.0]
+
+
+def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None:
+    other = hook("other")
+    wordings = [Wording("brief.md", "x"), Wording("new.md", "y")]
+
+    assert hook_to_vary(None, wordings, [BRIEF, other]) is BRIEF
+    assert hook_to_vary("other", wordings, [BRIEF, other]) is other
+    assert hook_to_vary(None, wordings[1:], [other]) is other
+    with pytest.raises(VariantError, match="which hook is meant\\? name one with --hook; there are: brief, other"):
+        hook_to_vary(None, wordings[1:], [BRIEF, other])
