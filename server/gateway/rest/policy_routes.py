@@ -1,10 +1,12 @@
 """`/api/hooks/config`, `/api/hooks/available` and `/api/approvals`: the tool policy, and what was approved for good."""
 
 import asyncio
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
+from server.config_file import parse_yaml
 from server.errors import PolicyError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
 from server.policy.document import (
@@ -26,6 +28,7 @@ from server.storage.audit_log import AuditLog
 PATH: Final = "/api/hooks/config"
 APPROVALS_PATH: Final = "/api/approvals"
 MAX_BODY_BYTES: Final = 64 << 10
+MAX_YAML_CHARS: Final = 8192
 
 
 class PolicySaved(Struct, frozen=True, kw_only=True):
@@ -35,6 +38,10 @@ class PolicySaved(Struct, frozen=True, kw_only=True):
 
 class WrappedPolicy(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: PolicyBody
+
+
+class WrittenPolicy(Struct, frozen=True, forbid_unknown_fields=True):
+    text: Annotated[str, Meta(max_length=MAX_YAML_CHARS)]
 
 
 class ScopeQuery(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,6 +91,15 @@ class PolicyRoutes:
                 body=(PolicyBody, WrappedPolicy),
                 answer=PolicySaved,
                 has_version=True,
+                max_body_bytes=MAX_BODY_BYTES,
+            ),
+            Operation(
+                method="POST",
+                path="/api/hooks/document",
+                summary="A document that is written in YAML, checked, as JSON; nothing is stored",
+                handle=self._read_yaml,
+                body=(WrittenPolicy,),
+                answer=PolicyDocument,
                 max_body_bytes=MAX_BODY_BYTES,
             ),
             Operation(
@@ -142,6 +158,16 @@ class PolicyRoutes:
             )
         self._audit.append(_entry(call, scope, saved.version, own))
         return ApiAnswer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
+
+    async def _read_yaml(self, call: ApiCall) -> ApiAnswer:
+        try:
+            written = msgspec.json.decode(await call.request.read(), type=WrittenPolicy)
+            tree = await asyncio.to_thread(parse_yaml, written.text)
+            document = read_document(msgspec.json.encode({} if tree is None else tree))
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            raise PolicyError(str(error)[:500], path="$.text") from None
+        self._engine.check(document, may_lock=call.principal.is_operator)
+        return ApiAnswer(document)
 
     async def _list(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(self._engine.custom_specs)))

@@ -192,3 +192,48 @@ async def test_a_change_of_the_policy_is_in_the_audit_log(server: Parley, operat
     assert record["entry"]["user"] == "local"
     assert record["entry"]["details"]["scope"] == "user"
     assert record["entry"]["details"]["stages"]["tool_error"] == ["audit_log"]
+
+
+README = """
+hooks:
+  pre_tool_use:  {handlers: [{type: audit_log}, {type: dangerous_confirmation}]}
+  post_tool_use: {handlers: [{type: security_scan}, {type: audit_log}]}
+"""
+
+
+async def test_yaml_is_read_as_the_document_that_it_means_and_not_stored(anna: Client) -> None:
+    before = (await anna.get(CONFIG)).body
+    read = await anna.post("/api/hooks/document", {"text": README})
+
+    assert read.status == 200
+    assert {stage: types(read.body, stage) for stage in read.body} == {
+        "pre_tool_use": ["audit_log", "dangerous_confirmation"],
+        "post_tool_use": ["security_scan", "audit_log"],
+    }
+    assert (await anna.get(CONFIG)).body == before
+    assert (await anna.post("/api/hooks/document", {"text": ""})).body == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "words"),
+    [
+        ("hooks: {", "$.text", "line 1: not valid YAML"),
+        ("a: &x [1]\nb: [*x, *x]", "$.text", "line 2: not valid YAML: aliases (`*name`) are not read here"),
+        ("tool_skip: []\ntool_skip: []", "$.text", "occurs here a second time"),
+        ("[" * 5000, "$.text", "nested too deep"),
+        ("x: !!python/object/apply:os.system [ls]", "$.text", "not valid YAML"),
+        ("x" * 8193, "$.text", "8192"),
+        ("? {a: 1}\n: 2", "$.text", "unhashable key"),
+        ("hooks: {processes: {}}", "$.hooks.processes", "is set in parley.yaml only"),
+        ("pre_tool_use: [{type: nothing}]", "$.pre_tool_use.handlers[0].type", "there is no handler `nothing`"),
+        ("pre_tool_use: [{type: audit_log, locked: true}]", "$.pre_tool_use.handlers[0].locked", "only the operator"),
+    ],
+)
+async def test_yaml_that_cannot_be_read_says_what_is_wrong_and_where(
+    anna: Client, text: str, path: str, words: str
+) -> None:
+    refused = await anna.post("/api/hooks/document", {"text": text})
+
+    assert refused.status == 400
+    assert refused.body["error"]["path"] == path
+    assert words in refused.body["error"]["message"]

@@ -43,6 +43,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
     assert {(path, method) for path, methods in document["paths"].items() for method in methods} == {
         ("/api/hooks/config", "get"),
         ("/api/hooks/config", "post"),
+        ("/api/hooks/document", "post"),
         ("/api/hooks/available", "get"),
         ("/api/hooks/processes", "get"),
         ("/api/audit", "get"),
