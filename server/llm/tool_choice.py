@@ -54,7 +54,8 @@ def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
     for asked in filter(None, (turn.question, turn.base_question)):
         words = {*_NAME_WORD.findall(asked.lower())}
         cued = [name for name, cue in _CUES.items() if name in tools and cue.search(asked)]
-        named = [name for name in tools if name not in _CUES and {*_NAME_WORD.findall(name.lower())} <= words]
+        added = [name for name in tools if name not in _CUES]
+        named = [name for name in added if words.issuperset(_NAME_WORD.findall(name.lower()) or [name])]
         if name := next(iter(cued + named), None):
             return name if named_arguments(name, turn, {}) is not None else None
     return None
