@@ -51,7 +51,9 @@ class SkillShelf(Mapping[str, Sequence[HookInfo]]):
         """Raises KeyError."""
         if skill not in self._names:
             raise KeyError(skill)
-        return self._read.setdefault(skill, read_hooks(self._root / skill))
+        if skill not in self._read:
+            self._read[skill] = read_hooks(self._root / skill)
+        return self._read[skill]
 
     def __getitem__(self, skill: str) -> Sequence[HookInfo]:
         return self.file(skill).hooks

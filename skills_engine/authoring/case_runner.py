@@ -3,13 +3,13 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Literal
 
 from skills_engine.authoring.case_checks import clock_of, patterns_of
 from skills_engine.authoring.case_files import Case
 from skills_engine.authoring.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 from skills_engine.authoring.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.text_patterns import SearchedText
 from skills_engine.conditions.turn_facts import HookFacts
@@ -21,8 +21,6 @@ Outcome = Literal["passed", "failed", "skipped", "error"]
 """`skipped`: it asks a model, and there is none; `error`: it could not be run."""
 SkillHooks = Mapping[str, Sequence[HookInfo]]
 """The hooks of each skill that tests may switch on, by the skill's name."""
-
-_CHARS_PER_TOKEN = 4  # of L1-47
 
 
 @dataclass(frozen=True)
@@ -278,4 +276,4 @@ def _dearest(played: PlayedTurn) -> int:
 
 
 def _tokens_of(call: ScriptedCall) -> int:
-    return sum(ceil(len(message.text) / _CHARS_PER_TOKEN) for message in call.messages if message.hook is not None)
+    return sum(tokens_of(message.text) for message in call.messages if message.hook is not None)
