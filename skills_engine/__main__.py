@@ -7,13 +7,16 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 from skills_engine.authoring import case_command
+from skills_engine.authoring.case_format import CallSpec
 from skills_engine.authoring.lint import is_skill_folder, lint
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render
+from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
@@ -71,13 +74,26 @@ def _parser() -> argparse.ArgumentParser:
         "simulate", help="simulate a turn without a model, and print what each call reads"
     )
     simulate_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
-    simulate_command.add_argument("--text", default="(the user's message)", help="what the user says")
+    simulate_command.add_argument(
+        "--text",
+        action="append",
+        metavar="TEXT",
+        help="what the user says; give it again for what the user says next, the last is of this turn",
+    )
     simulate_command.add_argument(
         "--round",
         action="append",
-        type=_tool_names,
+        type=_tool_calls,
         metavar="TOOL[,TOOL]",
-        help="tools that the model calls in one round; give it again for another (default: --round read_file)",
+        help="tools that the model calls in one round (TOOL=error, TOOL=refused: how the call ends); "
+        "give it again for another (default: --round read_file)",
+    )
+    simulate_command.add_argument("--channel", choices=get_args(Channel), default="text", help="how the turn begins")
+    simulate_command.add_argument("--language", metavar="TAG", help="the user's language, such as de-CH")
+    simulate_command.add_argument("--user", metavar="NAME", help="the user who is logged in")
+    simulate_command.add_argument("--model", default="", metavar="NAME", help="the model, or local or cloud")
+    simulate_command.add_argument(
+        "--time", type=_time, metavar="TIME", help="when the turn starts, such as 2026-11-22T23:30 (default: now)"
     )
     ending = simulate_command.add_mutually_exclusive_group()
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
@@ -103,8 +119,27 @@ def _folder(text: str) -> Path:
     return path
 
 
-def _tool_names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
+def _tool_calls(text: str) -> list[CallSpec]:
+    return [_tool_call(part.strip()) for part in text.split(",")]
+
+
+def _tool_call(text: str) -> CallSpec:
+    name, _, status = text.partition("=")
+    match status:
+        case "" | "ok":
+            return CallSpec(tool=name)
+        case "error":
+            return CallSpec(tool=name, error=f"(error of {name})")
+        case "refused":
+            return CallSpec(tool=name, refused=f"(refusal of {name})")
+    raise argparse.ArgumentTypeError(f"{text}: a call ends with ok, error or refused")
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text} is not a time: write it like 2026-11-22T23:30") from error
 
 
 def _lint(arguments: argparse.Namespace) -> int:
@@ -160,9 +195,19 @@ def _new(arguments: argparse.Namespace) -> int:
 def _simulate(arguments: argparse.Namespace) -> int:
     if not is_skill_folder(arguments.path) and not list_skills(arguments.path, None)[0]:
         return _no_skills(arguments.path)
-    rounds = [] if arguments.no_need else arguments.round or [["read_file"]]
+    rounds = [] if arguments.no_need else arguments.round or [[CallSpec(tool="read_file")]]
     hooks = _hooks_of(arguments.path)
-    print(render(play(hooks, text=arguments.text, rounds=rounds, tools=not arguments.no_tools)), flush=True)
+    facts = HookFacts(
+        channel=arguments.channel,
+        language=arguments.language,
+        user=arguments.user,
+        model=arguments.model,
+        is_local=arguments.model == "local",
+        skills=frozenset(hook.skill for hook in hooks),
+        started_at=arguments.time or datetime.now().astimezone(),
+    )
+    texts = arguments.text or ["(the user's message)"]
+    print(render(play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts)), flush=True)
     return _tell_mistakes(arguments.path)
 
 

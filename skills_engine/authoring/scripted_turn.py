@@ -10,7 +10,7 @@ from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
-from skills_engine.turn_sequence import TurnSequence
+from skills_engine.turn_sequence import SilentHook, TurnSequence
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class PlayedTurn:
     """Hooks in the order in which they were put in, one entry for each time."""
     not_fired: list[NotFired] = field(default_factory=list)
     """Hooks that stayed out, one entry for each injection of their timing."""
+    silent: list[SilentHook] = field(default_factory=list)
+    """The hooks that never fired, with the reasons for their author."""
     history: list[Message] = field(default_factory=list)
     """The messages that a client keeps: those before, the user's, persistent hooks and the reply."""
     state: HookState = field(default_factory=HookState)
@@ -60,6 +62,7 @@ def play_turn(
         turn.plan(first)
         if first.answer is None:
             turn.loop([*(script if first.calls else script[1:]), StepSpec(answer="")])
+    turn.played.silent = turn.sequence.silent_hooks()
     turn.played.state = turn.hooks.state or facts.state
     return turn.played
 

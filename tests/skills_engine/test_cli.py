@@ -218,6 +218,46 @@ def test_simulate_says_what_the_user_said(tmp_path: Path, capsys: pytest.Capture
     assert "    user      Hello\n" in capsys.readouterr().out
 
 
+def test_simulate_takes_the_facts_that_conditions_ask_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = {
+        "channel": "voice",
+        "language": ["de"],
+        "user": ["anna"],
+        "model": ["local"],
+        "skills": ["a"],
+        "turn": 2,
+        "time": {"from": "23:30", "to": "23:31"},
+    }
+    failed = {"tool": ["shop"], "tool_status": ["error"]}
+    loud = entry("loud", timing="after_tool_call", when={"not": {"tool_status": ["refused"]}})
+    make_skill(tmp_path, "a", entry("facts", when=facts), entry("failed", timing="after_tool_call", when=failed), loud)
+    options = ["--channel=voice", "--language=de-CH", "--user=anna", "--model=local", "--time=2026-11-22T23:30"]
+    play = ["simulate", str(tmp_path / "a"), *options, "--text", "Hi", "--text", "And now?"]
+
+    assert main([*play, "--round", "shop=error"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("[a/facts,") == 3
+    assert shown.count("[a/failed,") == 1
+    assert "not fired" not in shown
+
+    assert main([*play, "--round", "shop=refused", "--language=fr"]) == 0
+    assert capsys.readouterr().out.splitlines()[-3:] == [
+        "not fired: a/facts (after_user_input): its condition does not hold: when.language",
+        "not fired: a/failed (after_tool_call): its condition does not hold: when.tool_status",
+        "not fired: a/loud (after_tool_call): its condition does not hold: when.not.tool_status",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--round=shop=lost", "--time=noon", "--channel=radio"])
+def test_simulate_refuses_facts_that_there_are_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["simulate", str(make_skill(tmp_path, "a", entry())), option])
+
+    assert f"argument {option.partition('=')[0]}" in capsys.readouterr().err
+
+
 def test_simulate_says_what_of_a_skill_it_could_not_play(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_skill(tmp_path, "a", entry(timing="sometimes"), entry("b", persistent=True, timing="before_planning"))
 

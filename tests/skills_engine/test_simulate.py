@@ -3,7 +3,9 @@
 import pytest
 
 from skills_engine import TIMINGS, HookInfo
-from skills_engine.authoring.simulate import Play, play, render
+from skills_engine.authoring.case_format import CallSpec
+from skills_engine.authoring.scripted_turn import PlayedTurn
+from skills_engine.authoring.simulate import play, render
 from skills_engine.hook_entries import Role
 
 SYSTEM = "(the system prompt and the catalogue)"
@@ -15,26 +17,33 @@ def hook(
     return HookInfo(timing, "x.md", timing, role, persistent, f"<{timing}ä>", "tutor", tools)  # type: ignore[arg-type]
 
 
+def calls(*names: str) -> list[CallSpec]:
+    return [CallSpec(tool=name) for name in names]
+
+
 HOOKS = [hook(timing) for timing in TIMINGS]
 
 
-def read(result: Play) -> list[tuple[str, list[str]]]:
+def read(result: PlayedTurn) -> list[tuple[str, list[str]]]:
     """Each call's title and what it reads; hooks by their timing."""
     return [
-        (call.title, [line.hook.timing if line.hook else line.text for line in call.lines]) for call in result.calls
+        (call.title, [line.hook.timing if line.hook else line.text for line in call.messages]) for call in result.calls
     ]
 
 
-def silent(result: Play) -> list[tuple[str, str]]:
-    return [(one.hook.timing, one.why) for one in result.not_fired]
+def silent(result: PlayedTurn) -> list[tuple[str, str]]:
+    return [(one.hook.timing, one.reason) for one in result.silent]
 
 
 @pytest.mark.rule("L1-20")
 def test_a_turn_without_tools_is_one_call() -> None:
-    result = play(HOOKS, text="Hi", tools=False, rounds=[["a"]])
+    result = play(HOOKS, texts=["Hi"], tools=False, rounds=[calls("a")])
 
     assert read(result) == [("the only call: tools are off", [SYSTEM, "Hi", "after_user_input"])]
-    assert silent(result) == [(timing, "tools are off") for timing in TIMINGS[1:]]
+    no_loop = "not reached: no agent loop"
+    assert silent(result) == [
+        (timing, "not reached: no planning round" if timing == "before_planning" else no_loop) for timing in TIMINGS[1:]
+    ]
 
 
 @pytest.mark.rule("L1-21")
@@ -47,7 +56,7 @@ def test_a_turn_that_needs_no_tools_ends_with_the_planning() -> None:
             [SYSTEM, "(the user's message)", "after_user_input", "before_planning", "(the planning prompt)"],
         )
     ]
-    assert silent(result) == [(timing, "the model needed no tools") for timing in TIMINGS[2:]]
+    assert silent(result) == [(timing, "not reached: no agent loop") for timing in TIMINGS[2:]]
 
 
 @pytest.mark.rule("L1-22")
@@ -57,7 +66,7 @@ def test_a_turn_that_needs_no_tools_ends_with_the_planning() -> None:
 @pytest.mark.rule("L1-26")
 @pytest.mark.rule("L1-28")
 def test_a_turn_with_tools_plays_all_five_timings() -> None:
-    result = play(HOOKS, text="Hi", rounds=[["a", "b"], ["c"]])
+    result = play(HOOKS, texts=["Hi"], rounds=[calls("a", "b"), calls("c")])
 
     head = [SYSTEM, "Hi", "after_user_input"]
     batch = ["(calls a, b)", "(result of a)", "(result of b)"]
@@ -90,27 +99,27 @@ def test_a_turn_with_tools_plays_all_five_timings() -> None:
             ],
         ),
     ]
-    assert result.not_fired == ()
+    assert result.silent == []
 
 
 def test_roles_are_those_of_the_messages() -> None:
-    result = play([hook("after_user_input", role="user")], rounds=[["a"]])
+    result = play([hook("after_user_input", role="user")], rounds=[calls("a")])
 
-    assert [line.role for line in result.calls[2].lines] == ["system", "user", "user", "assistant", "tool", "system"]
+    assert [line.role for line in result.calls[2].messages] == ["system", "user", "user", "assistant", "tool", "system"]
 
 
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        ({"d", "a"}, "it is for a, d; the model called b, c"),
-        (set[str](), "it is for no tool; the model called b, c"),
+        ({"d", "a"}, "tool_filter names none of: b, c"),
+        (set[str](), "tool_filter names none of: b, c"),
     ],
 )
 def test_a_filter_that_names_another_tool_does_not_fire(wanted: set[str], why: str) -> None:
     hooks = [hook("after_tool_call", tools=frozenset(wanted)), hook("after_tool_call", tools=frozenset({"b"}))]
 
-    [only] = play(hooks, rounds=[["b", "c"], ["b"]]).not_fired
-    assert (only.hook, only.why) == (hooks[0], why)
+    [only] = play(hooks, rounds=[calls("b", "c"), calls("b")]).silent
+    assert (only.hook, only.reason) == (hooks[0], why)
 
 
 def test_a_play_can_be_read() -> None:
@@ -121,7 +130,7 @@ def test_a_play_can_be_read() -> None:
         hook("after_tool_call"),
     ]
 
-    assert render(play(hooks, text="Hi ä")) == (
+    assert render(play(hooks, texts=["Hi ä"])) == (
         "call 1: planning\n"
         "    system    (the system prompt and the catalogue)\n"
         "    user      Hi ä\n"
@@ -129,7 +138,7 @@ def test_a_play_can_be_read() -> None:
         '  + user      [tutor/before_planning, before_planning] "<before_planningä>"\n'
         "    system    (the planning prompt)\n"
         "\n"
-        "not fired: tutor/before_first_agent (before_first_agent): the model needed no tools\n"
-        "not fired: tutor/after_tool_call (after_tool_call): the model needed no tools"
+        "not fired: tutor/before_first_agent (before_first_agent): not reached: no agent loop\n"
+        "not fired: tutor/after_tool_call (after_tool_call): not reached: no agent loop"
     )
-    assert render(play(hooks, rounds=[["a"]])).count("\n\ncall ") == 2
+    assert render(play(hooks, rounds=[calls("a")])).count("\n\ncall ") == 2

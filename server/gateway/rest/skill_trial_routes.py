@@ -16,10 +16,12 @@ from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, DiagnosticIte
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
-from skills_engine import HookInfo, SkillsSnapshot
+from skills_engine import HookFacts, HookInfo, SkillsSnapshot
+from skills_engine.authoring.case_format import CallSpec
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.overlay import overlaid, with_skill
-from skills_engine.authoring.simulate import Call, play
+from skills_engine.authoring.scripted_turn import ScriptedCall
+from skills_engine.authoring.simulate import play
 from skills_engine.authoring.skill_files import SkillFiles
 
 logger = logging.getLogger(__name__)
@@ -211,12 +213,14 @@ class _Lines:
 def _preview(snapshot: SkillsSnapshot, folder: Path, wanted: PreviewRequest) -> Preview:
     with overlaid(folder, wanted.files) as place:
         edited, diagnostics = with_skill(snapshot, folder, place), lint_skill(place)
-    played = play(edited.hooks(None), text=wanted.text, rounds=wanted.rounds, tools=wanted.tools)
+    facts = HookFacts(skills=frozenset(skill.name for skill in edited.skills))
+    rounds = [[CallSpec(tool=name) for name in batch] for batch in wanted.rounds]
+    played = play(edited.hooks(None), texts=[wanted.text], rounds=rounds, tools=wanted.tools, facts=facts)
     return Preview(
         calls=[_call(call) for call in played.calls],
         not_fired=[
-            PreviewSilent(skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.why)
-            for one in played.not_fired
+            PreviewSilent(skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.reason)
+            for one in played.silent
         ],
         diagnostics=items_of(diagnostics),
     )
@@ -230,8 +234,8 @@ def _versions(snapshot: SkillsSnapshot, folder: Path, edits: Mapping[str, str | 
     return found
 
 
-def _call(call: Call) -> PreviewCall:
-    lines = [PreviewLine(role=line.role, text=line.text, hook=_hook(line.hook)) for line in call.lines]
+def _call(call: ScriptedCall) -> PreviewCall:
+    lines = [PreviewLine(role=line.role, text=line.text, hook=_hook(line.hook)) for line in call.messages]
     return PreviewCall(title=call.title, lines=lines)
 
 
