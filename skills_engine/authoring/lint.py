@@ -1,10 +1,12 @@
 """Lint: what an author should know before a skill runs. The loader's diagnostics, and what authors trip over."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from skills_engine.authoring.condition_advice import conditions_advice
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.front_matter import split_front_matter
 from skills_engine.hook_entries import NEVER_FIRES, HookInfo
@@ -38,16 +40,18 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
         return {path: lint_skill(path.resolve())}
     names, found = list_skills(path, None)
     by_folder = {path: found} if found else {}
-    return by_folder | {path / name: lint_skill(path.resolve() / name) for name in names}
+    groups = _groups([path.resolve() / name for name in names])
+    return by_folder | {path / name: lint_skill(path.resolve() / name, groups=groups) for name in names}
 
 
-def lint_skill(folder: Path) -> list[Diagnostic]:
+def lint_skill(folder: Path, *, groups: Mapping[str, int] | None = None) -> list[Diagnostic]:
+    """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
     loaded = load_skill(folder, is_named=True)  # one that is off by default is checked, too
     found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
         hooks = read_hooks(folder)
         found += _body_advice(loaded.skill)
-        found += _hooks_advice(hooks, folder.name)
+        found += _hooks_advice(hooks, folder.name, _groups([folder]) if groups is None else groups)
         found += _misplaced(folder) or _orphans(folder, hooks)
     return found
 
@@ -74,10 +78,15 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
     return report.found
 
 
-def _hooks_advice(hooks: HooksFile, skill: str) -> list[Diagnostic]:
+def _groups(folders: Iterable[Path]) -> Mapping[str, int]:
+    return Counter(hook.group for folder in folders for hook in read_hooks(folder).hooks if hook.group is not None)
+
+
+def _hooks_advice(hooks: HooksFile, skill: str, groups: Mapping[str, int]) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         _hook_advice(hook, place, report)
+    conditions_advice(hooks, report, groups=groups)
     return report.found
 
 

@@ -34,7 +34,7 @@ def unknown_variables(text: str) -> list[str]:
 
 
 def used_variables(text: str) -> set[str]:
-    return {found[1] for found in _PLACE.finditer(text) if found[1] is not None}
+    return {found[1] for found in _PLACE.finditer(text) if found[1] in VARIABLES}
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

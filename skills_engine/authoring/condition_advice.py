@@ -1,0 +1,90 @@
+"""Advice of lint on conditions, memory and variables of hooks: what loads, but hardly does what was meant."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from skills_engine.conditions.hook_state import Firing, HookState
+from skills_engine.conditions.hook_variables import used_variables
+from skills_engine.diagnostics import Report, did_you_mean
+from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
+from skills_engine.hooks_config import HooksFile
+from skills_engine.signing import Signer
+
+_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
+_AFTER_CALLS = ("before_each_agent", "after_tool_call")
+_ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
+_GLOB = frozenset("*?[")
+"""Characters of globs."""
+_SIGNER = Signer([bytes(32)])
+"""Signs a state only to see what it has room for."""
+
+
+def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, int]) -> None:
+    """Report on all hooks of a skill. `groups`: how many hooks each group has, in all skills that are looked at."""
+    for hook, place in zip(hooks.hooks, hooks.places, strict=True):
+        if hook.when is not None:
+            for path, key, value in _leaves(json.loads(hook.when.source), f"{place}.when"):
+                _leaf_advice(hook, path, key, value, report)
+        for name in hook.requires_tools:
+            _tool_advice(name, f"{place}.requires_tools", report)
+        if hook.group is not None and groups.get(hook.group, 0) < 2:
+            report.warning(f"{place}.group", f"no other hook is in the group {hook.group}: alone it changes nothing")
+        if hook.once is not None and hook.sticky is not None:
+            message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
+            report.warning(f"{place}.sticky", message)
+        _variables_advice(hook, place, report)
+    remembered = tuple(Firing(hook.skill, hook.name, 1000, 1000) for hook in hooks.hooks if hook.has_memory)
+    if len(HookState.read(HookState(1000, remembered).signed(_SIGNER), _SIGNER).firings) < len(remembered):
+        message = "too many hooks have once, cooldown or sticky: a state has 8 KiB, and forgets the earliest of them"
+        report.warning("$.hooks", message)
+
+
+def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield place, name and value of every condition in the tree."""
+    for key, value in when.items():
+        path = f"{place}.{key}"
+        match key:
+            case "all" | "any":
+                for index, part in enumerate(value):
+                    yield from _leaves(part, f"{path}[{index}]")
+            case "not":
+                yield from _leaves(value, path)
+            case _:
+                yield path, key, value
+
+
+def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
+    if key == "round" and hook.timing not in _LOOP:
+        report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
+    elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
+        report.warning(path, "never holds: before_first_agent comes in round 1")
+    elif key in _ABOUT_CALLS and hook.timing not in _AFTER_CALLS:
+        report.warning(path, f"never holds: at {hook.timing} there is no tool call to ask about")
+    elif key == "tool":
+        for name in value:
+            _tool_advice(name, path, report)
+
+
+def _includes_first(value: Any) -> bool:
+    return value == 1 if isinstance(value, int) else bool(value.get("min", 1) == 1)
+
+
+def _tool_advice(name: str, path: str, report: Report) -> None:
+    """Report a name that no built-in tool has; those of MCP servers hold `__`, and others' cannot be known here."""
+    if name in BUILTIN_TOOLS or "__" in name or not _GLOB.isdisjoint(name):
+        return
+    report.warning(path, f"no built-in tool is called {name}{did_you_mean(name, BUILTIN_TOOLS)}")
+
+
+def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
+    used = used_variables(hook.content)
+    if not hook.vars:
+        for name in sorted(used):
+            report.warning(
+                f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true"
+            )
+        return
+    for name, timings in (("tool", _LOOP[2:]), ("tool_status", _LOOP[2:]), ("round", _LOOP)):
+        if name in used and hook.timing not in timings:
+            report.warning(f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
