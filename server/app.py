@@ -55,7 +55,7 @@ from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
-from skills_engine import Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine import HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.authoring.skill_files import SkillFiles
 from skills_engine.signing import SecretFileError
 
@@ -281,6 +281,8 @@ class App:
             skills=lambda: self._skills.current,
             skill_tests=lambda: self._skill_tests.reports,
             sign=signer.sign,
+            sign_state=lambda state: state.signed(signer),
+            read_state=lambda text: HookState.read(text, signer),
             gate=TurnGate(settings.limits.turns, self._metrics, per_user=settings.limits.turns_per_user),
             metrics=self._metrics,
             limits=settings.limits,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skills_engine.conditions.firing import NotFired
+from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import HookInfo
@@ -39,6 +40,10 @@ class TurnSequence:
         self._tools_ran: dict[str, None] = {}
         self._reached: set[str] = set()
         self._not_fired: dict[int, NotFired] = {}  # id of the hook → its last reason
+
+    @property
+    def state(self) -> HookState | None:
+        return self._hooks.state
 
     def start(self) -> list[HookFrame]:
         return self._inject("after_user_input")

@@ -1,16 +1,17 @@
 """The pieces of a turn, and the way from the code that emits them to the one that reads them."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from types import coroutine
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
 from server.llm.language_model import Usage
 from server.media.store import MediaItem
 from server.tool_calls import ToolOutcome
+from skills_engine import HookState
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ class TraceEvent:
     data: dict[str, Any]
 
 
+class HookRecord(NamedTuple):
+    """Account of a turn's hooks, called for at its end, whatever end that is."""
+
+    state: Callable[[], HookState | None]
+    """The state for the next turn (L1-45); None: no hook needs one."""
+    not_fired: Callable[[], Iterable[TraceEvent]]
+    """The reasons of the hooks that have not fired, unless they were told."""
+
+
 ChunkKind = Literal[
     "text",
     "reasoning",
@@ -44,6 +54,7 @@ ChunkKind = Literal[
     "notice",
     "trace",
     "usage",
+    "hook_record",
     "reply_end",
     "model_request",
     "held",
@@ -63,6 +74,7 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
     model_request: the next thing that happens is a call of the model.
     held: the next thing that happens waits for hooks.
     usage: of one finished model call.
+    hook_record: for the end of the turn; before any hook is put in.
     """
 
     text: str | None = None
@@ -74,6 +86,7 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
     notice: NoticeGiven | None = None
     trace: TraceEvent | None = None
     usage: Usage | None = None
+    hook_record: HookRecord | None = None
     reply_end: bool = False
     model_request: bool = False
     held: bool = False

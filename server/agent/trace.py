@@ -44,6 +44,7 @@ class Tracer:
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
         self._shown: dict[int, Message] = {}  # in place of those that hold secrets
+        self._has_told_reasons = False
         self._calls = 0
 
     def show_instead(self, message: Message, shown: Message) -> None:
@@ -88,9 +89,16 @@ class Tracer:
         if not self._is_on:
             return
         yield from self._changes()
+        yield from (LLMChunk(trace=event) for event in self.not_fired(silent_hooks))
+
+    def not_fired(self, silent_hooks: Iterable[SilentHook]) -> Iterator[TraceEvent]:
+        """Report the hooks that never entered the list, those that are off included; once."""
+        if not self._is_on or self._has_told_reasons:
+            return
+        self._has_told_reasons = True
         off = (SilentHook(hook, "the skill is switched off") for hook in self._hooks_off)
         for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
-            yield _event("not_fired", {"hooks": batch})
+            yield TraceEvent("not_fired", {"hooks": batch})
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
         """`sent` may hold messages that a hook wrote for this call; a shortened message is shown as a new one."""

@@ -97,7 +97,7 @@ class SentenceAssembler:
                 self._spoken.begin_reply()
             case "notice" | "reasoning" | "trace":
                 yield TTSResult(**{kind: getattr(chunk, kind)})
-            case "usage" | "model_request" | "held":
+            case "usage" | "hook_record" | "model_request" | "held":
                 pass  # neither said nor shown
             case _:
                 assert_never(kind)

@@ -23,7 +23,7 @@ from server.session.turns import Turns
 from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import Skill, SkillsSnapshot
+from skills_engine import HookState, Skill, SkillsSnapshot, StateInvalidError
 from skills_engine.authoring.reload_tests import SkillTestReport
 
 
@@ -189,7 +189,7 @@ class Session:
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
                 self._push_to_talk(frame)
             case wire.History():
-                self._speech_input.history(frame.utterance, frame.messages)
+                self._speech_input.history(frame)
             case wire.Playback():
                 self._report_playback(frame)
             case wire.Approval():
@@ -219,7 +219,7 @@ class Session:
         settings = self._settings.with_chat(frame)
         snapshot = self._snapshot_for(frame)
         request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
-        self._begin(request)
+        self._begin(request, frame.state)
 
     def _speak(self, frame: wire.Speak, received_s: float) -> None:
         """Say the frame's text, whether replies are spoken or not. Raises FrameError where there is no voice."""
@@ -240,10 +240,24 @@ class Session:
             )
         return turn_id
 
-    def _begin(self, request: TurnRequest) -> None:
+    def _begin(self, request: TurnRequest, state: str | None = None) -> None:
+        request, problem = self._with_state(request, state)
         self._speech_input.discard()
-        self._end_announced_turn()
-        self._turns.begin(request)
+        self._end_announced_turn(request.hook_state)
+        if self._turns.begin(request) and problem:
+            self._warn("state_invalid", problem, request.id)
+
+    def _with_state(self, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
+        """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
+        if text is None:
+            return request, ""
+        try:
+            return replace(request, hook_state=self._services.read_state(text)), ""
+        except StateInvalidError as error:
+            return request, f"{error}; hooks have forgotten what they did in this conversation"
+
+    def _warn(self, code: str, message: str, turn_id: str) -> None:
+        self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
 
     def _snapshot_for(self, frame: wire.Chat) -> SkillsSnapshot:
         """Return the skills for the turn, with the texts of hooks that an operator tries. Raises FrameError."""
@@ -315,9 +329,10 @@ class Session:
         self._announced, self._is_announced_cut = turn_id, False
         return turn_id
 
-    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: list[wire.Message] | None) -> None:
+    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: wire.History | None) -> None:
         is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
-        messages = [*(history or ()), wire.Message(role="user", content=words.text)]
+        before = () if history is None else history.messages
+        messages = [*before, wire.Message(role="user", content=words.text)]
         request = self._request(
             turn_id,
             "voice",
@@ -326,11 +341,14 @@ class Session:
             received_s=words.stopped_s,
             recognized_s=words.recognized_s,
         )
+        request, problem = self._with_state(request, None if history is None else history.state)
         if not self._turns.begin(request):
             return
         if history is None:
             text = "the client sent no history for this utterance: the reply knows only these words"
-            self.send(wire.Notice(code="history_missing", level="warning", message=text, turn_id=turn_id))
+            self._warn("history_missing", text, turn_id)
+        if problem:
+            self._warn("state_invalid", problem, turn_id)
         if self._speech_input.is_speaking or is_cut:
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
@@ -351,11 +369,13 @@ class Session:
     def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
         self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
 
-    def _end_announced_turn(self) -> None:
-        """End the turn that a transcript has named, as a `chat` came instead: the client may wait for it."""
+    def _end_announced_turn(self, state: HookState) -> None:
+        """End the turn that a transcript has named, as a `chat` with that state came instead: the client may wait for it."""
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
-            self._turns.end_unstarted(turn_id)
+            snapshot = self._services.skills()
+            hooks = snapshot.hooks(_enabled_skills(self._settings.skills, snapshot))
+            self._turns.end_unstarted(turn_id, state, hooks)
 
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""

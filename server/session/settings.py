@@ -13,11 +13,11 @@ from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
 from server.session.turn_limits import TurnGate
-from server.session.turn_writer import Sign
+from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
 from server.speech.utterances import TurnDetection
 from server.wire import frames as wire
-from skills_engine import SkillsSnapshot
+from skills_engine import HookState, SkillsSnapshot
 from skills_engine.authoring.reload_tests import SkillTestReport
 
 
@@ -28,6 +28,9 @@ class Services:
     handler: ChatHandler
     skills: Callable[[], SkillsSnapshot]
     sign: Sign
+    sign_state: SignState
+    read_state: Callable[[str], HookState]
+    """Raises StateInvalidError."""
     gate: TurnGate
     metrics: Metrics
     limits: config.LimitsSettings

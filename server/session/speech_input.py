@@ -68,7 +68,7 @@ class SpeechOwner(Protocol):
     def announce_turn(self) -> str:
         """Return the id of the turn that a transcript will start."""
 
-    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: list[wire.Message] | None) -> None:
+    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: wire.History | None) -> None:
         """Start that turn; history None: the client sent none in time."""
 
     def prefill(self, history: list[wire.Message], words: str) -> None:
@@ -104,7 +104,7 @@ class _Utterance:
     started_ms: float | None = None
     stopped_ms: float | None = None
     stopped_s: float = 0.0
-    history: asyncio.Future[list[wire.Message]] | None = None  # awaited since `speech_started`
+    history: asyncio.Future[wire.History] | None = None  # awaited since `speech_started`
     answering: asyncio.Task[None] | None = None  # set when it has ended
     has_transcript: bool = False  # sent, or none is due
 
@@ -181,11 +181,11 @@ class SpeechInput:
             case wire.SpeechCancel() if self._detector is not None:
                 self._detector.key_cancel()
 
-    def history(self, utterance: str, messages: list[wire.Message]) -> None:
+    def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
-        found = self._utterances.get(utterance)
+        found = self._utterances.get(frame.utterance)
         if found is not None and found.history is not None and not found.history.done():
-            found.history.set_result(messages)
+            found.history.set_result(frame)
             self._prefill(found, "")
 
     def discard(self) -> None:
@@ -341,7 +341,7 @@ class SpeechInput:
     def _prefill(self, utterance: _Utterance, text: str) -> None:
         history = utterance.history
         if history is not None and history.done() and not history.cancelled():
-            self._owner.prefill(history.result(), f"{self._carried} {text}".strip() if text else "")
+            self._owner.prefill(history.result().messages, f"{self._carried} {text}".strip() if text else "")
 
     async def _recognize(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
         def send_partial(text: str) -> None:
@@ -418,13 +418,13 @@ class SpeechInput:
         turn_id = self._owner.announce_turn()
         utterance.has_transcript = True
         self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))
-        messages: list[wire.Message] | None = None
+        history: wire.History | None = None
         try:
             async with asyncio.timeout(HISTORY_WAIT_S):
-                messages = await utterance.history
+                history = await utterance.history
         except TimeoutError:
             logger.debug("no history came for %s", utterance.id)
-        self._owner.begin_announced_turn(turn_id, words, messages)
+        self._owner.begin_announced_turn(turn_id, words, history)
 
     # --- what is sent to the client
 

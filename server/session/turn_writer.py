@@ -8,12 +8,13 @@ from typing import Final, assert_never, get_args
 
 from msgspec import UNSET
 
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import HookRecord, LLMChunk
 from server.errors import ServerError
 from server.llm.language_model import Usage
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.tool_calls import ToolOutcome
 from server.wire import frames as wire
+from skills_engine import HookState
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +23,7 @@ ABORTED_TOOL: Final = "not finished: a hook ended the turn"
 
 Sign = Callable[[str, str, str, str], str]
 """(skill, name, role, content) → signature."""
+SignState = Callable[[HookState], str]
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class TurnWriter:
         *,
         send_sound: Callable[[bytes], None],
         sign: Sign,
+        sign_state: SignState,
         received_s: float,
         recognized_s: float | None = None,
         shows_trace: bool = False,
@@ -66,12 +69,15 @@ class TurnWriter:
         """The figures of `turn_end`, set when the turn has ended."""
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
+        self.hook_record = HookRecord(state=lambda: None, not_fired=tuple)
+        """The agent's as soon as it has begun."""
         self.tools: list[str] = []
         """Names of the tools that were called."""
         self.shows_trace = shows_trace
         self._send = send
         self._send_sound = send_sound
         self._sign = sign
+        self._sign_state = sign_state
         self.unsent_hooks: Callable[[], list[TTSResult]] = list
         """Set by the speech output, which queues hooks: a cut must not lose what the model has read (L1-29)."""
         self.speak: Callable[[SpokenSentence], Callable[[], None]] | None = None
@@ -100,13 +106,15 @@ class TurnWriter:
         self._send(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
 
     def count(self, chunk: LLMChunk) -> None:
-        """Keep usage and times of the agent's chunks; nothing is written."""
+        """Keep usage, times and hook record of the agent's chunks; nothing is written."""
         if chunk.text is not None:
             self._mark("first_token")
         elif chunk.model_request:
             self._mark("model_request")
         elif chunk.usage is not None:
             self._usage = _sum(self._usage, chunk.usage)
+        elif chunk.hook_record is not None:
+            self.hook_record = chunk.hook_record
 
     def write(self, result: TTSResult) -> None:
         if self.is_over:
@@ -217,6 +225,9 @@ class TurnWriter:
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
             self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
+        for event in self.hook_record.not_fired():
+            self.write(TTSResult(trace=event))
+        state = self.hook_record.state()
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
@@ -227,6 +238,7 @@ class TurnWriter:
                 metrics=self.metrics,
                 message=UNSET if message is None else message,
                 rollback=True if rollback else UNSET,
+                state=UNSET if state is None else self._sign_state(state),
             )
         )
         if self._on_end is not None:

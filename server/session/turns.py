@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 from server import log
+from server.agent.chunks import HookRecord
 from server.errors import TurnError
 from server.fair_share import turn_user
 from server.metrics import Metrics
@@ -17,6 +18,7 @@ from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
 from server.session.turn_writer import TurnWriter, code_of
+from skills_engine import HookInfo, HookState
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +81,7 @@ class Turns:
         writer = self._writer(
             request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
         )
+        writer.hook_record = _hook_record(request.hook_state, request.snapshot.hooks(request.skills))
         request = replace(request, ask=self._approvals.asker(writer, request.facts, request.timer))
         self.running = writer
         self._on_running(True)
@@ -98,9 +101,10 @@ class Turns:
         if turn_id in (None, self.playback.turn_id):
             self.playback = PlaybackClock()  # the client has cut it
 
-    def end_unstarted(self, turn_id: str) -> None:
+    def end_unstarted(self, turn_id: str, hook_state: HookState, hooks: Iterable[HookInfo]) -> None:
         """Start and end a spoken turn that will not come: the client waits for it."""
         writer = self._writer(turn_id, self._services.now_s())
+        writer.hook_record = _hook_record(hook_state, hooks)
         writer.start("voice", [])
         writer.end("interrupted")
 
@@ -138,6 +142,7 @@ class Turns:
             self._outbox.send,
             send_sound=self._outbox.send_sound,
             sign=self._services.sign,
+            sign_state=self._services.sign_state,
             received_s=received_s,
             recognized_s=recognized_s,
             shows_trace=shows_trace,
@@ -167,6 +172,12 @@ class Turns:
         _account(writer, self._services.metrics)
         if self._on_over is not None:
             self._on_over()
+
+
+def _hook_record(before: HookState, hooks: Iterable[HookInfo]) -> HookRecord:
+    """Return the record of a turn that ends before any hook is put in."""
+    state = before.next(()) if any(hook.has_memory for hook in hooks) else None
+    return HookRecord(state=lambda: state, not_fired=tuple)
 
 
 def _account(writer: TurnWriter, metrics: Metrics) -> None:

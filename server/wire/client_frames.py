@@ -14,6 +14,9 @@ HookTexts = Annotated[
     dict[Annotated[str, Meta(max_length=256)], Annotated[str, Meta(min_length=1, max_length=65_536)] | None],
     Meta(max_length=64),
 ]
+SignedState = Annotated[
+    str, Meta(description="`turn_end.state` of the last turn in `messages` that had one, unchanged")
+]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 
@@ -99,6 +102,7 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     voice: bool | UnsetType = UNSET
     hook_texts: HookTexts | UnsetType = UNSET
     """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
+    state: SignedState | None = None
 
 
 class Speak(ClientFrame, tag="speak", kw_only=True):
@@ -111,6 +115,7 @@ class Speak(ClientFrame, tag="speak", kw_only=True):
 class History(ClientFrame, tag="history", kw_only=True):
     utterance: str
     messages: list[Message]
+    state: SignedState | None = None
 
 
 class SpeechStart(ClientFrame, tag="speech_start", kw_only=True):

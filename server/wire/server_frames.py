@@ -301,6 +301,8 @@ class TurnEnd(ServerFrame, tag="turn_end", frozen=True, kw_only=True):
     metrics: Metrics
     message: str | UnsetType = UNSET
     rollback: bool | UnsetType = UNSET
+    state: str | UnsetType = UNSET
+    """Signed memory of the skills' hooks, for the client to keep beside this turn; at most 8 KiB."""
 
 
 ErrorCode = Literal[

@@ -81,10 +81,10 @@ async def play(
     enable_tools: bool = True,
     options: TurnOptions | None = None,
 ) -> list[LLMChunk]:
-    """Every chunk of one turn."""
+    """Every chunk of one turn but its hook record, which is for its end."""
     stream = agent.chat_stream(messages, hooks, enable_tools, options=options)
     async with aclosing(stream):
-        return [chunk async for chunk in stream]
+        return [chunk async for chunk in stream if chunk.hook_record is None]
 
 
 def told(chunks: Iterable[LLMChunk]) -> list[tuple[Any, ...]]:
@@ -114,6 +114,8 @@ def _told(chunk: LLMChunk) -> tuple[Any, ...]:
             return ("reply_end",)
         case LLMChunk(model_request=True):
             return ("model_request",)
+        case LLMChunk(hook_record=record) if record:
+            return ("hook_record",)
     raise AssertionError(f"nothing is set in {chunk}")
 
 

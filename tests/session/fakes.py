@@ -22,10 +22,11 @@ from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
 from server.tool_calls import ToolOutcome
-from skills_engine import HookInfo, SkillsSnapshot
+from skills_engine import HookInfo, HookState, Signer, SkillsSnapshot
 from skills_engine.authoring.reload_tests import SkillTestReport
 
 Frame = dict[str, Any]
+SIGNER = Signer([b"one key of these tests"])
 
 
 class Pause:
@@ -147,6 +148,8 @@ class SessionHarness:
         self.services = Services(
             handler=answering,
             skills=lambda: self.snapshot,
+            sign_state=lambda state: state.signed(SIGNER),
+            read_state=lambda text: HookState.read(text, SIGNER),
             sign=lambda skill, name, _role, _content: f"sig of {skill}/{name}",
             gate=self.gate,
             metrics=self.metrics,

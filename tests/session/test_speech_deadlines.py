@@ -100,7 +100,13 @@ class House:
         now_s = asyncio.get_running_loop().time
         listener = Listener(now_s())
         writer = TurnWriter(
-            "t", lambda _: None, send_sound=listener.hear, sign=lambda *_: "", received_s=now_s(), clock=now_s
+            "t",
+            lambda _: None,
+            send_sound=listener.hear,
+            sign=lambda *_: "",
+            sign_state=str,
+            received_s=now_s(),
+            clock=now_s,
         )
         voice = Voice(
             synthesizer=self.synthesizer,

@@ -45,6 +45,7 @@ class Stage:
             self._send,
             send_sound=lambda pcm: self._add({"type": SOUND, "bytes": len(pcm)}),
             sign=lambda *_: "sig",
+            sign_state=str,
             received_s=time.perf_counter(),
         )
         voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)

@@ -23,6 +23,7 @@ class Said:
             self._sent.append,
             send_sound=self.sound.append,
             sign=lambda skill, name, role, content: f"{skill}/{name}/{role}/{content}",
+            sign_state=lambda state: f"state of turn {state.turn}",
             received_s=100.0,
             shows_trace=shows_trace,
             on_end=lambda turn: self.ended.append(str(turn.reason)),
