@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from skills_engine.authoring.case_files import read_cases
+from skills_engine.authoring.case_format import ExpectSpec
 from skills_engine.authoring.condition_advice import conditions_advice
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.front_matter import split_front_matter
@@ -53,7 +55,19 @@ def lint_skill(folder: Path, *, groups: Mapping[str, int] | None = None) -> list
         found += _body_advice(loaded.skill)
         found += _hooks_advice(hooks, folder.name, _groups([folder]) if groups is None else groups)
         found += _misplaced(folder) or _orphans(folder, hooks)
+        found += _tests_advice(folder)
     return found
+
+
+def _tests_advice(folder: Path) -> list[Diagnostic]:
+    """Return the mistakes in files of tests, and the tests that cannot fail."""
+    tests = read_cases(folder)
+    message = "line {}: the test “{}” expects nothing, so it cannot fail: say what fires, is silent or is read"
+    idle = [case for case in tests.cases if all(turn.expect in (None, ExpectSpec()) for turn in case.turns)]
+    return [
+        *tests.diagnostics,
+        *(Diagnostic("warning", folder.name, case.file, "", message.format(case.line, case.name)) for case in idle),
+    ]
 
 
 def _strict(diagnostic: Diagnostic) -> Diagnostic:

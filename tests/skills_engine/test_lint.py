@@ -269,3 +269,18 @@ def test_a_relative_path_is_said_as_it_was_given(tmp_path: Path, monkeypatch: py
 
     assert [(str(folder), [one.skill for one in found]) for folder, found in lint(Path()).items()] == [(".", ["tutor"])]
     assert list(lint(Path(".."))) == [Path("../tutor")]
+
+
+def test_mistakes_of_tests_are_reported_and_a_test_that_cannot_fail(tmp_path: Path) -> None:
+    tests = make_skill(tmp_path, "a", entry()) / "tests"
+    tests.mkdir()
+    (tests / "a.yaml").write_text("tests:\n  - {name: idle, user: x}\n  - {name: wrong, usr: x}\n")
+
+    assert [(one.severity, one.file, one.message) for one in lint_skill(tmp_path / "a")] == [
+        ("error", "tests/a.yaml", "line 3: unknown key (did you mean user?)"),
+        (
+            "warning",
+            "tests/a.yaml",
+            "line 2: the test “idle” expects nothing, so it cannot fail: say what fires, is silent or is read",
+        ),
+    ]
