@@ -168,7 +168,7 @@ class CaseRunner:
             language=turn.language,
             model="" if turn.model is None else turn.model,
             is_local=turn.model == "local",
-            user=turn.user_name,
+            user=turn.user_name or ("operator" if turn.operator else None),  # who is not logged in has no role
             is_operator=bool(turn.operator),
             skills=frozenset(self.skills_on(case, turn)),
             tools=frozenset(tools),

@@ -1,12 +1,18 @@
 """Scripted tests: what is played, what is compared, and what a failure says."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from skills_engine.authoring.case_files import parse_cases
 from skills_engine.authoring.case_report import failure_lines, junit_xml, render_summary
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import HookInfo, Role, Timing
+from skills_engine.hooks_config import read_hooks
+from tests.skills_engine.folders import entry, make_skill
 
 
 def hook(
@@ -103,15 +109,11 @@ def test_a_failure_shows_both_sides_and_why_a_hook_stayed_out() -> None:
       tokens: {max: 2}
 """
 
-    found = failures(text, FAILED_REFUND, hook("b"))
-
-    assert found[:3] == [
+    assert failures(text, FAILED_REFUND, hook("b")) == [
         "fires",
         "was                                                       expected",
         "shop/b                                                    shop/refund-failed",
-    ]
-    assert found[3].startswith("shop/refund-failed (after_tool_call) ")
-    assert found[4:] == [
+        "shop/refund-failed (after_tool_call) stayed out: tool_filter",
         "silent",
         "was                                                       expected",
         "shop/b                                                    not shop/b",
@@ -224,3 +226,86 @@ def test_junit_has_a_suite_for_each_file_and_what_xml_cannot_hold_is_left_out() 
     assert '<failure message="reads">' in xml
     assert "contains &lt;&amp;\n" in xml or "contains &lt;&amp;<" in xml
     assert "\x01" not in xml
+
+
+def conditional(tmp_path: Path, *entries: dict[str, Any]) -> list[HookInfo]:
+    return list(read_hooks(make_skill(tmp_path, "shop", *entries)).hooks)
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        ({"channel": "voice"}, "channel: voice"),
+        ({"language": ["de"]}, "language: de-CH"),
+        ({"model": ["local"]}, "model: local"),
+        ({"model": ["gpt-*"]}, "model: gpt-5"),
+        ({"user": ["anna"]}, "user_name: anna"),
+        ({"user": ["operator"]}, "operator: true"),
+        ({"time": {"from": "22:00", "to": "06:00", "days": ["sun"]}}, "time: sun 23:30"),
+        ({"time": {"from": "14:00", "to": "15:00"}}, "time: '14:05'"),
+        ({"time": {"days": ["tue"], "timezone": "Asia/Tokyo"}}, "time: 2026-11-23 20:00"),
+        ({"skills": ["polite"]}, "skills: [polite]"),
+        ({"turn": 2}, "history: [{user: hi}]"),
+        ({"user_text": ["help"], "scan_turns": 2}, "history: [{user: help}]"),
+    ],
+)
+def test_what_a_test_says_of_the_turn_is_what_conditions_look_at(
+    tmp_path: Path, when: dict[str, Any], said: str
+) -> None:
+    hooks = [*conditional(tmp_path, entry("b", when=when)), hook("c", "after_tool_call", skill="polite")]
+
+    assert failures(f"  - {{name: a, user: x, expect: {{fires: [b]}}, {said}}}", *hooks) == []
+    [line] = [line for line in failures("  - {name: a, user: x, expect: {fires: [b]}}", *hooks) if "stayed" in line]
+    assert line.startswith("shop/b (after_user_input) stayed out: when.")
+
+
+@pytest.mark.parametrize(("ending", "status"), [("result: x", "ok"), ("error: x", "error"), ("refused: x", "refused")])
+def test_calls_of_the_script_end_as_it_says(tmp_path: Path, ending: str, status: str) -> None:
+    when = {"tool": ["shop__*"], "tool_status": [status], "tool_args": {"order.id": ["3"]}, "tool_result": ["x"]}
+    hooks = conditional(tmp_path, entry("b", timing="after_tool_call", when=when))
+    call = f"{{tool: shop__refund, arguments: {{order: {{id: 3}}}}, {ending}}}"
+
+    assert failures(f"  - {{name: a, user: x, script: [{{calls: [{call}]}}], expect: {{fires: [b]}}}}", *hooks) == []
+
+
+def test_the_tools_of_the_turn_are_the_built_in_ones_and_those_called_unless_the_test_names_them(
+    tmp_path: Path,
+) -> None:
+    hooks = conditional(tmp_path, entry("b", requires_tools=["read_file"]), entry("c", requires_tools=["shop__*"]))
+    script = "script: [{calls: [{tool: shop__refund}]}]"
+
+    assert failures("  - {name: a, user: x, expect: {fires: [b]}}", *hooks) == []
+    assert failures(f"  - {{name: a, user: x, {script}, expect: {{fires: [b, c]}}}}", *hooks) == []
+    assert failures(f"  - {{name: a, user: x, tools: [shop__refund], {script}, expect: {{fires: [c]}}}}", *hooks) == []
+
+
+def test_state_is_carried_on_from_turn_to_turn_and_from_test_to_test(tmp_path: Path) -> None:
+    hooks = conditional(tmp_path, entry("once", once="conversation"), entry("rests", cooldown=1))
+    text = """
+  - name: begins
+    turns:
+      - {user: x, expect: {fires: [once, rests]}}
+      - {user: y, expect: {fires: []}}
+      - {user: z, expect: {fires: [rests]}}
+  - {name: goes on, after: begins, user: w, expect: {fires: []}}
+  - {name: is new, user: w, expect: {fires: [once, rests]}}
+"""
+
+    assert [result.outcome for result in run(text, *hooks)] == ["passed"] * 3
+
+
+def test_turns_of_a_script_take_what_they_do_not_say_from_the_test_and_filled_in_texts_are_searched(
+    tmp_path: Path,
+) -> None:
+    folder = make_skill(tmp_path, "shop", entry("b", vars=True))
+    (folder / "hooks" / "b.md").write_text("{{weekday}} {{time}}, {{channel}}, {{user}}")
+    text = """
+  - name: a
+    time: 2026-11-22 14:05
+    user_name: anna
+    turns:
+      - {user: x, expect: {reads: [{contains: "Sunday 14:05, text, anna"}]}}
+      - {user: y, channel: voice, time: "09:00", expect: {reads: [{call: 1, contains: "Monday 09:00, voice, anna"}]}}
+"""
+
+    assert failures(text, *read_hooks(folder).hooks) == []
