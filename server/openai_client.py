@@ -134,10 +134,6 @@ class OpenAIClient:
         """Return the body of a success. `path`: below the base URL, or a whole URL. Raises Refused and Unreachable."""
         return await self._body("GET", path, headers=self._headers)
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> bytes:
-        """Send JSON, return the body of a success. Raises Refused and Unreachable."""
-        return await self._body("POST", path, headers=self._json_headers, data=msgspec.json.encode(body))
-
     async def upload(self, path: str, fields: Mapping[str, str], file: tuple[str, bytes, str]) -> bytes:
         """Send a form whose `file` is (name, bytes, type), return a success's body. Raises Refused and Unreachable."""
         kind, data = _form(fields, file)

@@ -11,7 +11,15 @@ import pytest
 import pytest_asyncio
 from aiohttp import web
 
-from server.openai_client import MAX_BODY_BYTES, MAX_REFUSAL_BYTES, OpenAIClient, OpenAIEndpoint, Refused, Unreachable
+from server.openai_client import (
+    MAX_BODY_BYTES,
+    MAX_REFUSAL_BYTES,
+    OpenAIClient,
+    OpenAIEndpoint,
+    Refused,
+    Unreachable,
+    pieces_of,
+)
 
 Connect = Callable[..., OpenAIClient]
 
@@ -78,8 +86,14 @@ async def connect(echo: Echo) -> AsyncIterator[Connect]:
         await client.aclose()
 
 
+async def post(client: OpenAIClient, body: dict[str, Any]) -> bytes:
+    """Send JSON and return the whole answer."""
+    async with client.stream("/completions", body) as answer:
+        return b"".join([piece async for piece in pieces_of(answer)])
+
+
 async def test_json_goes_out_with_the_key_and_the_body_of_a_success_comes_back(connect: Connect, echo: Echo) -> None:
-    body = await connect().post("/completions", {"prompt": "Grüße"})
+    body = await post(connect(), {"prompt": "Grüße"})
 
     assert json.loads(body) == {"prompt": "Grüße"}
     [request] = echo.requests
@@ -100,7 +114,7 @@ async def test_organisation_and_project_come_from_the_environment(
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
 
-    await connect().post("/completions", {})
+    await post(connect(), {})
 
     assert echo.requests[0].headers["OpenAI-Organization"] == "org-1"
     assert echo.requests[0].headers["OpenAI-Project"] == "proj-1"
@@ -123,7 +137,7 @@ async def test_a_file_goes_out_as_a_form(connect: Connect, echo: Echo) -> None:
 async def test_a_connection_serves_one_call_after_the_other(connect: Connect, echo: Echo) -> None:
     client = connect()
     for _ in range(3):
-        await client.post("/completions", {})
+        await post(client, {})
 
     assert len(echo.connections) == 1
 
@@ -131,7 +145,7 @@ async def test_a_connection_serves_one_call_after_the_other(connect: Connect, ec
 async def test_without_keepalive_each_call_has_its_own_connection(connect: Connect, echo: Echo) -> None:
     client = connect(keepalive_s=0)
     for _ in range(3):
-        await client.post("/completions", {})
+        await post(client, {})
 
     assert len(echo.connections) == 3
 
@@ -181,9 +195,9 @@ async def test_who_is_named_in_the_address_is_the_one_who_asks(connect: Connect,
 async def test_what_meets_an_idle_connection_as_it_is_closed_is_sent_again(connect: Connect, echo: Echo) -> None:
     client = connect()
     echo.drops = {1}
-    await client.post("/completions", {})
+    await post(client, {})
 
-    assert await client.post("/completions", {"n": 2}) == b'{"n":2}'
+    assert await post(client, {"n": 2}) == b'{"n":2}'
     assert len(echo.requests) == 3
 
 
@@ -191,10 +205,10 @@ async def test_it_is_sent_again_once_and_on_a_new_connection_not_at_all(connect:
     client = connect()
     echo.drops = {0, 2, 3}
     with pytest.raises(Unreachable):
-        await client.post("/completions", {})
-    await client.post("/completions", {})
+        await post(client, {})
+    await post(client, {})
 
     with pytest.raises(Unreachable):
-        await client.post("/completions", {})
+        await post(client, {})
 
     assert len(echo.requests) == 4
