@@ -132,20 +132,21 @@ class HookManager:
         willing = []
         for hook in hooks:
             if (no := self._memory.decide(hook, moment)) is not None:
-                self._keep_out(hook, *no)
+                self.not_fired.append(NotFired(hook, hook.timing, *no))
             elif not hook.persistent or self._has_room(hook):
                 willing.append(hook)
-        winners = group_winners(willing)
-        for hook in willing:
-            if hook.group is not None and winners[hook.group] is not hook:
-                self._give_up(hook, "group")
-        best = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
-        best.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
-        chosen = [(hook, self._text(hook, moment)) for hook in best]
+        if winners := group_winners(willing):
+            for hook in willing:
+                if hook.group is not None and winners[hook.group] is not hook:
+                    self._give_up(hook, "group")
+            willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
+        willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
+        chosen = [(hook, _text(hook, moment) if hook.vars else hook.content) for hook in willing]
         if self._budget is not None:
             chosen = self._within_budget(chosen, self._budget)
         for hook, _ in chosen:
-            self._memory.record(hook)
+            if hook.once is not None or hook.has_memory:
+                self._memory.record(hook)
         return chosen
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
@@ -159,9 +160,6 @@ class HookManager:
             self._give_up(hook, "budget")
             left_out.add(index)
         return [item for index, item in enumerate(chosen) if index not in left_out]
-
-    def _text(self, hook: HookInfo, moment: Moment) -> str:
-        return fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content
 
     def _has_room(self, hook: HookInfo) -> bool:
         """Reserve the room of a persistent hook (L1-30)."""
@@ -187,6 +185,10 @@ class HookManager:
             index -= 1
             if id(self._messages[index]) in missing:
                 missing.remove(id(self._messages.pop(index)))
+
+
+def _text(hook: HookInfo, moment: Moment) -> str:
+    return fill(hook.content, variable_values(moment, skill=hook.skill))
 
 
 def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:

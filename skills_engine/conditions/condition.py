@@ -42,22 +42,29 @@ class SearchedTurn:
 
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
-        self._texts: dict[int, SearchedText] = {}
+        self._texts: list[
+            SearchedText
+        ] = []  # of the last user messages, the last one first, as far as they were asked for
         self._found: dict[tuple[Patterns, int], bool] = {}  # the words do not change in a turn
 
     def finds(self, patterns: Patterns, *, last: int) -> bool:
         """Tell whether one of the patterns is in one of the last user messages."""
         key = (patterns, last)
-        if key not in self._found:
-            number = len(self.facts.user_messages)
-            texts = map(self._text, range(number - 1, max(-1, number - 1 - last), -1))
-            self._found[key] = any(map(patterns.are_found_in, texts))
-        return self._found[key]
+        if (found := self._found.get(key)) is None:
+            found = False
+            for text in self._last_texts(last):
+                if patterns.are_found_in(text):
+                    found = True
+                    break
+            self._found[key] = found
+        return found
 
-    def _text(self, index: int) -> SearchedText:
-        if index not in self._texts:
-            self._texts[index] = SearchedText(self.facts.user_messages[index])
-        return self._texts[index]
+    def _last_texts(self, number: int) -> list[SearchedText]:
+        """Return so many of the last user messages, the last one first."""
+        words = self.facts.user_messages
+        while len(self._texts) < min(number, len(words)):
+            self._texts.append(SearchedText(words[-1 - len(self._texts)]))
+        return self._texts[:number]
 
 
 class Moment(NamedTuple):
@@ -103,19 +110,40 @@ class Leaf:
 
 
 class CallLeaf:
-    """A leaf about a tool call; `AllOf` looks for one call of which all its call leaves hold."""
+    """A leaf about a tool call, one of those that the moment is about."""
 
     def __init__(self, path: str, test: Callable[[SearchedCall], bool]) -> None:
         self.path = path
         self.test = test
 
+    def why_not(self, moment: Moment) -> str | None:
+        return None if any(map(self.test, moment.calls)) else self.path
+
+    def why(self, moment: Moment) -> str | None:
+        return self.path if any(map(self.test, moment.calls)) else None
+
 
 class AllOf:
     """An object, or the list of `all`."""
 
-    def __init__(self, path: str, parts: Sequence[Node | CallLeaf]) -> None:
+    def __init__(self, path: str, parts: Sequence[Node]) -> None:
         self._path = path
         self._parts = parts
+
+    def why_not(self, moment: Moment) -> str | None:
+        for part in self._parts:
+            if (path := part.why_not(moment)) is not None:
+                return path
+        return None
+
+    def why(self, moment: Moment) -> str | None:
+        if self.why_not(moment) is not None:
+            return None
+        return self._parts[0].why(moment) if len(self._parts) == 1 else self._path
+
+
+class AllOfCall(AllOf):
+    """An object with leaves about tool calls: there must be one call of which they all hold."""
 
     def why_not(self, moment: Moment) -> str | None:
         calls = moment.calls
@@ -127,16 +155,6 @@ class AllOf:
             elif (path := part.why_not(moment)) is not None:
                 return path
         return None
-
-    def why(self, moment: Moment) -> str | None:
-        if self.why_not(moment) is not None:
-            return None
-        match self._parts:
-            case [CallLeaf() as leaf]:
-                return leaf.path
-            case [part] if not isinstance(part, CallLeaf):
-                return part.why(moment)
-        return self._path
 
 
 class AnyOf:

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from skills_engine.conditions.condition import (
     AllOf,
+    AllOfCall,
     AnyOf,
     CallLeaf,
     Condition,
@@ -139,10 +140,11 @@ class _Reader:
         elif depth > MAX_DEPTH:
             self._error(path, f"is nested too deep: at most {MAX_DEPTH} objects, one in the other, are allowed")
         else:
-            return AllOf(path, [part for key in value if (part := self._part(key, value, path, depth)) is not None])
+            parts = [part for key in value if (part := self._part(key, value, path, depth)) is not None]
+            return (AllOfCall if any(isinstance(part, CallLeaf) for part in parts) else AllOf)(path, parts)
         return AllOf(path, ())
 
-    def _part(self, key: str, siblings: Mapping[str, Any], parent: str, depth: int) -> Node | CallLeaf | None:
+    def _part(self, key: str, siblings: Mapping[str, Any], parent: str, depth: int) -> Node | None:
         value, path = siblings[key], f"{parent}.{key}"
         match key:
             case "all":
@@ -177,7 +179,7 @@ class _Reader:
         self._report.error(self._place + path.removeprefix("when"), message)
 
 
-def _leaf(key: str, value: Any, path: str, last: int) -> Node | CallLeaf:
+def _leaf(key: str, value: Any, path: str, last: int) -> Node:
     """Build the leaf of a value that has the right form. Raises ValueError, of which PatternError is one."""
     if (test := _call_test(key, value)) is not None:
         return CallLeaf(path, test)
