@@ -46,9 +46,7 @@ def _deciding(length: int, others: int, *, rounds: int) -> Figure:
         manager.inject(TIMING, round=2)
         samples.append((time.perf_counter_ns() - started_ns) / 1000)
         manager.remove(TIMING)
-    title = (
-        f"deciding on {DECIDED} hooks with two conditions each, {length:,} user messages, {others:,} other hooks"
-    )
+    title = f"deciding on {DECIDED} hooks with two conditions each, {length:,} user messages, {others:,} other hooks"
     return figure(title, "µs", samples, goal_p50=300)
 
 
