@@ -8,6 +8,7 @@ from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.fair_share import turn_user
+from server.llm.language_model import ModelInfo
 from server.session.chat_handler import TurnRequest
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
@@ -29,6 +30,11 @@ class SkillTrial:
     def snapshot(self) -> SkillsSnapshot:
         """The skills in force."""
         return self._services.skills()
+
+    @property
+    def model(self) -> ModelInfo:
+        """The model that answers."""
+        return self._services.model()
 
     @contextmanager
     def place(self, principal: Principal) -> Iterator[None]:

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from skills_engine.authoring.skill_files import EDITABLE, EditError, require_segments
@@ -47,9 +46,9 @@ def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
 
 
 def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path) -> SkillsSnapshot:
-    """Return the skills in force with the one in `folder` as `place` holds it: all of it that can be used."""
+    """Return the skills in force with the one in `folder` as `place`, its copy, holds it: all of it that can be used."""
     loaded = load_skill(place, is_named=True)
     skills: list[Skill] = list(snapshot.skills)
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
-    skills[at : at + 1] = [] if loaded.skill is None else [replace(loaded.skill, directory=folder)]
+    skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
     return SkillsSnapshot(tuple(skills), version=snapshot.version)

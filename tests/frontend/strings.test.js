@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { LANGUAGES, languageFor } from "../../frontend/js/strings.js";
+import { TABLES } from "../../frontend/js/studio/strings.js";
 
-const VIEWS = new URL("../../frontend/js/render/", import.meta.url);
+const VIEWS = ["render/", "studio/views/"].map((folder) => new URL(`../../frontend/js/${folder}`, import.meta.url));
 
 /** Every text of a table with its path; of a function, what it makes of numbers that stand for whatever it is given. */
 function texts(table, path = "") {
@@ -15,8 +16,9 @@ function texts(table, path = "") {
   });
 }
 
-test("every language has every text, and says with it what the English one says", async () => {
-  const [english, ...others] = await Promise.all(LANGUAGES.map(({ load }) => load()));
+/** @param {(() => Promise<object>)[]} loads the tables of one page, English first */
+async function compare(loads) {
+  const [english, ...others] = await Promise.all(loads.map((load) => load()));
   const expected = Object.fromEntries(texts(english));
   for (const other of others) {
     const found = Object.fromEntries(texts(other));
@@ -27,6 +29,14 @@ test("every language has every text, and says with it what the English one says"
       assert.deepEqual(values(found[path]), values(text), `${path} leaves out what it was given`);
     }
   }
+}
+
+test("every language has every text, and says with it what the English one says", async () => {
+  await compare(LANGUAGES.map(({ load }) => load));
+});
+
+test("the studio has every language of the page", async () => {
+  await compare(LANGUAGES.map(({ code }) => TABLES[code]));
 });
 
 test("the page takes what was chosen, else what the browser prefers, else English", () => {
@@ -38,9 +48,9 @@ test("the page takes what was chosen, else what the browser prefers, else Englis
 
 /** Names of keys, of the product, and of languages in their own words are no texts. */
 test("no view has a text of its own", () => {
-  for (const file of readdirSync(VIEWS)) {
-    const code = readFileSync(new URL(file, VIEWS), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
+  for (const file of VIEWS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)))) {
+    const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
     const found = code.match(/["`][A-Z][a-z]+( [^"`]*)?["`]/g)?.filter((text) => !/"(Parley|Enter|Escape|English|Deutsch|Italiano)"/.test(text));
-    assert.deepEqual(found ?? [], [], `${file}: put it into frontend/js/strings/`);
+    assert.deepEqual(found ?? [], [], `${file.pathname}: put it into frontend/js/strings/`);
   }
 });

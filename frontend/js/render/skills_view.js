@@ -9,10 +9,17 @@ import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
 /** @param {State} state */
-export function skillsView({ skills, diagnostics, settings }) {
+export function skillsView({ skills, diagnostics, settings, server }) {
   const general = diagnostics.filter(({ skill }) => !skills.some(({ name }) => name === skill));
   return [
     h("p", { class: "fine" }, t.skills.help),
+    server?.user?.is_operator &&
+      h(
+        "p",
+        { class: "fine", key: "studio" },
+        h("a", { href: "/studio.html", target: "_blank", rel: "noopener" }, t.skills.studio),
+        t.settings.anotherTab,
+      ),
     general.map(diagnosticView),
     skills.length === 0 && h("p", {}, t.skills.none),
     h(

@@ -16,7 +16,7 @@ from server.storage.audit_log import AuditLog
 from skills_engine import Diagnostic
 from skills_engine.authoring.edit_history import Edit
 from skills_engine.authoring.lint import lint_skill
-from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill
+from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.skill_files import ANY, EditError, SkillFiles
 from skills_engine.hook_entries import Timing
 from skills_engine.sharing.pack import PackError, pack_skill
@@ -43,6 +43,10 @@ B = TypeVar("B", bound=Struct)
 Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
 FilePath = Annotated[str, Meta(max_length=1024)]
 """Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
+
+
+class HooksSchema(Struct, frozen=True):
+    schema: dict[str, Any]
 
 
 class SkillFolder(Struct, frozen=True, kw_only=True):
@@ -134,6 +138,13 @@ class SkillRoutes:
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
         return (
+            Operation(
+                method="GET",
+                path="/api/hooks/schema",
+                summary="The JSON Schema of a skill's hooks.json",
+                handle=self._show_schema,
+                answer=HooksSchema,
+            ),
             _reading(PATH, "Skills whose files can be read", self._list, SkillFolders),
             Operation(
                 method="POST",
@@ -170,6 +181,9 @@ class SkillRoutes:
                 "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileQuery
             ),
         )
+
+    async def _show_schema(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(HooksSchema(schema=msgspec.json.decode(schema_text())))
 
     async def _list(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(await asyncio.to_thread(self._folders))

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -13,19 +15,24 @@ from msgspec import Meta, Struct
 from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, DiagnosticItem, attempt, items_of, read_body
+from server.llm.language_model import ModelInfo
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, SkillsSnapshot
-from skills_engine.authoring.case_format import CallSpec
+from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.overlay import overlaid, with_skill
-from skills_engine.authoring.scripted_turn import ScriptedCall
-from skills_engine.authoring.simulate import play
+from skills_engine.authoring.reload_tests import SkillTestReport, run_reload_tests
+from skills_engine.authoring.scripted_turn import ReadMessage, play_turn
 from skills_engine.authoring.skill_files import SkillFiles
+from skills_engine.conditions.turn_facts import Channel, ToolStatus
+from skills_engine.hook_entries import BUILTIN_TOOLS
 
 logger = logging.getLogger(__name__)
 
+TESTS_LIMIT_S: Final = 2.0
+"""Time for the scripted tests of a skill; those left are not run."""
 SLOWEST_PIECE_S: Final = 30.0
 """Time for a reader to take a piece of an answer; then both turns end."""
 WATCH_S: Final = 0.5
@@ -49,16 +56,37 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     text: Words = ""
     """The words of the user in this turn."""
     history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
-    tools: bool = True
+
+
+class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    tool: Name
+    status: ToolStatus = "ok"
+    arguments: dict[str, Any] = {}
+    result: Words = ""
+    """The text that the model reads of it; empty: a stand-in."""
 
 
 class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    rounds: Annotated[list[Annotated[list[Name], Meta(min_length=1, max_length=32)]], Meta(max_length=32)] = []
-    """Tools that the model calls in each round; none: it answers at once."""
+    rounds: Annotated[
+        list[Annotated[list[PreviewToolCall], Meta(min_length=1, max_length=32)]], Meta(max_length=32)
+    ] = []
+    """The tool calls of the model in each round; none: it answers at once."""
+    tools: bool = True
+    channel: Channel = "text"
+    language: Name | None = None
+    model: Name | None = None
+    """Its name, or `local` or `cloud`; null: the one that answers now."""
+    user: Name | None = None
+    """The name of the user who is logged in."""
+    is_operator: bool = True
+    time: Annotated[str, Meta(max_length=40)] | None = None
+    """The clock when the turn starts: `2026-11-22T14:05`, in the server's zone unless it names one; null: now."""
 
 
 class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
     language: Name | None = None
+    tools: bool = False
+    """Whether tools are offered; they run for real."""
 
 
 class PreviewHook(Struct, frozen=True, kw_only=True):
@@ -85,6 +113,24 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     hook: str
     timing: str
     reason: str
+    path: str
+    """The condition that said no, such as `when.not.channel`; "" where another key did."""
+
+
+class PreviewTest(Struct, frozen=True, kw_only=True):
+    file: str
+    line: int
+    name: str
+    details: str
+
+
+class PreviewTests(Struct, frozen=True, kw_only=True):
+    count: int
+    """Scripted tests of the skill, with the edits."""
+    failed: int
+    not_run: int
+    """Tests that were left out, since the time was over."""
+    failures: list[PreviewTest]
 
 
 class Preview(Struct, frozen=True, kw_only=True):
@@ -92,6 +138,7 @@ class Preview(Struct, frozen=True, kw_only=True):
     """The model calls of the turn, with what each reads."""
     not_fired: list[PreviewSilent]
     diagnostics: list[DiagnosticItem]
+    tests: PreviewTests
 
 
 class SkillTrialRoutes:
@@ -128,7 +175,7 @@ class SkillTrialRoutes:
     async def _preview(self, call: ApiCall) -> ApiAnswer:
         wanted: PreviewRequest = await read_body(call, PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        return ApiAnswer(await attempt(_preview, self._trial.snapshot, folder, wanted))
+        return ApiAnswer(await attempt(_preview, self._trial.snapshot, folder, self._trial.model, wanted))
 
     async def _try(self, call: ApiCall) -> web.StreamResponse:
         wanted: TrialRequest = await read_body(call, TrialRequest)
@@ -210,20 +257,67 @@ class _Lines:
             await self._response.write(msgspec.json.encode(line) + b"\n")
 
 
-def _preview(snapshot: SkillsSnapshot, folder: Path, wanted: PreviewRequest) -> Preview:
+def _preview(snapshot: SkillsSnapshot, folder: Path, model: ModelInfo, wanted: PreviewRequest) -> Preview:
+    began_s = time.monotonic()
     with overlaid(folder, wanted.files) as place:
         edited, diagnostics = with_skill(snapshot, folder, place), lint_skill(place)
-    facts = HookFacts(skills=frozenset(skill.name for skill in edited.skills))
-    rounds = [[CallSpec(tool=name) for name in batch] for batch in wanted.rounds]
-    played = play(edited.hooks(None), texts=[wanted.text], rounds=rounds, tools=wanted.tools, facts=facts)
+        tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
+    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
+    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), model)
+    played = play_turn(edited.hooks(None), wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
+    report = tests.get(folder.name, SkillTestReport())
     return Preview(
-        calls=[_call(call) for call in played.calls],
+        calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
-            PreviewSilent(skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.reason)
+            PreviewSilent(
+                skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.reason, path=one.path
+            )
             for one in played.silent
         ],
         diagnostics=items_of(diagnostics),
+        tests=PreviewTests(
+            count=report.count,
+            failed=report.failed,
+            not_run=report.not_run,
+            failures=[msgspec.convert(one, PreviewTest, from_attributes=True) for one in report.failures],
+        ),
     )
+
+
+def _facts(wanted: PreviewRequest, skills: frozenset[str], model: ModelInfo) -> HookFacts:
+    said = [one.content for one in wanted.history if one.role == "user"]
+    called = [one.tool for batch in wanted.rounds for one in batch]
+    is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
+    return HookFacts(
+        user_messages=(*said, wanted.text),
+        channel=wanted.channel,
+        language=wanted.language,
+        model=model.name if wanted.model is None else wanted.model,
+        is_local=is_local,
+        user=wanted.user,
+        is_operator=wanted.is_operator,
+        skills=skills,
+        tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
+        started_at=_clock(wanted.time),
+    )
+
+
+def _clock(text: str | None) -> datetime:
+    try:
+        return (datetime.now(UTC) if text is None else datetime.fromisoformat(text)).astimezone()
+    except (ValueError, OverflowError):
+        raise Refusal(400, "body_invalid", "expected a time such as 2026-11-22T14:05", path="$.time") from None
+
+
+def _scripted(call: PreviewToolCall) -> CallSpec:
+    result = call.result or None
+    match call.status:
+        case "error":
+            return CallSpec(tool=call.tool, arguments=call.arguments, error=result or "(an error)")
+        case "refused":
+            return CallSpec(tool=call.tool, arguments=call.arguments, refused=result or "(refused)")
+    return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
 
 
 def _versions(snapshot: SkillsSnapshot, folder: Path, edits: Mapping[str, str | None]) -> dict[Version, SkillsSnapshot]:
@@ -234,9 +328,8 @@ def _versions(snapshot: SkillsSnapshot, folder: Path, edits: Mapping[str, str | 
     return found
 
 
-def _call(call: ScriptedCall) -> PreviewCall:
-    lines = [PreviewLine(role=line.role, text=line.text, hook=_hook(line.hook)) for line in call.messages]
-    return PreviewCall(title=call.title, lines=lines)
+def _line(message: ReadMessage) -> PreviewLine:
+    return PreviewLine(role=message.role, text=message.text, hook=_hook(message.hook))
 
 
 def _hook(hook: HookInfo | None) -> PreviewHook | None:

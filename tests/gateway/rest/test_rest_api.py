@@ -58,6 +58,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/models/download", "post"),
         ("/api/sessions", "get"),
         ("/api/sessions/{id}", "delete"),
+        ("/api/hooks/schema", "get"),
         ("/api/skills", "get"),
         ("/api/skills", "post"),
         ("/api/skills/{skill}", "get"),

@@ -258,11 +258,12 @@ async def test_a_form_of_another_site_changes_nothing(operator: Client, calm: Pa
     assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
 
 
-async def test_every_change_is_in_the_audit_log(operator: Client, calm: Path) -> None:
+async def test_every_change_is_in_the_audit_log(server: Parley, operator: Client, calm: Path) -> None:
     await put(operator, HINT, "x", **{"If-Match": "*"})
     await operator.post(f"{CALM}/undo", {}, tag="*")
     await put(operator, HINT, "x", **{"If-Match": '"old"'})
 
+    await server.app.storage.audit.flush()
     entries = [row["entry"] for row in (await operator.get("/api/audit?phase=skill")).body["entries"]]
     assert [(entry["outcome"], entry["details"]) for entry in reversed(entries)] == [
         ("created", {"skill": "calm"}),

@@ -60,13 +60,54 @@ async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator:
 async def test_a_preview_says_what_is_wrong_and_what_stays_out(calm: Path, operator: Client) -> None:
     late = entry("late", timing="after_tool_call", tool_filter=["search_text"])
     edits = {"hooks/hooks.json": hooks(entry("hint"), late, entry("bad", timing="sometimes"))}
-    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [["read_file"]]})
+    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [[{"tool": "read_file"}]]})
 
     assert [call["title"] for call in reply.body["calls"]] == ["planning", "round 1", "round 2"]
     assert [(one["hook"], one["timing"]) for one in reply.body["not_fired"]] == [("late", "after_tool_call")]
-    assert reply.body["not_fired"][0]["reason"]
+    assert reply.body["not_fired"][0]["reason"].startswith("tool_filter names none")
     errors = [one for one in reply.body["diagnostics"] if one["severity"] == "error"]
     assert [(one["file"], one["path"]) for one in errors] == [("hooks/hooks.json", "$.hooks[2].timing")]
+
+
+async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_that_says_no(
+    calm: Path, operator: Client
+) -> None:
+    when = {"tool": ["shop__*"], "tool_status": ["error"], "language": ["de"], "time": {"from": "22:00"}}
+    edits = {"hooks/hooks.json": hooks(entry("hint", timing="after_tool_call", when={"all": [when]}))}
+    turn = {
+        "files": edits,
+        "text": "Hi",
+        "rounds": [[{"tool": "shop__refund", "status": "error", "result": "no such order"}]],
+        "language": "de-CH",
+        "time": "2026-11-22T23:00",
+        "channel": "voice",
+    }
+    fired = await operator.post(f"{CALM}/preview", turn)
+    silent = await operator.post(f"{CALM}/preview", {**turn, "language": "en"})
+    wrong = await operator.post(f"{CALM}/preview", {**turn, "time": "tomorrow"})
+
+    assert "calm/hint" in [name for name, _ in marked(fired, 2)]
+    assert "no such order" in [line["text"] for line in fired.body["calls"][2]["lines"]]
+    [out] = [one for one in silent.body["not_fired"] if one["skill"] == "calm"]
+    assert (out["reason"], out["path"]) == (
+        "its condition does not hold: when.all[0].language",
+        "when.all[0].language",
+    )
+    assert (wrong.status, wrong.body["error"]["path"]) == (400, "$.time")
+
+
+async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, operator: Client) -> None:
+    case = "tests:\n  - name: is calm\n    user: Hi\n    expect: {fires: [hint], reads: [{contains: calm}]}\n"
+    passed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case}})
+    failed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case, "hooks/hint.md": "Be loud."}})
+    broken = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": "tests:\n  - nam: x\n"}})
+
+    assert passed.body["tests"] == {"count": 1, "failed": 0, "not_run": 0, "failures": []}
+    assert failed.body["tests"]["failed"] == 1
+    [failure] = failed.body["tests"]["failures"]
+    assert (failure["file"], failure["line"], failure["name"]) == ("tests/hint.yaml", 2, "is calm")
+    assert "Be loud." in failure["details"]
+    assert any(one["file"] == "tests/hint.yaml" for one in broken.body["diagnostics"])
 
 
 @pytest.mark.parametrize("path", ["../out.md", "scripts/run.py", "/etc/x", "hooks/.x"])

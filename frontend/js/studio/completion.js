@@ -1,0 +1,88 @@
+/**
+ * What can be written at the cursor of a hooks.json, from its JSON Schema. Pure.
+ *
+ * @import { Step } from "./json_places.js"
+ * @typedef {Record<string, any>} Schema
+ * @typedef {{label: string, detail: string, insert: string}} Suggestion insert: in place of the text between the quotes and of the quotes
+ * @typedef {{from: number, to: number, items: readonly Suggestion[]}} Completion
+ */
+
+import { placeAt } from "./json_places.js";
+
+const MAX_ITEMS = 50;
+
+/** @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files texts that a hook may name @returns {Completion | null} */
+export function complete(schema, text, cursor, files) {
+  const place = placeAt(text, cursor);
+  if (!place) return null;
+  const found = place.path.reduce((kinds, step) => kinds.flatMap((kind) => inner(kind, step, schema)), variants(schema, schema));
+  const all = place.kind === "key" ? keysOf(found, place.keys, schema) : valuesOf(found, place.path, files, schema);
+  const typed = place.typed.toLowerCase();
+  const items = all.filter(({ label }) => label.toLowerCase().startsWith(typed) && label !== text.slice(place.from, place.to));
+  if (!items.length) return null;
+  const isClosed = text[place.to] === '"';
+  const hasColon = /^"\s*:/.test(text.slice(place.to));
+  const whole = items.slice(0, MAX_ITEMS).map(({ label, detail, insert }) => ({ label, detail, insert: hasColon ? `"${label}"` : insert }));
+  return { from: place.from - 1, to: place.to + (isClosed ? 1 : 0), items: whole };
+}
+
+/** The schemas that a value may follow: references resolved, alternatives side by side. @param {Schema} schema @param {Schema} root @returns {Schema[]} */
+function variants(schema, root) {
+  const { $ref: reference, anyOf, oneOf } = schema;
+  if (typeof reference === "string") {
+    const target = reference.split("/").slice(1).reduce((/** @type {any} */ at, name) => at?.[name], root); // prettier-ignore
+    return target ? variants(target, root).map((kind) => ({ ...kind, ...(schema.description && { description: schema.description }) })) : [];
+  }
+  const several = anyOf ?? oneOf;
+  if (Array.isArray(several)) return several.flatMap((kind) => variants(kind, root));
+  return [schema];
+}
+
+/** @param {Schema} schema @param {Step} step @param {Schema} root */
+function inner(schema, step, root) {
+  const { properties, items, additionalProperties } = schema;
+  const next = typeof step === "number" ? items : (properties?.[step] ?? additionalProperties);
+  return typeof next === "object" && next ? variants(next, root) : [];
+}
+
+/** @param {Schema[]} kinds @param {readonly string[]} taken @param {Schema} root @returns {Suggestion[]} */
+function keysOf(kinds, taken, root) {
+  const known = kinds.flatMap(({ properties }) => Object.entries(properties ?? {}));
+  return known
+    .filter(([key]) => !taken.includes(key))
+    .map(([key, schema]) => ({ label: key, detail: detailOf(schema, root), insert: `"${key}": ${startOf(schema, root)}` }));
+}
+
+/** @param {Schema[]} kinds @param {readonly Step[]} path @param {readonly string[]} files @param {Schema} root @returns {Suggestion[]} */
+function valuesOf(kinds, path, files, root) {
+  const isFile = path.at(-1) === "file";
+  const values = isFile ? files : kinds.flatMap(({ enum: options, const: only }) => options ?? (only === undefined ? [] : [only]));
+  return values
+    .filter((value) => typeof value === "string")
+    .map((value) => ({ label: value, detail: isFile ? "" : detailOf({ anyOf: kinds }, root, value), insert: JSON.stringify(value) }));
+}
+
+/** @param {Schema} schema @param {Schema} root @param {string} [value] whose sentence is wanted: "value: what it means." */
+function detailOf(schema, root, value) {
+  const text = String(schema.description ?? variants(schema, root).find(({ description }) => description)?.description ?? "");
+  if (value === undefined) return text;
+  return text.split(". ").find((sentence) => sentence.startsWith(`${value}:`))?.slice(value.length + 2) ?? "";
+}
+
+/** What a value of this kind begins with. @param {Schema} schema @param {Schema} root */
+function startOf(schema, root) {
+  const kind = variants(schema, root).find(({ type }) => type !== "null") ?? {};
+  switch (kind.type) {
+    case "boolean":
+      return "true";
+    case "integer":
+    case "number":
+      return "1";
+    case "array":
+      return '[""]';
+    case "object":
+      return "{}";
+    default:
+      return '""';
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * The only place where the studio's state changes: `reduce(state, event)` is the next state, with the effects that
+ * `main` is to carry out.
+ *
+ * @import { Buffer, Event, Failure, Listing, State } from "./state.js"
+ * @typedef {(state: State, event: any) => State} Step
+ */
+
+import { complete } from "./completion.js";
+import { lineOf } from "./diagnostics.js";
+import { HOOKS, PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
+import { s } from "./strings.js";
+
+/** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
+const unlessEdited = (state, event, words) =>
+  withEffects(state, { type: "confirm", words, event: { ...event, isSure: true } });
+
+/** @param {State} state @param {string} path @param {Partial<Buffer>} change @returns {State} */
+function withBuffer(state, path, change) {
+  const buffer = state.buffers[path] ?? { etag: null, saved: "", text: "", revision: 0 };
+  return { ...state, buffers: { ...state.buffers, [path]: { ...buffer, ...change } } };
+}
+
+/** @param {State} state @param {string} path @returns {State} */
+function withoutBuffer(state, path) {
+  const { [path]: _gone, ...buffers } = state.buffers;
+  return { ...state, buffers };
+}
+
+/** Asks what the model would read. @param {State} state @returns {State} */
+function previewing(state) {
+  if (!state.skill || !state.listing) return state;
+  const { text, tools, hasTools, hasHistory, channel, language, model, user, time } = state.question;
+  const asked = state.asked + 1;
+  const history = hasHistory ? state.history : [];
+  const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
+  const question = { text: text || s.defaultQuestion, history, rounds: roundsOf(tools), tools: hasTools, ...known };
+  return withEffects({ ...state, asked }, { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question });
+}
+
+/** Tool calls as they are written: `a, b: error; c` are two rounds. @param {string} text */
+function roundsOf(text) {
+  const rounds = text.split(";").map((round) => round.split(",").map((call) => call.split(":").map((part) => part.trim())));
+  const calls = rounds.map((round) => round.filter(([tool]) => tool).map(([tool, status]) => ({ tool, status: STATUSES.includes(status ?? "") ? status : "ok" })));
+  return calls.filter((round) => round.length > 0);
+}
+
+const STATUSES = ["ok", "error", "refused"];
+
+/** A skill is shown, or shown anew: what is not edited here follows the disk. @param {State} state @param {Listing} listing @returns {State} */
+function listed(state, listing) {
+  const tags = new Map(listing.files.map(({ path, etag }) => [path, etag]));
+  const kept = Object.entries(state.buffers).filter(([path, buffer]) => isDirty(buffer) || tags.get(path) === buffer.etag);
+  const next = { ...state, skill: listing.name, listing, buffers: Object.fromEntries(kept), failure: null };
+  const isThere = tags.has(state.path) || next.buffers[state.path];
+  return opened(next, isThere ? state.path : (listing.files.find(({ etag }) => etag !== null)?.path ?? PAGE));
+}
+
+/** @param {State} state @param {string} path @param {{focuses?: boolean}} [options] focuses: the editor, once the file is there @returns {State} */
+function opened(state, path, { focuses = false } = {}) {
+  const shown = { ...state, path, completion: null, form: null };
+  const isKnown = state.buffers[path] || !state.listing?.files.some((file) => file.path === path);
+  const next = previewing(shown);
+  if (isKnown) return focuses ? withEffects(next, { type: "focus", ids: ["editor"] }) : next;
+  return withEffects(next, { type: "load_file", skill: state.skill, path, focuses });
+}
+
+/** Another skill, without anything of this one. @param {State} state @param {string} skill @returns {State} */
+function leftFor(state, skill) {
+  const fresh = { ...initialState(), ...lasting(state), skill };
+  return withEffects(fresh, { type: "load_skill", skill }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+}
+
+/** @type {Step} @param {State} state @param {{failure: Failure}} event */
+const failed = (state, { failure }) => announced({ ...state, failure, isSaving: false, isTrying: false }, failure.message);
+
+/** @type {Record<string, Step>} */
+const STEPS = {
+  load_skills: (state) => withEffects({ ...state, failure: null }, { type: "load_skills" }),
+  skills_loaded(state, { isOn, skills, schema }) {
+    const next = { ...state, isOn, skills, schema, failure: null };
+    const first = skills.find((/** @type {{name: string}} */ { name }) => name === state.skill) ?? skills[0];
+    return state.listing || !first ? next : leftFor(next, first.name);
+  },
+  /** The page's address names a skill. */
+  show: (state, { skill }) => (skill === state.skill ? state : STEPS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
+  open_skill(state, { skill, isSure = false }) {
+    if (!isSure && hasEdits(state)) return unlessEdited(state, { type: "open_skill", skill }, s.leaveEdits);
+    return state.skills ? leftFor(state, skill) : { ...state, skill };
+  },
+  skill_loaded: (state, { skill, listing }) => (skill === state.skill ? listed(state, listing) : state),
+  open_file: (state, { path }) => opened(state, path, { focuses: true }),
+  file_loaded(state, { skill, path, text, etag, focuses = false }) {
+    if (skill !== state.skill || isDirty(state.buffers[path])) return state;
+    const revision = (state.buffers[path]?.revision ?? 0) + 1;
+    const next = withBuffer(state, path, { text, etag, saved: text, revision });
+    return focuses ? withEffects(next, { type: "focus", ids: ["editor"] }) : next;
+  },
+  /** The user is back at this tab: others may have changed the files. */
+  looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
+
+  typed(state, { value, cursor }) {
+    const { path, schema, listing } = state;
+    const texts = (listing?.files ?? []).flatMap((file) => /^hooks\/(.+\.md)$/.exec(file.path)?.[1] ?? []);
+    const found = schema && path === HOOKS ? complete(schema, value, cursor, texts) : null;
+    return previewing({ ...withBuffer(state, path, { text: value }), completion: found && { ...found, chosen: 0 } });
+  },
+  /** value: the text as it stands, for suggestions that were asked for. */
+  suggest(state, { value, cursor }) {
+    const next = STEPS.typed?.(state, { value, cursor }) ?? state;
+    return next.completion ? next : announced(next, s.noSuggestions);
+  },
+  close_suggestions: (state) => (state.completion ? { ...state, completion: null } : state),
+  choose(state, { by }) {
+    const { completion } = state;
+    if (!completion) return state;
+    const count = completion.items.length;
+    return { ...state, completion: { ...completion, chosen: (completion.chosen + by + count) % count } };
+  },
+  accept(state, { index = state.completion?.chosen ?? 0 }) {
+    const { completion } = state;
+    const item = completion?.items[Number(index)];
+    if (!completion || !item) return state;
+    const { from, to } = completion;
+    return withEffects({ ...state, completion: null }, { type: "insert", from, to, text: item.insert });
+  },
+
+  save(state) {
+    const { skill, path, listing, isSaving } = state;
+    const buffer = state.buffers[path];
+    if (isSaving || !buffer || !isDirty(buffer) || !listing?.is_writable) return state;
+    const { text, etag } = buffer;
+    return withEffects({ ...state, isSaving: true, failure: null }, { type: "save", skill, path, text, etag });
+  },
+  saved(state, { skill, path, text, etag, listing }) {
+    if (skill !== state.skill) return { ...state, isSaving: false };
+    const next = listed({ ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null }, listing);
+    const errors = listing.diagnostics.filter((/** @type {{severity: string}} */ { severity }) => severity === "error").length;
+    return announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
+  },
+  save_failed(state, { path, failure }) {
+    if (failure.code !== "version_stale") return failed(state, { failure });
+    const conflict = { path, current: failure.current, etag: failure.etag };
+    return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), { type: "focus", ids: ["conflict"] });
+  },
+  /** What somebody else has written is taken; what was typed here goes. */
+  take_theirs(state) {
+    const { conflict } = state;
+    if (!conflict) return state;
+    const { path, current, etag } = conflict;
+    const revision = (state.buffers[path]?.revision ?? 0) + 1;
+    const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag, revision });
+    return STEPS.looked?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
+  },
+  /** What stands here replaces it. */
+  keep_mine(state) {
+    const { conflict } = state;
+    if (!conflict) return state;
+    const next = withBuffer({ ...state, conflict: null }, conflict.path, { etag: conflict.current === null ? null : conflict.etag });
+    return STEPS.save?.({ ...next, path: conflict.path }, {}) ?? next;
+  },
+  discard(state) {
+    const { path } = state;
+    const buffer = state.buffers[path];
+    if (!buffer || !isDirty(buffer)) return state;
+    if (buffer.etag === null) return opened(withoutBuffer(state, path), PAGE);
+    return previewing(withBuffer(state, path, { text: buffer.saved, revision: buffer.revision + 1 }));
+  },
+
+  undo: (state) => stepping(state, "undo"),
+  redo: (state) => stepping(state, "redo"),
+  stepped(state, { skill, way, listing }) {
+    if (skill !== state.skill) return state;
+    return announced(listed(state, listing), way === "undo" ? s.undone : s.redone);
+  },
+
+  /** A form is opened or closed: of a new skill, a new file, a new name. */
+  form(state, { form }) {
+    const name = { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
+    if (state.form === form) return { ...state, form: null };
+    return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
+  },
+  name: (state, { value }) => ({ ...state, name: value }),
+  submit(state) {
+    const { form, skill, path, listing, buffers } = state;
+    const name = state.name.trim();
+    if (!form || !name) return state;
+    if (form === "skill") return withEffects(state, { type: "create_skill", name });
+    if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
+    if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
+    const isThere = listing?.files.some((file) => file.path === name) || buffers[name];
+    const made = isThere ? state : withBuffer(state, name, { etag: null });
+    return opened(made, name, { focuses: true });
+  },
+  skill_created(state, { listing }) {
+    const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return announced(leftFor({ ...state, skills }, listing.name), s.created(listing.name));
+  },
+  skill_renamed(state, { skill, listing }) {
+    const skills = (state.skills ?? []).map((one) => (one.name === skill ? { ...one, name: listing.name } : one));
+    return announced(leftFor({ ...state, skills }, listing.name), s.renamed(listing.name));
+  },
+  delete_skill(state, { isSure = false }) {
+    const { skill, listing } = state;
+    if (!listing) return state;
+    if (!isSure) return unlessEdited(state, { type: "delete_skill" }, s.deleteSkill(skill));
+    return withEffects(state, { type: "delete_skill", skill, etag: listing.etag });
+  },
+  skill_deleted(state, { skill }) {
+    const skills = (state.skills ?? []).filter(({ name }) => name !== skill);
+    const next = announced({ ...initialState(), ...lasting(state), skills, skill: "" }, s.deleted(skill));
+    return skills[0] ? leftFor(next, skills[0].name) : next;
+  },
+  file_renamed(state, { skill, path, to, etag, listing }) {
+    if (skill !== state.skill) return state;
+    const { text = "", revision = 0 } = state.buffers[path] ?? {};
+    const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag, revision });
+    return announced(listed({ ...moved, path: to, form: null }, listing), s.renamed(to));
+  },
+  delete_file(state, { isSure = false }) {
+    const { skill, path, buffers } = state;
+    if (buffers[path]?.etag == null) return STEPS.discard?.(state, {}) ?? state;
+    if (!isSure) return unlessEdited(state, { type: "delete_file" }, s.deleteFile(path));
+    return withEffects(state, { type: "delete_file", skill, path, etag: buffers[path].etag });
+  },
+  file_deleted(state, { skill, path, listing }) {
+    if (skill !== state.skill) return state;
+    return announced(listed(withoutBuffer(state, path), listing), s.deleted(path));
+  },
+  download: (state) => withEffects(state, { type: "download", skill: state.skill }),
+
+  /** A field of the question. */
+  ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
+  conversation(state, { text, history }) {
+    return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
+  },
+  previewed: (state, { asked, preview }) => (asked === state.asked ? { ...state, preview, failure: null } : state),
+  go_to(state, { path, line }) {
+    const next = path === state.path ? state : opened(state, path);
+    return withEffects(next, { type: "line", line: Number(line) });
+  },
+
+  try_it(state) {
+    const { skill, question, history } = state;
+    if (state.isTrying) return withEffects({ ...state, isTrying: false }, { type: "stop_trying" });
+    if (!question.text.trim()) return state;
+    const none = { text: "", tools: [], end: null };
+    const said = { text: question.text, history: question.hasHistory ? history : [] };
+    const body = { files: editsOf(state), tools: question.tryTools, ...said };
+    return withEffects({ ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null }, { type: "try_it", skill, ...body });
+  },
+  trial_piece(state, { version, text = "", tool, end = null }) {
+    const trial = state.trial;
+    const answer = trial?.[/** @type {"saved" | "edited"} */ (version)];
+    if (!trial || !answer) return state;
+    const next = { text: answer.text + text, tools: tool ? [...answer.tools, tool] : answer.tools, end };
+    return { ...state, trial: { ...trial, [version]: next } };
+  },
+  tried: (state) => announced({ ...state, isTrying: false }, s.tried),
+};
+
+/** @param {State} state @param {"undo" | "redo"} way */
+function stepping(state, way) {
+  const { skill, listing } = state;
+  return listing?.[way].length ? withEffects(state, { type: "step", skill, way, etag: listing.etag }) : state;
+}
+
+/** What outlives a skill. @param {State} state */
+const lasting = ({ isOn, skills, schema, question, history, asked, announcements, effects }) =>
+  ({ isOn, skills, schema, question, history, asked, announcements, effects }); // prettier-ignore
+
+/** @param {State} state @param {Event} event @returns {State} */
+export function reduce(state, event) {
+  /** @type {Step | null} */
+  const step = STEPS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
+  if (!step) throw new TypeError(`no step \`${event.type}\``);
+  return step({ ...state, effects: [] }, event);
+}
+
+/** The problems of the open file with their lines. @param {State} state @param {readonly import("./state.js").Diagnostic[]} diagnostics */
+export function inFile({ path, buffers }, diagnostics) {
+  const text = buffers[path]?.text ?? "";
+  return diagnostics.filter(({ file }) => file === path).map((found) => ({ ...found, line: lineOf(found, text) }));
+}

@@ -1,0 +1,123 @@
+/**
+ * The only module of the studio that asks the server. What went wrong is thrown as an error whose cause is a Failure.
+ *
+ * @import { Event, Failure } from "./state.js"
+ * @typedef {(effect: any, dispatch: (event: Event) => void) => Promise<Event | null>} Question
+ */
+
+import { download } from "../render/dom.js";
+import { sessionHeaders } from "../storage.js";
+import { s } from "./strings.js";
+
+const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
+const ROOT = "/api/skills";
+
+/** @type {AbortController | null} of the trial that runs */
+let trying = null;
+
+/**
+ * @param {string} path
+ * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [question] etag null: there must be none yet
+ * @returns {Promise<Response>}
+ */
+async function fetched(path, { method = "GET", etag, body, signal = AbortSignal.timeout(LIMIT_MS) } = {}) {
+  const hasBody = method === "POST" || method === "PUT";
+  const condition = etag === null ? { "If-None-Match": "*" } : etag && { "If-Match": `"${etag}"` };
+  const headers = { ...sessionHeaders(), ...(hasBody && { "Content-Type": "application/json" }), ...condition };
+  const sent = hasBody && { body: JSON.stringify(body ?? {}) };
+  const answer = await fetch(path, { method, headers, cache: "no-store", signal, ...sent }).catch(() => null);
+  if (answer?.ok) return answer;
+  const read = await answer?.json().catch(() => null);
+  throw new Error(path, { cause: failureOf(answer?.status ?? 0, read?.error, answer?.headers.get("ETag") ?? "") });
+}
+
+/** @param {string} path @param {Parameters<typeof fetched>[1]} [question] @returns {Promise<any>} */
+async function ask(path, question) {
+  const answer = await fetched(path, question);
+  return answer.json().catch(() => {
+    throw new Error(path, { cause: failureOf(0, null, "") });
+  });
+}
+
+/** @param {number} status 0: no answer @param {any} error as the server describes it @param {string} etag @returns {Failure} */
+export function failureOf(status, error, etag) {
+  const code = String(error?.code ?? `status_${status}`);
+  const said = { current: typeof error?.current === "string" ? error.current : null, etag: etag.replaceAll('"', "") };
+  if (status === 0) return { kind: "offline", code, message: s.unreachable, ...said };
+  if (status === 401) return { kind: "login", code, message: s.loggedOut, ...said };
+  return { kind: "refused", code, message: String(error?.message ?? s.answered(status)), ...said };
+}
+
+/** @param {string} skill @param {string} [rest] */
+const of = (skill, rest = "") => `${ROOT}/${encodeURIComponent(skill)}${rest}`;
+/** @param {string} skill @param {string} path @param {string} [rest] */
+const fileOf = (skill, path, rest = "") => of(skill, `/file${rest}?path=${encodeURIComponent(path)}`);
+
+/** What each effect asks, and the event of its answer; null = none. Without an answer it is `<effect>_failed`. @satisfies {Record<string, Question>} */
+export const QUESTIONS = {
+  async load_skills() {
+    const [{ is_on: isOn, skills }, { schema }] = await Promise.all([ask(ROOT), ask("/api/hooks/schema")]);
+    return { type: "skills_loaded", isOn, skills, schema };
+  },
+  load_skill: async ({ skill }) => ({ type: "skill_loaded", skill, listing: await ask(of(skill)) }),
+  async load_file({ skill, path, focuses }) {
+    const { text, etag } = await ask(fileOf(skill, path));
+    return { type: "file_loaded", skill, path, text, etag, focuses };
+  },
+  async save({ skill, path, text, etag }) {
+    const saved = await ask(fileOf(skill, path), { method: "PUT", etag, body: { text } });
+    return { type: "saved", skill, path, text, etag: saved.etag, listing: saved.skill };
+  },
+  async rename_file({ skill, path, to, etag }) {
+    const saved = await ask(fileOf(skill, path, "/name"), { method: "POST", etag, body: { path: to } });
+    return { type: "file_renamed", skill, path, to, etag: saved.etag, listing: saved.skill };
+  },
+  async delete_file({ skill, path, etag }) {
+    return { type: "file_deleted", skill, path, listing: await ask(fileOf(skill, path), { method: "DELETE", etag }) };
+  },
+  step: async ({ skill, way, etag }) =>
+    ({ type: "stepped", skill, way, listing: await ask(of(skill, `/${way}`), { method: "POST", etag }) }), // prettier-ignore
+  create_skill: async ({ name }) => ({ type: "skill_created", listing: await ask(ROOT, { method: "POST", body: { name } }) }),
+  async rename_skill({ skill, name, etag }) {
+    return { type: "skill_renamed", skill, listing: await ask(of(skill, "/name"), { method: "POST", etag, body: { name } }) };
+  },
+  async delete_skill({ skill, etag }) {
+    await ask(of(skill), { method: "DELETE", etag });
+    return { type: "skill_deleted", skill };
+  },
+  async download({ skill }) {
+    download(`${skill}.zip`, "application/zip", await (await fetched(of(skill, "/zip"))).blob());
+    return null;
+  },
+  async preview({ type: _type, skill, asked, ...body }) {
+    return { type: "previewed", asked, preview: await ask(of(skill, "/preview"), { method: "POST", body }) };
+  },
+  async try_it({ type: _type, skill, ...body }, dispatch) {
+    trying?.abort();
+    const { signal } = (trying = new AbortController());
+    try {
+      const { body: stream } = await fetched(of(skill, "/try"), { method: "POST", body, signal });
+      for await (const line of linesOf(stream)) if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
+    } catch (error) {
+      if (!signal.aborted) throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
+    }
+    return signal.aborted ? null : { type: "tried" };
+  },
+  async stop_trying() {
+    trying?.abort();
+    return null;
+  },
+};
+
+/** @param {ReadableStream<Uint8Array> | null} stream */
+async function* linesOf(stream) {
+  const reader = stream?.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { done: true };
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+}

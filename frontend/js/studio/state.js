@@ -1,0 +1,83 @@
+/**
+ * What the studio knows. Only `reduce` makes another one of it.
+ *
+ * @import { Completion, Schema } from "./completion.js"
+ * @import { QUESTIONS } from "./rest.js"
+ *
+ * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`
+ * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string}} Failure
+ * @typedef {{severity: "error" | "warning" | "info", file: string, path: string, message: string}} Diagnostic
+ * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null: it cannot be edited
+ * @typedef {{at: string, action: string, path: string}} Edit
+ * @typedef {{name: string, etag: string, is_writable: boolean, files: readonly FileItem[],
+ *   diagnostics: readonly Diagnostic[], undo: readonly Edit[], redo: readonly Edit[]}} Listing
+ * @typedef {{etag: string | null, saved: string, text: string, revision: number}} Buffer
+ *   an opened file; etag null: it is not on disk yet; revision: counts changes that were not typed
+ * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
+ * @typedef {{role: string, text: string, hook: HookMark | null}} Line
+ * @typedef {{skill: string, hook: string, timing: string, reason: string, path: string}} Silent
+ * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
+ * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
+ * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly Silent[],
+ *   diagnostics: readonly Diagnostic[], tests: Tests}} Preview
+ * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
+ * @typedef {{role: "user" | "assistant", content: string}} Spoken
+ * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
+ *
+ * @typedef {ReturnType<typeof initialState>} State
+ * @typedef {{type: "focus", ids: readonly string[]} | {type: "line", line: number}
+ *   | {type: "insert", from: number, to: number, text: string} | {type: "address", fragment: string}
+ *   | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ */
+
+export const PAGE = "SKILL.md";
+export const HOOKS = "hooks/hooks.json";
+const MAX_ANNOUNCEMENTS = 3;
+
+export const initialState = () => ({
+  isOn: true,
+  skills: /** @type {readonly {name: string, is_writable: boolean}[] | null} */ (null),
+  schema: /** @type {Schema | null} */ (null),
+  skill: "",
+  listing: /** @type {Listing | null} */ (null),
+  path: PAGE,
+  buffers: /** @type {Readonly<Record<string, Buffer>>} */ ({}),
+  form: /** @type {Form | null} */ (null),
+  name: "", // as it stands in that form
+  isSaving: false,
+  conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
+  completion: /** @type {(Completion & {chosen: number}) | null} */ (null),
+  question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
+  history: /** @type {readonly Spoken[]} */ ([]), // of the last conversation, before its last question
+  preview: /** @type {Preview | null} */ (null),
+  asked: 0, // which preview was asked for last: others come too late
+  trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),
+  isTrying: false,
+  failure: /** @type {Failure | null} */ (null),
+  announcements: /** @type {readonly {n: number, text: string}[]} */ ([]), // for screen readers, the last few
+  effects: /** @type {readonly Effect[]} */ ([]), // of the last event, to be carried out once
+});
+
+/** @param {State} state @param {...Effect} effects @returns {State} */
+export const withEffects = (state, ...effects) => ({ ...state, effects: [...state.effects, ...effects] });
+
+/** Said to screen readers. @param {State} state @param {string} text @returns {State} */
+export function announced(state, text) {
+  const n = (state.announcements.at(-1)?.n ?? 0) + 1;
+  return { ...state, announcements: [...state.announcements, { n, text }].slice(-MAX_ANNOUNCEMENTS) };
+}
+
+/** @param {Buffer | undefined} buffer */
+export const isDirty = (buffer) => buffer !== undefined && (buffer.etag === null || buffer.text !== buffer.saved);
+
+/** Edits that are not saved, by path. @param {State} state @returns {Record<string, string>} */
+export function editsOf({ buffers }) {
+  const dirty = Object.entries(buffers).filter(([, buffer]) => isDirty(buffer));
+  return Object.fromEntries(dirty.map(([path, { text }]) => [path, text]));
+}
+
+/** @param {State} state */
+export const hasEdits = (state) => Object.keys(editsOf(state)).length > 0;
+
+/** What is wrong with the skill as it stands here. @param {State} state */
+export const diagnosticsOf = ({ preview, listing }) => preview?.diagnostics ?? listing?.diagnostics ?? [];

@@ -1,0 +1,211 @@
+"""The studio: a skill edited, read live, saved, undone and tried on its page, by keyboard too."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Page, expect
+
+from tests.e2e.conftest import EXPECTED_ERRORS, write_skill
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import Answer, text
+from tests.support.openai_server import OpenAIServer, Request
+from tests.support.server_process import ServerProcess, endpoint
+
+TEST = "tests:\n  - name: is calm\n    user: Hi\n    expect: {reads: [{contains: calm}]}\n"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def lasting_workshop(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer
+) -> AsyncIterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp("workshop")
+    (folder / "skills").mkdir()
+    settings = {"skills": {"dir": str(folder / "skills")}}
+    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as server:
+        yield server
+
+
+@pytest.fixture
+def calm(lasting_workshop: ServerProcess) -> Path:
+    """The skill as each test finds it; its past goes on."""
+    skills = lasting_workshop.folder / "skills"
+    write_skill(skills, "calm", "Keeps calm.", {"tone": ("after_user_input", False)})
+    (skills / "calm" / "tests").mkdir(exist_ok=True)
+    (skills / "calm" / "tests" / "tone.yaml").write_text(TEST)
+    (skills / "calm" / "hooks" / "tone.md").write_text("Be calm.")
+    return skills / "calm"
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(context: BrowserContext, lasting_workshop: ServerProcess, calm: Path) -> AsyncIterator[Page]:
+    complaints: list[str] = []
+    tab = await context.new_page()
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    await tab.goto(f"{lasting_workshop.url}/studio.html#/calm")
+    await expect(tab.get_by_label("Text of SKILL.md")).to_have_value(calm.joinpath("SKILL.md").read_text())
+    yield tab
+    assert [line for line in complaints if not EXPECTED_ERRORS.search(line)] == []
+
+
+async def open_file(tab: Page, path: str) -> None:
+    await tab.get_by_role("button", name=path).click()
+    await expect(tab.get_by_label(f"Text of {path}")).to_be_focused()
+
+
+async def test_the_panel_of_skills_leads_to_the_studio(page: ParleyPage) -> None:
+    panel = await page.open_panel("Skills")
+
+    await expect(panel.get_by_role("link", name="Skill studio")).to_have_attribute("href", "/studio.html")
+
+
+async def test_what_the_model_reads_and_the_tests_follow_every_edit_and_a_save_is_undone(tab: Page, calm: Path) -> None:
+    reading = tab.get_by_role("region", name="What the model reads")
+    tests = tab.get_by_role("region", name="Tests")
+    await expect(reading).to_contain_text("Be calm.")
+    await expect(tests).to_contain_text("1 test: all pass")
+    await open_file(tab, "hooks/tone.md")
+
+    await tab.keyboard.press("ControlOrMeta+a")
+    await tab.keyboard.type("Be loud.")
+    await expect(reading).to_contain_text("Be loud.")
+    await expect(tests).to_contain_text("1 of 1 test fail")
+    assert (calm / "hooks" / "tone.md").read_text() == "Be calm."
+
+    await tab.keyboard.press("ControlOrMeta+s")
+    await expect(tab.get_by_role("log")).to_contain_text("hooks/tone.md is saved.")
+    assert (calm / "hooks" / "tone.md").read_text() == "Be loud."
+    await tab.get_by_role("button", name="Undo last save").click()
+    await expect(tab.get_by_label("Text of hooks/tone.md")).to_have_value("Be calm.")
+    assert (calm / "hooks" / "tone.md").read_text() == "Be calm."
+    await expect(tests).to_contain_text("1 test: all pass")
+
+
+async def test_a_mistake_is_marked_in_its_line_and_the_button_leads_there(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/hooks.json")
+    editor = tab.get_by_label("Text of hooks/hooks.json")
+    hook = {"name": "tone", "file": "tone.md", "timing": "sometimes", "role": "system", "persistent": False}
+    await editor.fill(json.dumps({"hooks": [hook]}, indent=2))
+
+    problems = tab.get_by_role("region", name="Problems")
+    await expect(problems).to_contain_text("1 error")
+    await expect(editor).to_have_attribute("aria-invalid", "true")
+    await expect(tab.locator(".code-line.has-error")).to_have_count(1)
+    await problems.get_by_role("button", name="Go to line 6 of hooks/hooks.json").click()
+    await expect(editor).to_be_focused()
+    selected = await editor.evaluate("(field) => field.value.slice(field.selectionStart, field.selectionEnd)")
+    assert '"timing": "sometimes"' in selected
+
+
+async def test_keys_and_values_are_completed_by_keyboard_and_escape_leaves_the_editor(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/hooks.json")
+    editor = tab.get_by_label("Text of hooks/hooks.json")
+    await editor.fill('{"hooks": [{"name": "a", }]}')
+    await editor.evaluate("(field) => field.setSelectionRange(25, 25)")
+
+    await tab.keyboard.type('"ti')
+    options = tab.get_by_role("listbox", name="Suggestions").get_by_role("option")
+    await expect(options).to_have_count(1)
+    await tab.keyboard.press("Enter")
+    await expect(options).to_have_count(5)
+    await expect(options.and_(tab.get_by_role("option", selected=True))).to_contain_text("after_tool_call")
+    await expect(editor).to_have_attribute("aria-activedescendant", "suggestion-0")
+    await tab.keyboard.type("before_p")
+    await tab.keyboard.press("Tab")
+    await expect(editor).to_have_value('{"hooks": [{"name": "a", "timing": "before_planning"}]}')
+    await tab.keyboard.press("ControlOrMeta+z")
+    await expect(editor).to_have_value('{"hooks": [{"name": "a", "timing": "before_p"}]}')
+
+    await tab.keyboard.press("Escape")
+    await tab.keyboard.press("Escape")
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
+
+
+async def test_what_somebody_else_has_written_is_not_overwritten_unseen(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/tone.md")
+    await tab.get_by_label("Text of hooks/tone.md").fill("Mine.")
+    (calm / "hooks" / "tone.md").write_text("Theirs.")
+
+    await tab.keyboard.press("ControlOrMeta+s")
+    conflict = tab.get_by_role("region", name="hooks/tone.md was changed elsewhere")
+    await expect(conflict).to_be_focused()
+    await expect(conflict).to_contain_text("Theirs.")
+    assert (calm / "hooks" / "tone.md").read_text() == "Theirs."
+    await conflict.get_by_role("button", name="Save mine over it").click()
+    await expect(tab.get_by_role("log")).to_contain_text("hooks/tone.md is saved.")
+    assert (calm / "hooks" / "tone.md").read_text() == "Mine."
+
+
+async def test_skills_and_files_are_made_renamed_and_deleted(tab: Page, calm: Path) -> None:
+    tab.on("dialog", lambda dialog: dialog.accept())
+    await tab.get_by_role("button", name="New skill").click()
+    await tab.get_by_label("Name of the skill").fill("loud")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("loud")
+
+    await tab.get_by_role("button", name="New file").click()
+    await tab.get_by_label("Path of the file").fill("references/more.md")
+    await tab.keyboard.press("Enter")
+    await tab.get_by_label("Text of references/more.md").fill("More.")
+    await tab.keyboard.press("ControlOrMeta+s")
+    await expect(tab.get_by_role("log")).to_contain_text("references/more.md is saved.")
+    assert (calm.parent / "loud" / "references" / "more.md").read_text() == "More."
+
+    await tab.get_by_role("button", name="Rename", exact=True).click()
+    await tab.get_by_label("Path of the file").fill("references/less.md")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_label("Text of references/less.md")).to_have_value("More.")
+    await tab.get_by_role("button", name="Delete", exact=True).click()
+    await expect(tab.get_by_role("button", name="references/less.md")).to_have_count(0)
+
+    async with tab.expect_download() as download:
+        await tab.get_by_role("button", name="Download as zip").click()
+    assert (await download.value).suggested_filename == "loud.zip"
+    await tab.get_by_role("button", name="Delete skill").click()
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("calm")
+    assert not (calm.parent / "loud").exists()
+
+
+async def test_both_versions_answer_side_by_side(tab: Page, calm: Path, model: OpenAIServer) -> None:
+    def respond(request: Request) -> Answer:
+        return text("LOUD!") if "Be loud." in str(request.contents) else text("Softly.")
+
+    model.respond = respond
+    await open_file(tab, "hooks/tone.md")
+    await tab.get_by_label("Text of hooks/tone.md").fill("Be loud.")
+    await expect(tab.get_by_role("button", name="Ask the model")).to_be_disabled()
+    await tab.get_by_label("The user says").fill("Who are you?")
+    await tab.get_by_role("button", name="Ask the model").click()
+
+    await expect(tab.get_by_role("article", name="Saved")).to_contain_text("Softly.")
+    await expect(tab.get_by_role("article", name="Edited")).to_contain_text("LOUD!")
+    await expect(tab.get_by_role("log")).to_contain_text("Both versions have answered.")
+    assert all("Who are you?" in request.contents for request in model.requests)
+
+
+async def test_a_condition_that_says_no_is_named_for_the_turn_as_it_is_set(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/hooks.json")
+    hook = {"name": "tone", "file": "tone.md", "timing": "after_user_input", "role": "system", "persistent": False}
+    document = {"hooks": [{**hook, "when": {"not": {"channel": "text"}}}]}
+    await tab.get_by_label("Text of hooks/hooks.json").fill(json.dumps(document))
+
+    reading = tab.get_by_role("region", name="What the model reads")
+    await expect(reading).to_contain_text("its condition does not hold: when.not.channel")
+    await reading.get_by_text("More about the turn").click()
+    await reading.get_by_label("Began by").select_option("voice")
+    await expect(reading).to_contain_text("Be calm.")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+async def test_nothing_is_wider_than_the_window(tab: Page, calm: Path, width: int) -> None:
+    (calm / "hooks" / "tone.md").write_text("A very long line without an end, " * 40 + "x" * 500)
+    await tab.set_viewport_size({"width": width, "height": 800})
+    await open_file(tab, "hooks/tone.md")
+
+    assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = "() => [...document.querySelectorAll('.code-lines, .code-text')].map((part) => part.scrollHeight)"
+    lines, field = await tab.evaluate(heights)
+    assert abs(lines - field) <= 1, "the numbers stand beside their lines"

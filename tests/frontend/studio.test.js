@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { spoken } from "../../frontend/js/studio/conversation.js";
+import { lineOf } from "../../frontend/js/studio/diagnostics.js";
+import { inFile, reduce } from "../../frontend/js/studio/reduce.js";
+import { editsOf, initialState } from "../../frontend/js/studio/state.js";
+
+const HOOKS = "hooks/hooks.json";
+const HINT = "hooks/hint.md";
+
+/** @param {Record<string, unknown>} [more] */
+const listing = (more) => ({
+  name: "calm",
+  etag: "s1",
+  is_writable: true,
+  files: [{ path: "SKILL.md", bytes: 1, etag: "p1" }, { path: HINT, bytes: 1, etag: "h1" }, { path: HOOKS, bytes: 1, etag: "j1" }, { path: "scripts/x.py", bytes: 1, etag: null }],
+  diagnostics: [],
+  undo: [],
+  redo: [],
+  ...more,
+});
+
+/** The studio with a skill and an open file. */
+function opened(path = HINT, text = "Be calm.", more = {}) {
+  const skills = [{ name: "calm", is_writable: true }, { name: "other", is_writable: true }];
+  return [
+    { type: "skills_loaded", isOn: true, skills, schema: { type: "object", properties: { hooks: { type: "array" } } } },
+    { type: "skill_loaded", skill: "calm", listing: listing(more) },
+    { type: "open_file", path },
+    { type: "file_loaded", skill: "calm", path, text, etag: path === HINT ? "h1" : "j1" },
+  ].reduce(reduce, initialState());
+}
+const after = (state, ...events) => events.reduce(reduce, state);
+const effect = (state, type) => state.effects.find((one) => one.type === type);
+
+test("the first skill is opened, with its page", () => {
+  const state = after(initialState(), { type: "skills_loaded", isOn: true, skills: [{ name: "calm" }], schema: {} });
+  assert.deepEqual(effect(state, "load_skill"), { type: "load_skill", skill: "calm" });
+  const shown = after(state, { type: "skill_loaded", skill: "calm", listing: listing() });
+  assert.deepEqual(effect(shown, "load_file"), { type: "load_file", skill: "calm", path: "SKILL.md", focuses: false });
+});
+
+test("each edit is previewed, and a save sends the version it began with", () => {
+  const state = after(opened(), { type: "typed", value: "Be loud.", cursor: 8 });
+  assert.deepEqual(effect(state, "preview").files, { [HINT]: "Be loud." });
+  const saving = after(state, { type: "save" });
+  assert.deepEqual(effect(saving, "save"), { type: "save", skill: "calm", path: HINT, text: "Be loud.", etag: "h1" });
+  assert.equal(effect(after(saving, { type: "save" }), "save"), undefined, "one at a time");
+  const saved = after(saving, { type: "saved", skill: "calm", path: HINT, text: "Be loud.", etag: "h2", listing: listing({ files: [{ path: HINT, bytes: 8, etag: "h2" }] }) });
+  assert.deepEqual(editsOf(saved), {});
+  assert.equal(saved.buffers[HINT].text, "Be loud.");
+});
+
+test("what is typed while a save is under way stays unsaved", () => {
+  const state = after(opened(), { type: "typed", value: "One.", cursor: 0 }, { type: "save" }, { type: "typed", value: "Two.", cursor: 0 });
+  const files = [{ path: HINT, bytes: 4, etag: "h2" }];
+  const saved = after(state, { type: "saved", skill: "calm", path: HINT, text: "One.", etag: "h2", listing: listing({ files }) });
+  assert.deepEqual(editsOf(saved), { [HINT]: "Two." });
+  assert.equal(saved.buffers[HINT].etag, "h2");
+});
+
+test("a version of somebody else is shown, and either one can be kept", () => {
+  const failure = { kind: "refused", code: "version_stale", message: "m", current: "Theirs.", etag: "h9" };
+  const state = after(opened(), { type: "typed", value: "Mine.", cursor: 0 }, { type: "save" }, { type: "save_failed", path: HINT, failure });
+  assert.deepEqual(state.conflict, { path: HINT, current: "Theirs.", etag: "h9" });
+  assert.equal(state.buffers[HINT].text, "Mine.");
+  const mine = after(state, { type: "keep_mine" });
+  assert.deepEqual(effect(mine, "save"), { type: "save", skill: "calm", path: HINT, text: "Mine.", etag: "h9" });
+  const theirs = after(state, { type: "take_theirs" });
+  assert.deepEqual([theirs.buffers[HINT].text, editsOf(theirs)], ["Theirs.", {}]);
+});
+
+test("a file that was deleted elsewhere is created again when mine is kept", () => {
+  const failure = { kind: "refused", code: "version_stale", message: "m", current: null, etag: "" };
+  const state = after(opened(), { type: "typed", value: "Mine.", cursor: 0 }, { type: "save" }, { type: "save_failed", path: HINT, failure }, { type: "keep_mine" });
+  assert.equal(effect(state, "save").etag, null);
+});
+
+test("edits are not lost to another skill, an undo or a change on disk", () => {
+  const edited = after(opened(), { type: "typed", value: "Mine.", cursor: 0 });
+  assert.equal(effect(after(edited, { type: "open_skill", skill: "other" }), "confirm").event.skill, "other");
+  const changed = listing({ files: [{ path: HINT, bytes: 1, etag: "h7" }] });
+  assert.equal(after(edited, { type: "skill_loaded", skill: "calm", listing: changed }).buffers[HINT].text, "Mine.");
+  const clean = after(opened(), { type: "stepped", skill: "calm", way: "undo", listing: changed });
+  assert.equal(clean.buffers[HINT], undefined);
+  assert.deepEqual(effect(clean, "load_file"), { type: "load_file", skill: "calm", path: HINT, focuses: false });
+});
+
+test("answers that come too late change nothing", () => {
+  const state = after(opened(), { type: "open_skill", skill: "other", isSure: true });
+  assert.equal(after(state, { type: "skill_loaded", skill: "calm", listing: listing() }).listing, null);
+  assert.deepEqual(after(state, { type: "file_loaded", skill: "calm", path: HINT, text: "x", etag: "e" }).buffers, {});
+  assert.equal(after(opened(), { type: "previewed", asked: 1, preview: {} }).preview, null);
+});
+
+test("a new file is only here until it is saved", () => {
+  const state = after(opened(), { type: "form", form: "file" }, { type: "name", value: "tests/calm.yaml" }, { type: "submit" });
+  assert.deepEqual([state.path, editsOf(state)], ["tests/calm.yaml", { "tests/calm.yaml": "" }]);
+  assert.equal(effect(after(state, { type: "save" }), "save").etag, null);
+  assert.deepEqual(editsOf(after(state, { type: "discard" })), {});
+});
+
+test("suggestions are chosen round and round, and put in", () => {
+  const state = after(opened(HOOKS, "{}"), { type: "typed", value: '{"h', cursor: 3 });
+  assert.deepEqual(state.completion.items.map(({ label }) => label), ["hooks"]);
+  assert.equal(after(state, { type: "choose", by: -1 }).completion.chosen, 0);
+  assert.deepEqual(effect(after(state, { type: "accept" }), "insert"), { type: "insert", from: 1, to: 3, text: '"hooks": [""]' });
+  assert.equal(after(opened(), { type: "typed", value: '{"h', cursor: 3 }).completion, null, "in hooks.json only");
+});
+
+test("what cannot be written cannot be saved", () => {
+  const state = after(opened(HINT, "x", { is_writable: false }), { type: "typed", value: "y", cursor: 0 }, { type: "save" });
+  assert.equal(effect(state, "save"), undefined);
+});
+
+test("the tools of a question are rounds of calls with their ends", () => {
+  const state = after(opened(), { type: "ask", name: "tools", value: " a, b: error ; c:refused;; d: nonsense" });
+  const end = (tool, status = "ok") => ({ tool, status });
+  assert.deepEqual(effect(state, "preview").rounds, [[end("a"), end("b", "error")], [end("c", "refused")], [end("d")]]);
+});
+
+test("a trial gathers both answers as they come", () => {
+  const state = after(opened(), { type: "ask", name: "text", value: "Hi" }, { type: "try_it" });
+  assert.equal(effect(state, "try_it").tools, false, "tools run for real only if asked for");
+  const pieces = [
+    { type: "trial_piece", version: "saved", text: "One " },
+    { type: "trial_piece", version: "edited", tool: "read_file" },
+    { type: "trial_piece", version: "saved", text: "two." },
+    { type: "trial_piece", version: "saved", end: { code: "completed" } },
+  ];
+  const { trial } = after(state, ...pieces);
+  assert.deepEqual([trial.saved.text, trial.saved.end.code, trial.edited.tools], ["One two.", "completed", ["read_file"]]);
+  assert.equal(effect(after(opened(), { type: "try_it" }), "try_it"), undefined, "a question is needed");
+});
+
+test("a problem is found in its line", () => {
+  const at = (file, path, message, text) => lineOf({ severity: "error", file, path, message }, text);
+  assert.equal(at(HOOKS, "$.hooks[0].role", "wrong", '{"hooks": [\n{"name": "a",\n"role": "x"}]}'), 3);
+  assert.equal(at(HOOKS, "", "is not JSON: line 2, column 1: x", "{\n\n}"), 2);
+  assert.equal(at("SKILL.md", "$.description", "missing", "---\nname: a\ndescription: \n---\n"), 3);
+  assert.equal(at("tests/a.yaml", "$.tests[1].expect", "wrong", "tests:\n  - name: a\n    expect: {}\n  - name: b\n    expect: {}\n"), 5);
+  const state = opened(HOOKS, "{\n}");
+  assert.deepEqual(inFile(state, [{ severity: "error", file: HINT, path: "", message: "" }]), []);
+});
+
+test("the last question and what was said before it are taken from a conversation", () => {
+  const said = (role, content, more) => ({ role, content, ...more });
+  const history = [said("user", "Hi"), said("assistant", "Hello"), said("system", "h", { _hook: "x" }), said("user", "Why?"), said("assistant", "So.")];
+  assert.deepEqual(spoken(history), { text: "Why?", history: [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }] });
+  assert.equal(spoken([]), null);
+  assert.equal(spoken(undefined), null);
+});

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { complete } from "../../frontend/js/studio/completion.js";
+import { lineOfPath, placeAt } from "../../frontend/js/studio/json_places.js";
+
+const schema = JSON.parse(readFileSync(new URL("../../skills_engine/hooks.schema.json", import.meta.url), "utf8"));
+
+/** The suggestions where the text has a bar. */
+function at(marked, files = []) {
+  const cursor = marked.indexOf("|");
+  return complete(schema, marked.replace("|", ""), cursor, files);
+}
+const labels = (marked, files) => at(marked, files)?.items.map(({ label }) => label) ?? [];
+
+test("keys of a hook are offered, but those it has", () => {
+  assert.deepEqual(labels('{"hooks": [{"name": "a", "ti|'), ["timing"]);
+  assert.ok(!labels('{"hooks": [{"name": "a", "|"').includes("name"));
+  assert.deepEqual(labels('{"hooks": [{"ti|": "x"}]}'), ["timing"]);
+  assert.deepEqual(labels('{"|'), ["hooks", "$schema"].filter((key) => labels('{"|').includes(key)));
+});
+
+test("values of a key are offered, with what they mean", () => {
+  const { items } = at('{"hooks": [{"timing": "before_p|"}]}');
+  assert.deepEqual(items.map(({ label }) => label), ["before_planning"]);
+  assert.match(items[0].detail, /planning call/);
+  assert.deepEqual(labels('{"hooks": [{"role": "|"}]}'), ["system", "user"]);
+  assert.deepEqual(labels('{"hooks": [{"file": "h|"}]}', ["hint.md", "other.md"]), ["hint.md"]);
+});
+
+test("a suggestion replaces the string with its quotes and adds what a key needs", () => {
+  const text = '{"hooks": [{"tim|"}]}';
+  const { from, to, items } = at(text);
+  const plain = text.replace("|", "");
+  assert.equal(plain.slice(from, to), '"tim"');
+  assert.equal(items[0].insert, '"timing": ""');
+  assert.equal(at('{"hooks": [{"tim|": "x"}]}').items[0].insert, '"timing"', "a colon is there already");
+  assert.equal(at('{"hooks": [{"per|"}]}').items[0].insert, '"persistent": true');
+});
+
+test("what follows a string that is just being typed stays", () => {
+  for (const text of ['{"hooks": [{"ti|}]}', '{"hooks": [{"ti|, "role": "user"}]}', '{"hooks": [{"ti| "role": "user"}]}']) {
+    const { from, to } = at(text);
+    assert.equal(text.replace("|", "").slice(from, to), '"ti', text);
+  }
+});
+
+test("outside of strings, after them, and in unknown places nothing is offered", () => {
+  for (const text of ['{"hooks": [|]}', '{"hooks": [{"role": "user"|}]}', '{"other": {"|"}}', "|", '{"hooks": [{"role": "user|"}]}'])
+    assert.equal(at(text), null, text);
+});
+
+test("a place is understood in a text with mistakes and escapes", () => {
+  const { path, kind, keys } = placeAt('{"a\\"b": [1, {"c": tru, "d', 26) ?? {};
+  assert.deepEqual([path, kind, keys], [['a"b', 1], "key", ["c"]]);
+  assert.equal(placeAt('{"a": "x\n', 9), null, "a string ends with its line");
+});
+
+test("a path is found in its line, or the deepest of it that is there", () => {
+  const text = '{\n  "hooks": [\n    {"name": "a"},\n    {\n      "name": "b",\n      "when": {\n        "not": {"channel": "text"}\n      }\n    }\n  ]\n}';
+  const lines = ["$", "$.hooks", "$.hooks[0]", "$.hooks[1]", "$.hooks[1].when", "$.hooks[1].when.not.channel", "$.hooks[1].role", "$.none"];
+  assert.deepEqual(lines.map((path) => lineOfPath(text, path)), [1, 2, 3, 4, 6, 7, 4, 1]);
+});
