@@ -23,7 +23,8 @@ from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
 from skills_engine.skills_folder import list_skills
 
-OK, FAILED, USAGE, PIPE_CLOSED = 0, 1, 2, 128 + signal.SIGPIPE
+OK, FAILED, USAGE = 0, 1, 2
+PIPE_CLOSED, INTERRUPTED = 128 + signal.SIGPIPE, 128 + signal.SIGINT
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,6 +37,8 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:  # whoever reads has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except OSError as error:  # a folder that is closed to us
         print(f"error: {error}", file=sys.stderr)
         return USAGE

@@ -83,7 +83,7 @@ class Session:
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
                 server=f"parley/{__version__}",
-                skills=_skill_items(snapshot, None, services.skill_tests()),
+                skills=_skill_items(snapshot, None, self._skill_tests()),
                 model=self._model_item(),
                 speech=services.speech.status,
                 limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -94,7 +94,7 @@ class Session:
                 ),
             )
         )
-        if snapshot.diagnostics or any(report.diagnostics for report in services.skill_tests().values()):
+        if snapshot.diagnostics or any(report.diagnostics for report in self._skill_tests().values()):
             self.send_skills(snapshot)
         for notice in services.open_notices():
             self.send(notice)
@@ -103,8 +103,15 @@ class Session:
     def send(self, frame: wire.ServerFrame) -> None:
         self._outbox.send(frame)
 
+    def _skill_tests(self) -> dict[str, SkillTestReport]:
+        """Return the latest reports; what failed in detail, which quotes what the model reads, for operators only."""
+        reports = self._services.skill_tests()
+        if self._principal.is_operator:
+            return dict(reports)
+        return {name: replace(report, failures=()) for name, report in reports.items()}
+
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        tests = self._services.skill_tests()
+        tests = self._skill_tests()
         of_tests = [found for report in tests.values() for found in report.diagnostics]
         diagnostics = [
             wire.DiagnosticItem(

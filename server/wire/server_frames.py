@@ -25,7 +25,7 @@ class FailedTestItem(Struct, kw_only=True, frozen=True):
 
 
 class SkillTestsItem(Struct, kw_only=True, frozen=True):
-    """Outcome of the skill's scripted tests when it was last reloaded; at most 20 of the failed ones in detail."""
+    """Outcome of the skill's scripted tests when it was last reloaded; at most 20 of the failed ones in detail, for operators."""
 
     count: int
     failed: int

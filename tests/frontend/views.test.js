@@ -413,6 +413,7 @@ test("the skills panel says how many of a skill's tests fail, and which", () => 
     skills: [
       skill("calm", { tests: { count: 12, failed: 3, not_run: 2, failures } }),
       skill("clock", { tests: { count: 1, failed: 0, not_run: 0, failures: [] } }),
+      skill("hidden", { tests: { count: 4, failed: 2, not_run: 0, failures: [] } }),
       skill("untested"),
     ],
     diagnostics: [],
@@ -420,12 +421,12 @@ test("the skills panel says how many of a skill's tests fail, and which", () => 
 
   const text = textOf(skillsView(page.state));
 
-  for (const part of ["3 of 12 tests fail", "stays brief", "tests/a.yaml:7", "was  expected", "… and 2 more", "2 tests not run"]) {
+  for (const part of ["3 of 12 tests fail", "stays brief", "tests/a.yaml:7", "was  expected", "… and 2 more", "2 tests not run", "2 of 4 tests fail"]) {
     assert.ok(text.includes(part), part);
   }
   assert.match(text, /1 test passed/);
   assert.equal(withClass(skillsView(page.state), "tests").length, 1);
-  assert.match(textOf(headerView(page.state)), /3\s*problems/);
+  assert.match(textOf(headerView(page.state)), /5\s*problems/);
 });
 
 test("every button on the page means something", () => {

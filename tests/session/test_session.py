@@ -98,6 +98,17 @@ async def test_what_came_of_the_tests_of_skills_stands_beside_them() -> None:
     assert [one["path"] for one in skills["diagnostics"]] == ["$.tests[0].usr"]
 
 
+async def test_only_operators_see_what_failing_tests_quote() -> None:
+    failure = FailedTest("stays brief", "tests/a.yaml", 3, "what the model read")
+    tests = {"a": SkillTestReport(count=3, failed=1, failures=(failure,))}
+    principal = Principal("1.2.3.4", is_local=False, user_id="anna", is_operator=False, is_logged_in=True)
+    async with SessionHarness(FakeAgent(), snapshot=THREE, skill_tests=tests, principal=principal) as harness:
+        harness.session.greet()
+        [ready] = await harness.flushed()
+
+    assert ready["skills"][0]["tests"] == {"count": 3, "failed": 1, "not_run": 0, "failures": []}
+
+
 async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:
     async with SessionHarness(FakeAgent(), snapshot=THREE) as harness:
         harness.send("configure", skills=["b", "unknown"])

@@ -75,7 +75,10 @@ function skillView({ name, description, enabled, hooks, tests }, isOn, diagnosti
 /** What came of the skill's own tests when it was last loaded. @param {import("../frames.js").SkillTests} tests */
 function testsView({ count, failed, not_run, failures }) {
   const leftOut = not_run > 0 && h("p", { class: "fine" }, t.skills.testsNotRun(not_run));
-  if (failed === 0) return [h("p", { class: "fine", role: "status" }, t.skills.testsPass(count - not_run)), leftOut];
+  if (failures.length === 0) {
+    const text = failed === 0 ? t.skills.testsPass(count - not_run) : t.skills.testsFail(failed, count);
+    return [h("p", { class: "fine", role: "status" }, text), leftOut];
+  }
   return [
     h(
       "details",
