@@ -5,4 +5,6 @@ cd "$(dirname "$0")/.."
 .venv/bin/python -m scripts.frame_schemas docs/schemas
 .venv/bin/python -m skills_engine schema >.schema.tmp
 mv .schema.tmp skills_engine/hooks.schema.json
-git diff --stat -- docs/schemas skills_engine/hooks.schema.json 2>/dev/null || true
+.venv/bin/python -m skills_engine schema tests >.schema.tmp
+mv .schema.tmp skills_engine/tests.schema.json
+git diff --stat -- docs/schemas skills_engine/*.schema.json 2>/dev/null || true

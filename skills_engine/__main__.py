@@ -108,7 +108,8 @@ def _parser() -> argparse.ArgumentParser:
     case_command.add_options(test_command)
     test_command.set_defaults(run=_test)
 
-    schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json")
+    schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json, or of files of tests")
+    schema_command.add_argument("kind", nargs="?", choices=("hooks", "tests"), default="hooks")
     schema_command.set_defaults(run=_schema)
     return parser
 
@@ -235,8 +236,8 @@ def _test(arguments: argparse.Namespace) -> int:
     return case_command.run_tests(arguments, connected)
 
 
-def _schema(_arguments: argparse.Namespace) -> int:
-    print(schema_text(), end="")
+def _schema(arguments: argparse.Namespace) -> int:
+    print(schema_text(arguments.kind), end="")
     return OK
 
 

@@ -111,6 +111,12 @@ class CaseSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
     compare: CompareSpec | None = None
 
 
+class CasesDocument(Struct, forbid_unknown_fields=True, frozen=True):
+    """The tests of one file."""
+
+    tests: list[CaseSpec]
+
+
 SHARED = ("channel", "language", "model", "user_name", "operator", "time", "skills", "tools")
 """Keys that a turn takes from its test where it has none of its own."""
 

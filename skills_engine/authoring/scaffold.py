@@ -5,14 +5,18 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
+from skills_engine.authoring.case_format import CasesDocument
 from skills_engine.hook_entries import HooksDocument, Timing
 from skills_engine.skills_config import is_spec_name
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
 """The committed copy, which a `$schema` key of a hooks.json may point to."""
+TESTS_SCHEMA_FILE = SCHEMA_FILE.with_name("tests.schema.json")
+"""The committed copy, which the first line of a file of tests may point to."""
 
 SKILL_MD = """\
 ---
@@ -44,6 +48,7 @@ description: "{title}."
 """
 
 TESTS_YAML = """\
+# yaml-language-server: $schema={schema}
 # A script stands in for the model: {{need_tools: …}}, {{calls: […]}} and {{answer: …}}, as far as a test needs them.
 # Run them: python -m skills_engine test {path}
 tests:
@@ -64,6 +69,13 @@ SILENT_TEST = """
 """
 
 NEUTRAL_TEXT = "Answer the question first, then explain if it helps."
+
+
+SchemaKind = Literal["hooks", "tests"]
+_SCHEMAS: dict[SchemaKind, tuple[str, type[msgspec.Struct]]] = {
+    "hooks": ("Prompt hooks of a skill", HooksDocument),
+    "tests": ("Tests of a skill", CasesDocument),
+}
 
 
 class ScaffoldError(Exception):
@@ -117,20 +129,28 @@ def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: st
 
 
 def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
-    schema = Path(os.path.relpath(SCHEMA_FILE, folder.resolve())).as_posix()
     hook = {"name": "hint", "file": "hint.md", "timing": timing, "role": "system", "persistent": False}
-    document = {"$schema": f"../{schema}", "hooks": [{**hook, "tool_filter": list(tools)} if tools else hook]}
+    document = {
+        "$schema": _schema_beside(folder, SCHEMA_FILE),
+        "hooks": [{**hook, "tool_filter": list(tools)} if tools else hook],
+    }
     return json.dumps(document, indent=2) + "\n"
 
 
+def _schema_beside(folder: Path, schema: Path) -> str:
+    """Return the way to the schema from a file in hooks/ or tests/."""
+    return f"../{Path(os.path.relpath(schema, folder.resolve())).as_posix()}"
+
+
 def _tests_yaml(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
+    schema = _schema_beside(folder, TESTS_SCHEMA_FILE)
     if timing in ("after_user_input", "before_planning"):
-        return TESTS_YAML.format(path=folder, script="\n      - answer: Hello!")
+        return TESTS_YAML.format(schema=schema, path=folder, script="\n      - answer: Hello!")
     steps = ["need_tools: Let me look."]
     if timing == "after_tool_call":
         steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
     script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
-    return TESTS_YAML.format(path=folder, script=script) + SILENT_TEST
+    return TESTS_YAML.format(schema=schema, path=folder, script=script) + SILENT_TEST
 
 
 def _fitting_tool(tools: Sequence[str]) -> str:
@@ -139,11 +159,12 @@ def _fitting_tool(tools: Sequence[str]) -> str:
     return next((example for name, example in examples if fnmatchcase(example, name)), examples[0][1])
 
 
-def schema_text() -> str:
-    """Make the JSON Schema of hooks.json, for editors, from the struct that the loader checks with."""
+def schema_text(kind: SchemaKind = "hooks") -> str:
+    """Make the JSON Schema of hooks.json or of files of tests, for editors, from the struct that the loader checks with."""
+    title, struct = _SCHEMAS[kind]
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Prompt hooks of a skill",
-        **msgspec.json.schema(HooksDocument),
+        "title": title,
+        **msgspec.json.schema(struct),
     }
     return json.dumps(schema, indent=2) + "\n"
