@@ -252,7 +252,7 @@ class Session:
         self._speech_input.discard()
         self._end_announced_turn(request.hook_state)
         if self._turns.begin(request) and problem:
-            self._warn("state_invalid", problem, request.id)
+            self._notify("state_invalid", problem, request.id)
 
     def _with_state(self, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
         """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
@@ -263,7 +263,7 @@ class Session:
         except StateInvalidError as error:
             return request, f"{error}; hooks have forgotten what they did in this conversation"
 
-    def _warn(self, code: str, message: str, turn_id: str) -> None:
+    def _notify(self, code: str, message: str, turn_id: str) -> None:
         self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
 
     def _snapshot_for(self, frame: wire.Chat) -> SkillsSnapshot:
@@ -353,9 +353,9 @@ class Session:
             return
         if history is None:
             text = "the client sent no history for this utterance: the reply knows only these words"
-            self._warn("history_missing", text, turn_id)
+            self._notify("history_missing", text, turn_id)
         if problem:
-            self._warn("state_invalid", problem, turn_id)
+            self._notify("state_invalid", problem, turn_id)
         if self._speech_input.is_speaking or is_cut:
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
