@@ -150,7 +150,7 @@ class TalkClient:
         await self._send("configure", **self._settings)
         if chat is not None:
             chat.is_resent = True
-            await self._send("chat", id=chat.id, messages=chat.messages)
+            await self._send_with_history("chat", id=chat.id, messages=chat.messages)
         self._is_online.set()
 
     def _leave_turn(self, *, is_sent_again: bool) -> None:
@@ -181,7 +181,7 @@ class TalkClient:
         self.history.user(text, is_typed=True)
         self._is_quiet.clear()
         chat = self._chat = _Chat(secrets.token_hex(8), list(self.history.messages))
-        await self._send("chat", id=chat.id, messages=chat.messages)
+        await self._send_with_history("chat", id=chat.id, messages=chat.messages)
 
     async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
         """Send sound until it ends. Raises ConnectionError once there will be no connection any more.
@@ -230,7 +230,7 @@ class TalkClient:
                 if self._output is not None:
                     self._output.cut()
                 self._is_quiet.clear()
-                await self._send("history", utterance=frame["utterance"], messages=self.history.messages)
+                await self._send_with_history("history", utterance=frame["utterance"], messages=self.history.messages)
             case "transcript" if frame["final"]:
                 if frame["text"]:
                     self.history.user(frame["text"])
@@ -262,6 +262,10 @@ class TalkClient:
             return False
         chat.is_refused = True
         return True
+
+    async def _send_with_history(self, kind: str, **fields: Any) -> None:
+        state = {} if self.history.state is None else {"state": self.history.state}
+        await self._send(kind, **fields, **state)
 
     async def _send(self, kind: str, **fields: Any) -> None:
         """Send a frame. Without a connection it is dropped: what must not be lost is sent again by `_reconnect`."""

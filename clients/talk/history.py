@@ -15,6 +15,8 @@ class History:
     """
 
     messages: list[Message] = field(default_factory=list)
+    state: str | None = None
+    """What the server's hooks remember after the last turn in `messages`; each `chat` and `history` takes it along."""
     _turn: list[Message] = field(default_factory=list)
     _open: str = ""
     _unheard: str = ""  # text that was shown and is in no sentence that was heard
@@ -35,6 +37,8 @@ class History:
         self._cut_id = None
 
     def take(self, frame: dict[str, Any]) -> None:
+        if frame["type"] == "turn_end" and not frame.get("rollback"):
+            self.state = frame.get("state", self.state)
         if frame.get("turn_id") is not None and frame["turn_id"] == self._cut_id:
             self._take_late(frame)
             return

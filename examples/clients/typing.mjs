@@ -10,6 +10,7 @@ const socket = new WebSocket(process.argv[2] ?? "ws://localhost:8765/ws", ["parl
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const history = []; // the server keeps nothing: all of it goes along with each turn
 let turn = []; // what the turn under way adds to it
+let state; // what the hooks of the server remember
 let ended = () => {};
 
 const send = (frame) => socket.send(JSON.stringify(frame));
@@ -38,10 +39,11 @@ const take = {
     console.log(`[${code}: ${message}]`);
     if (!turn_id) ended(); // no turn comes of what was sent
   },
-  turn_end: ({ reason, rollback }) => {
+  turn_end: ({ reason, rollback, state: after = state }) => {
     console.log(reason === "completed" ? "" : `[${reason}]`);
     if (rollback) history.pop();
     else history.push(...turn);
+    if (!rollback) state = after;
     ended();
   },
 };
@@ -49,7 +51,7 @@ const take = {
 function say(content) {
   turn = [];
   history.push({ role: "user", content });
-  send({ type: "chat", messages: history });
+  send({ type: "chat", messages: history, state });
   return new Promise((resolve) => (ended = resolve));
 }
 

@@ -7,7 +7,7 @@
  * @typedef {readonly Message[]} Branch a whole history; messages that branches share are the same objects
  */
 
-import { insertLateHook, isUserMessage } from "./conversation.js";
+import { insertLateHook, isUserMessage, withState } from "./conversation.js";
 
 const MAX_BRANCHES = 100; // of one conversation; asking again is refused beyond
 
@@ -56,6 +56,20 @@ export function withLateHook(conversation, hook) {
   if (holds(conversationHistory) || !branches.some(holds))
     return { ...conversation, conversationHistory: insertLateHook(conversationHistory, hook) };
   return { ...conversation, branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)) };
+}
+
+/**
+ * Keeps what hooks remember after a turn beside it, in whichever branch it stands.
+ *
+ * @param {Conversation} conversation @param {string} turnId @param {string} state
+ * @returns {Conversation | null} null: the turn is in none
+ */
+export function withTurnState(conversation, turnId, state) {
+  const { conversationHistory, branches } = conversation;
+  const kept = withState(conversationHistory, turnId, state);
+  const others = branches.map((branch) => withState(branch, turnId, state));
+  const isKept = kept !== conversationHistory || others.some((branch, index) => branch !== branches[index]);
+  return isKept ? { ...conversation, conversationHistory: kept, branches: others } : null;
 }
 
 /**

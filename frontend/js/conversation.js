@@ -120,10 +120,21 @@ export function askAgain(history, turnId) {
   const at = history.findLastIndex(isUserMessage);
   const asked = history[at];
   if (!asked) return history;
-  const again = { ...asked, _turn: turnId, _answer: /** @type {const} */ ("pending") };
+  const { _state, ...again } = { ...asked, _turn: turnId, _answer: /** @type {const} */ ("pending") };
   const wasHeard = history.slice(at + 1).some((message) => message.role === "assistant");
   if (wasHeard) delete again._at; // it is no version of another turn
-  return [...(wasHeard ? history : history.toSpliced(at, 1)), again];
+  return [...(wasHeard ? history : withState(history.toSpliced(at, 1), asked._turn, _state)), again];
+}
+
+/**
+ * Keeps what hooks of the server remember after a turn on the turn's first message.
+ *
+ * @param {readonly Message[]} history @param {string} [turnId] @param {string} [state]
+ * @returns {readonly Message[]} the same one if the turn is not there
+ */
+export function withState(history, turnId, state) {
+  const first = history.find(({ _turn }) => _turn === turnId);
+  return first && turnId && state ? history.with(history.indexOf(first), { ...first, _state: state }) : history;
 }
 
 /** What was said in answer to a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
@@ -140,16 +151,19 @@ export function unansweredMessage(history) {
 
 /**
  * The messages that a `chat` frame carries: without what the user agreed to leave
- * out, and without whole oldest turns until the frame fits. Null: the last message alone is too big.
+ * out, and without whole oldest turns until the frame fits; with the hooks' state, if there is one. Null: the last
+ * message alone is too big.
  *
  * @param {readonly Message[]} history @param {import("./frames.js").Limits | null} limits
- * @returns {{messages: SentMessage[], droppedTurns: number} | null}
+ * @returns {{messages: SentMessage[], hookState: {state?: string}, droppedTurns: number} | null}
  */
 export function fitToLimits(history, limits) {
   let messages = withPictures(asSent(history));
-  if (!limits) return { messages, droppedTurns: 0 };
+  const state = history.findLast(({ _state }) => _state)?._state ?? "";
+  const hookState = state ? { state } : {};
+  if (!limits) return { messages, hookState, droppedTurns: 0 };
   let droppedTurns = 0;
-  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES);
+  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES + state.length);
   while (messages.length > limits.max_messages || bytes > limits.max_message_bytes) {
     const next = messages.findIndex((message, index) => index > 0 && isUserMessage(message));
     if (next < 0) return null;
@@ -157,7 +171,7 @@ export function fitToLimits(history, limits) {
     messages = messages.slice(next);
     droppedTurns += 1;
   }
-  return { messages, droppedTurns };
+  return { messages, hookState, droppedTurns };
 }
 
 /**
@@ -170,7 +184,7 @@ function asSent(history) {
   /** @type {Message[]} */
   const messages = [];
   let isBehindFile = false;
-  for (const message of history) {
+  for (const { _state, ...message } of history) {
     const last = messages.at(-1);
     if (message._media) isBehindFile = true;
     else if (message._unverified) continue;

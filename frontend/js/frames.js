@@ -24,6 +24,7 @@
  * @property {string} [_turn] the turn that this message belongs to
  * @property {Answer} [_answer] on a user message: why it has no whole answer; absent = it has one
  * @property {number} [_at] on a user message that was asked again: when, as its versions are ordered by it
+ * @property {string} [_state] on the first message of a turn: its `turn_end.state`, which the next turn brings back
  * @property {boolean} [_unverified] the server refused it and the user agreed to leave it out
  * @property {readonly AttachedImage[]} [_images] of the user; where they are sent, they become parts
  * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent
@@ -67,7 +68,7 @@
  * @typedef {{type: "notice", code: string, level: "info" | "warning" | "error", message: string, turn_id?: string}} Notice
  * @typedef {{type: "trace", turn_id: string, event: string, data: unknown}} Trace
  * @typedef {"completed" | "interrupted" | "aborted" | "error"} EndReason
- * @typedef {{type: "turn_end", turn_id: string, reason: EndReason, message?: string, rollback?: boolean,
+ * @typedef {{type: "turn_end", turn_id: string, reason: EndReason, message?: string, rollback?: boolean, state?: string,
  *   usage?: Record<string, number>, metrics?: Record<string, number | null>}} TurnEnd
  * @typedef {{type: "error", code: string, message: string, path?: string, turn_id?: string, retry_after_ms?: number}} ErrorFrame
  * @typedef {{type: "pong", t: unknown}} Pong
@@ -83,10 +84,10 @@
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
  *   conversation: string | null, trace: boolean}} Choices
  * @typedef {{type: "configure"} & Partial<Choices>} Configure
- * @typedef {{type: "history", utterance: string, messages: SentMessage[]}} History
+ * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
- * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean}} Chat
+ * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean, state?: string}} Chat
  * @typedef {{type: "speak", id: string, text: string}} Speak
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,

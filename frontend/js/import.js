@@ -65,7 +65,7 @@ function messageOf(value) {
   if (!["system", "user", "assistant"].includes(role) || typeof content !== "string") return null;
   /** @type {Message} */
   const message = { role, content };
-  for (const name of /** @type {const} */ (["_hook", "_skill", "_sig", "_timing"]))
+  for (const name of /** @type {const} */ (["_hook", "_skill", "_sig", "_timing", "_state"]))
     if (typeof value[name] === "string") message[name] = value[name];
   if (TURN_ID.test(_turn)) message._turn = _turn;
   if (_answer !== undefined) message._answer = ["stopped", "restarted", "failed"].includes(_answer) ? _answer : "lost";

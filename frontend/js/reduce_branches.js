@@ -31,7 +31,7 @@ export function askedAgain(state, { asked, text, turnId, at }) {
   const old = conversation && askedIn(conversation.conversationHistory, asked);
   const content = text ?? old?.content ?? "";
   if (!conversation || !old || (!content.trim() && !old._images?.length)) return state;
-  const message = { ...old, content, _turn: turnId, _answer: /** @type {const} */ ("pending"), _at: at };
+  const { _state, ...message } = { ...old, content, _turn: turnId, _answer: /** @type {const} */ ("pending"), _at: at };
   const fork = forked(conversation, old, message);
   if (!fork) return withNotice(state, warning("too_many_branches", t.turns.tooManyBranches));
   if (!fitToLimits(fork.conversationHistory, state.server?.limits ?? null))

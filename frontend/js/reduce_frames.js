@@ -10,7 +10,7 @@
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
-import { withLateHook } from "./branches.js";
+import { withLateHook, withTurnState } from "./branches.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { opened, withModels } from "./models.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
@@ -58,8 +58,9 @@ export function received(state, frame, at) {
     case "tool_call":
     case "tool_result":
     case "media":
-    case "turn_end":
       return queued(state, frame);
+    case "turn_end":
+      return queued(withHookState(state, frame), frame); // kept on arrival: a cut may come before playback is there
     case "approval_request":
       return opened(asked(state, frame, at), false); // a modal picker would keep the user from the question
     case "approval_resolved":
@@ -130,6 +131,16 @@ function ofCutTurn(state, frame) {
     withView(state, frame.turn_id, { segments }),
     withLateHook(conversation, hookMessage(frame)),
   );
+}
+
+/** @param {State} state @param {TurnEnd} end @returns {State} */
+function withHookState(state, { turn_id, state: text }) {
+  if (!text) return state;
+  for (const conversation of Object.values(state.loaded)) {
+    const kept = withTurnState(conversation, turn_id, text);
+    if (kept) return withConversation(state, kept);
+  }
+  return state;
 }
 
 /** @param {State} state @param {string} conversationId @param {TurnEnd} end @returns {State} */

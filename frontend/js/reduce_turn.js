@@ -86,7 +86,8 @@ function leaveOut(state, conversation, path) {
   const index = Number(/^\$\.messages\[(\d+)\]/.exec(path ?? "")?.[1] ?? NaN);
   const sent = fitToLimits(conversation.conversationHistory, state.server?.limits ?? null)?.messages ?? [];
   const named = /** @type {Message | undefined} */ (sent[index]); // one of a hook goes as it is kept
-  const isOut = named ? (/** @type {Message} */ m) => m === named : (/** @type {Message} */ m) => m.role === "system";
+  const isNamed = (/** @type {Message} */ m) => m.content === named?.content && m.role === named.role && m._sig === named._sig;
+  const isOut = named ? isNamed : (/** @type {Message} */ m) => m.role === "system";
   return withHistory(conversation, (history) => history.map((m) => (isOut(m) ? { ...m, _unverified: true } : m)));
 }
 
@@ -127,11 +128,11 @@ function sent(state, turn) {
     state.server?.limits ?? null,
   );
   if (!fitting) return state;
-  const { messages, droppedTurns } = fitting;
+  const { messages, hookState, droppedTurns } = fitting;
   const voice = state.settings.readAloud === "spoken" ? { voice: false } : {}; // it was typed, or sent again by hand
   const next = withEffects(
     { ...state, turn: { ...turn, phase: "sent" } },
-    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice } },
+    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState } },
   );
   if (!droppedTurns) return next;
   return withTurnNotice(next, turn.id, warning("history_shortened", t.turns.shortened(droppedTurns)));

@@ -73,7 +73,7 @@ function started(state, utterance) {
   return withEffects(
     withVoice(next, { phase: "speaking", transcript: "", utterance, spokenIn: spokenIn(next, utterance), isVoiceNew: false }),
     { type: "sound", act: "flush" },
-    { type: "send", frame: { type: "history", utterance, messages: fitting?.messages ?? [] } },
+    { type: "send", frame: { type: "history", utterance, messages: fitting?.messages ?? [], ...fitting?.hookState } },
   );
 }
 

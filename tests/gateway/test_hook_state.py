@@ -1,10 +1,12 @@
 """The state of hooks between a client and real servers (L1-45)."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from clients.talk.client import TalkClient
 from tests.skills_engine.folders import entry, make_skill
 from tests.support.client import Frame, client
 from tests.support.openai_script import Gate, HttpError, text
@@ -77,6 +79,23 @@ async def test_the_inspector_says_of_a_turn_that_was_cut_why_hooks_stayed_out(
         ("host", "later", "no tool ran", None),
         ("asleep", "dreams", "the skill is switched off", None),
     ]
+
+
+async def test_the_command_line_client_carries_it_along(tmp_path: Path, model: OpenAIServer) -> None:
+    make_skill(tmp_path / "skills", "host", entry("greet", once="conversation"))
+    greeted = []
+    async with parley(tmp_path, model.url, NO_PLANNING) as server:
+        talk = await TalkClient.connect(server.ws_url, token=None, show=lambda _: None, output=None)
+        running = asyncio.create_task(talk.run())
+        for _ in range(2):
+            model.queue(text("Hi."))
+            await talk.say("Hello")
+            await talk.quiet()
+            greeted.append(is_greeted(model))
+        await talk.close()
+        await running
+
+    assert greeted == [True, False]
 
 
 @pytest.mark.slow

@@ -109,3 +109,22 @@ def test_a_lost_connection_keeps_what_was_shown_and_of_a_spoken_reply_what_was_h
         kept.append(contents(history)[1:])
 
     assert kept == [["a:One. Two. Thr"], ["a:One."]]
+
+
+def test_the_state_is_that_of_the_last_turn_that_has_one_and_was() -> None:
+    history = History()
+    history.user("one")
+    take(history, *frames("t1", "Yes."), end("t1", state="after t1"))
+    assert history.state == "after t1"
+    history.user("two", is_typed=True)
+    take(history, *frames("t2", "Yes."), end("t2"))
+    assert history.state == "after t1"
+    history.user("three", is_typed=True)
+    take(history, *frames("t3"), end("t3", rollback=True, state="after t3"))
+    assert history.state == "after t1"
+    take(history, *frames("t4", "Be…"))
+
+    history.user("five", is_typed=True)
+    take(history, end("t4", reason="interrupted", state="after t4"))
+
+    assert history.state == "after t4"
