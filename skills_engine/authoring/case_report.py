@@ -39,6 +39,15 @@ def failure_lines(failure: Failure) -> list[str]:
     return [failure.title, *(f"  {left:<{_COLUMN}}  {right}".rstrip() for left, right in rows), *failure.reasons]
 
 
+def narrow_lines(failure: Failure) -> list[str]:
+    """Return the same for a narrow place: one side below the other, and reasons first."""
+    sides = (("expected:", failure.expected), ("was:", failure.was))
+    below = [
+        line for title, lines in sides for line in (title, *(f"  {line}" for line in _cut(lines or ("(nothing)",))))
+    ]
+    return [f"{failure.title}:", *failure.reasons, *below]
+
+
 def junit_xml(results: Sequence[CaseResult]) -> str:
     """Return the results in the form that build servers read: one suite for each file of tests."""
     root = ET.Element("testsuites")
@@ -82,10 +91,14 @@ def _details(result: CaseResult) -> list[str]:
 
 def _side(lines: Sequence[str]) -> list[str]:
     wrapped = [part for line in lines for part in _wrapped(line)]
-    if len(wrapped) > MAX_LINES:
-        half = MAX_LINES // 2
-        wrapped = [*wrapped[:half], f"… ({len(wrapped) - 2 * half} lines)", *wrapped[-half:]]
-    return wrapped
+    return _cut(wrapped)
+
+
+def _cut(lines: Sequence[str]) -> list[str]:
+    if len(lines) <= MAX_LINES:
+        return list(lines)
+    half = MAX_LINES // 2
+    return [*lines[:half], f"… ({len(lines) - 2 * half} lines)", *lines[-half:]]
 
 
 def _wrapped(line: str) -> Iterator[str]:

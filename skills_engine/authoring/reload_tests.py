@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from skills_engine.authoring.case_files import read_cases
-from skills_engine.authoring.case_report import failure_lines
+from skills_engine.authoring.case_report import narrow_lines
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.library import SkillsSnapshot
@@ -66,7 +66,7 @@ def _report(results: list[CaseResult], count: int, diagnostics: tuple[Diagnostic
 
 
 def _failed_test(result: CaseResult) -> FailedTest:
-    lines = [line for failure in result.failures for line in failure_lines(failure)]
+    lines = [line for failure in result.failures for line in narrow_lines(failure)]
     details = "\n".join([*lines, *([result.message] if result.message else [])])
     if len(details) > MAX_DETAIL_CHARS:
         details = details[: MAX_DETAIL_CHARS - 1] + "…"

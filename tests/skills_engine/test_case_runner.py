@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skills_engine.authoring.case_files import parse_cases
-from skills_engine.authoring.case_report import failure_lines, junit_xml, render_summary
+from skills_engine.authoring.case_report import failure_lines, junit_xml, narrow_lines, render_summary
 from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import HookInfo, Role, Timing
@@ -134,6 +134,20 @@ def test_a_failure_shows_both_sides_and_why_a_hook_stayed_out() -> None:
         "3 in call 1                                               at most 2",
         "3 in call 2",
         "3 in call 3",
+    ]
+
+
+def test_a_failure_for_a_narrow_place_has_its_sides_below_each_other() -> None:
+    text = "  - {name: a, user: x, script: [{calls: [{tool: other}]}], expect: {fires: [refund-failed]}}"
+    [result] = run(text, FAILED_REFUND)
+
+    assert narrow_lines(result.failures[0]) == [
+        "fires:",
+        "shop/refund-failed (after_tool_call) stayed out: tool_filter",
+        "expected:",
+        "  shop/refund-failed",
+        "was:",
+        "  (nothing)",
     ]
 
 

@@ -96,8 +96,8 @@ function failureView({ name, file, line, details }) {
   return h(
     "li",
     { key: `${file}${name}` },
-    h("span", { class: "hook-name" }, name),
-    h("code", {}, `${file}:${line}`),
+    h("strong", {}, name),
+    h("code", { class: "place" }, `${file}:${line}`),
     h("pre", { tabindex: "0" }, details),
   );
 }
