@@ -104,7 +104,7 @@ class ChatHandler:
         self._model_ready = model_ready
         self._layers = layers
         self._filler = filler or config.FillerSettings()
-        self._hook_tokens = hook_tokens
+        self.hook_tokens = hook_tokens
 
     async def run(self, writer: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
@@ -244,7 +244,7 @@ class ChatHandler:
             user=principal.user_id if principal.is_logged_in else None,
             is_operator=principal.is_operator,
             skills=frozenset(request.skills),
-            hook_tokens=self._hook_tokens,
+            hook_tokens=self.hook_tokens,
             state=request.hook_state,
         )
 

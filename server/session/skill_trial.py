@@ -32,6 +32,11 @@ class SkillTrial:
         return self._services.skills()
 
     @property
+    def hook_tokens(self) -> int | None:
+        """The most that hooks may cost in one model call."""
+        return self._services.handler.hook_tokens
+
+    @property
     def model(self) -> ModelInfo:
         """The model that answers."""
         return self._services.model()

@@ -6,6 +6,7 @@ One call at a time; all of them read or write files.
 import hashlib
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,16 +79,22 @@ class SkillFiles:
         self._bin = data_dir / "skill_bin"
 
     def names(self) -> list[str]:
-        """Return the folders of all roots, by name."""
-        return sorted({name for root in self._roots for name in list_skills(root, None)[0]})
+        """Return the folders of all roots, by name; without those that lead out."""
+        found = {name for root in self._roots for name in list_skills(root, None)[0]}
+        return sorted(name for name in found if self._find(name) is not None)
 
     def folder(self, skill: str) -> Path:
         """Return the first root's folder of this name. Raises EditError."""
-        if is_segment(skill):
-            for folder in (root / skill for root in self._roots):
-                if folder.is_dir() and any(is_inside(folder, root) for root in self._roots):
-                    return folder
+        folder = self._find(skill) if is_segment(skill) else None
+        if folder is not None:
+            return folder
         raise EditError("skill_unknown", f"there is no skill {skill[:100]!r}; it may have been renamed or deleted")
+
+    def _find(self, skill: str) -> Path | None:
+        folders = (root / skill for root in self._roots)
+        return next(
+            (one for one in folders if one.is_dir() and any(is_inside(one, root) for root in self._roots)), None
+        )
 
     def is_writable(self, skill: str) -> bool:
         return self.is_on and is_inside(self.folder(skill), self._root)
@@ -179,7 +186,9 @@ class SkillFiles:
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
         folder = self._whole(skill, expected)
-        hidden = self._root / f".{skill}.deleted"  # gone at once, however long it takes to move it to another disk
+        hidden = (
+            self._root / f".{secrets.token_hex(4)}.deleted"
+        )  # gone at once, however long it takes to move it to another disk
         folder.rename(hidden)
         with self._binned(skill) as place:
             shutil.move(hidden, place)

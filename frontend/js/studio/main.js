@@ -20,6 +20,7 @@ const INDENT = "  ";
 const root = /** @type {Element} */ (document.getElementById("studio"));
 let state = initialState();
 let previewTimer = 0;
+let isPreviewing = false;
 
 /** Drawn at once: the focus can go where it was just sent to. @param {Event} event */
 function dispatch(event) {
@@ -42,11 +43,7 @@ async function perform(effect) {
   if (effect.type === "insert") return insert(effect);
   if (effect.type === "address") return location.hash === effect.fragment || history.replaceState(null, "", effect.fragment);
   if (effect.type === "confirm") return confirm(effect.words) ? dispatch(effect.event) : draw(root, pageView(state));
-  if (effect.type === "preview") {
-    clearTimeout(previewTimer);
-    previewTimer = window.setTimeout(() => void put(effect), PREVIEW_MS);
-    return;
-  }
+  if (effect.type === "preview") return preview(effect);
   return put(effect);
 }
 
@@ -59,6 +56,16 @@ async function put(effect) {
     return { ...effect, type: `${effect.type}_failed`, failure: error.cause };
   });
   if (answer) dispatch(answer);
+}
+
+/** The last one that was asked for, once nobody types and the one before is answered. @param {Extract<Effect, {type: keyof typeof QUESTIONS}>} effect */
+function preview(effect) {
+  clearTimeout(previewTimer);
+  previewTimer = window.setTimeout(async () => {
+    if (isPreviewing) return preview(effect);
+    isPreviewing = true;
+    await put(effect).finally(() => (isPreviewing = false));
+  }, PREVIEW_MS);
 }
 
 const editor = () => /** @type {HTMLTextAreaElement | null} */ (document.getElementById("editor"));

@@ -13,9 +13,9 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.errors import ProviderError, TurnError
+from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, DiagnosticItem, attempt, items_of, read_body
-from server.llm.language_model import ModelInfo
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
@@ -31,6 +31,10 @@ from skills_engine.hook_entries import BUILTIN_TOOLS
 
 logger = logging.getLogger(__name__)
 
+MAX_PREVIEWS: Final = 2
+"""Previews that are made at once, one of each user."""
+MAX_PREVIEWS_WAITING: Final = 4
+"""Limit of one user's previews that wait."""
 TESTS_LIMIT_S: Final = 2.0
 """Time for the scripted tests of a skill; those left are not run."""
 SLOWEST_PIECE_S: Final = 30.0
@@ -147,6 +151,7 @@ class SkillTrialRoutes:
     def __init__(self, files: SkillFiles, trial: SkillTrial) -> None:
         self._files = files
         self._trial = trial
+        self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
         shared: dict[str, Any] = {"method": "POST", "operators_only": True, "max_body_bytes": MAX_BODY_BYTES}
@@ -175,7 +180,11 @@ class SkillTrialRoutes:
     async def _preview(self, call: ApiCall) -> ApiAnswer:
         wanted: PreviewRequest = await read_body(call, PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        return ApiAnswer(await attempt(_preview, self._trial.snapshot, folder, self._trial.model, wanted))
+        try:
+            async with self._previews.place(call.principal.user_id):
+                return ApiAnswer(await attempt(_preview, self._trial, folder, wanted))
+        except ShareFull as error:
+            raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
     async def _try(self, call: ApiCall) -> web.StreamResponse:
         wanted: TrialRequest = await read_body(call, TrialRequest)
@@ -257,14 +266,14 @@ class _Lines:
             await self._response.write(msgspec.json.encode(line) + b"\n")
 
 
-def _preview(snapshot: SkillsSnapshot, folder: Path, model: ModelInfo, wanted: PreviewRequest) -> Preview:
+def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, wanted.files) as place:
-        edited, diagnostics = with_skill(snapshot, folder, place), lint_skill(place)
+        edited, diagnostics = with_skill(trial.snapshot, folder, place), lint_skill(place)
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
-    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), model)
+    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
     played = play_turn(edited.hooks(None), wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     report = tests.get(folder.name, SkillTestReport())
     return Preview(
@@ -285,9 +294,10 @@ def _preview(snapshot: SkillsSnapshot, folder: Path, model: ModelInfo, wanted: P
     )
 
 
-def _facts(wanted: PreviewRequest, skills: frozenset[str], model: ModelInfo) -> HookFacts:
+def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
     said = [one.content for one in wanted.history if one.role == "user"]
     called = [one.tool for batch in wanted.rounds for one in batch]
+    model = trial.model
     is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
     return HookFacts(
         user_messages=(*said, wanted.text),
@@ -300,6 +310,7 @@ def _facts(wanted: PreviewRequest, skills: frozenset[str], model: ModelInfo) -> 
         skills=skills,
         tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
         started_at=_clock(wanted.time),
+        hook_tokens=trial.hook_tokens,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
+from skills_engine.authoring.scaffold import new_skill
 from skills_engine.authoring.skill_files import MAX_TEXT_BYTES
 from tests.gateway.rest.conftest import Client, Reply
 from tests.support.openai_server import OpenAIServer
@@ -271,6 +272,38 @@ async def test_every_change_is_in_the_audit_log(server: Parley, operator: Client
         ("undone", {"skill": "calm"}),
     ]
     assert entries[0]["user"] == "local"
+
+
+async def test_skills_of_further_folders_are_read_and_never_written(tmp_path: Path, model: OpenAIServer) -> None:
+    new_skill("own", tmp_path / "skills")
+    new_skill("foreign", tmp_path / "more")
+    new_skill("own", tmp_path / "more", text="Hidden by the first.")
+    new_skill("outside", tmp_path / "elsewhere")
+    (tmp_path / "skills" / "outside").symlink_to(tmp_path / "elsewhere" / "outside")
+    (tmp_path / "skills" / "linked").symlink_to(tmp_path / "more" / "foreign")
+    async with parley(tmp_path, model.url, {"skills": {"dirs": [str(tmp_path / "more")]}}) as server:
+        operator = Client(server)
+        listed = await operator.get("/api/skills")
+        answers = [
+            await put(operator, f"/api/skills/{name}/file?path=SKILL.md", "x", **{"If-Match": "*"})
+            for name in ("foreign", "linked", "outside")
+        ]
+        deleted = await operator.ask("DELETE", "/api/skills/linked", headers={"If-Match": "*"})
+        read = await operator.get("/api/skills/own/file?path=hooks/hint.md")
+
+    assert {skill["name"]: skill["is_writable"] for skill in listed.body["skills"]} == {
+        "own": True,
+        "foreign": False,
+        "linked": False,
+    }
+    assert [answer.code for answer in (*answers, deleted)] == [
+        "skill_read_only",
+        "skill_read_only",
+        "skill_unknown",
+        "skill_read_only",
+    ]
+    assert "Hidden" not in read.body["text"]
+    assert (tmp_path / "more" / "foreign" / "SKILL.md").read_text() != "x"
 
 
 async def test_where_editing_is_off_skills_are_read_and_not_changed(tmp_path: Path, model: OpenAIServer) -> None:
