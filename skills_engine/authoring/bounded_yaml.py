@@ -47,6 +47,8 @@ def read_yaml(text: str) -> YamlDocument:
                 document.value = _read(next(events), (), events, document.lines)
     except yaml.YAMLError as error:
         raise YamlError(yaml_problem(error)) from error
+    except UnicodeError as error:
+        raise YamlError("it holds half of a surrogate pair") from error
     return document
 
 

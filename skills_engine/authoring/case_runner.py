@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from skills_engine.authoring.case_checks import clock_of, patterns_of
@@ -16,6 +16,9 @@ from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hook_manager import Message
+
+MAX_REASONS = 20
+"""The most reasons that are told of one failure to read something."""
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 """`skipped`: it asks a model, and there is none; `error`: it could not be run."""
@@ -31,7 +34,7 @@ class Failure:
     was: tuple[str, ...]
     expected: tuple[str, ...]
     reasons: tuple[str, ...] = ()
-    """The reasons why hooks that were expected stayed out."""
+    """The reasons why hooks stayed out that were expected, or that might have held what was not read."""
 
 
 @dataclass(frozen=True)
@@ -183,13 +186,16 @@ class CaseRunner:
         if expect is None:
             return []
         hooks = self.hooks_in_force(case, turn)
-        failures = [*_judge_firing(expect, hooks, case.skill, played), *_judge_reading(expect, played)]
+        failures = _judge_firing(expect, hooks, case.skill, played)
+        if unread := _judge_reading(expect, played):
+            told = {reason for one in failures for reason in one.reasons}
+            silent = [reason for hook in hooks if hook not in played.fired for reason in why_silent(hook, played)]
+            reasons = [reason for reason in silent if reason not in told][:MAX_REASONS]
+            failures += [*unread[:-1], replace(unread[-1], reasons=tuple(reasons))]
         if expect.tokens is not None and expect.tokens.max is not None and _dearest(played) > expect.tokens.max:
             was = [f"{_tokens_of(call)} in call {number}" for number, call in enumerate(played.calls, start=1)]
             failures.append(Failure("tokens of hooks", tuple(was), (f"at most {expect.tokens.max}",)))
-        return [
-            Failure(of_turn + one.title, one.was, one.expected, one.reasons) if of_turn else one for one in failures
-        ]
+        return [replace(one, title=of_turn + one.title) for one in failures]
 
 
 def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, played: PlayedTurn) -> list[Failure]:

@@ -49,6 +49,7 @@ NOT_ALLOWED = "anchors, aliases and tags (& * !) are not allowed; put such a tex
         ("? [a]\n: b", "line 1: a key must be a text"),
         ("a\n---\nb", "line 2: expected one document; remove this line of ---"),
         ("[" * 5000, f"line 1: nested more than {MAX_DEPTH} deep"),
+        ("a: \ud800", "it holds half of a surrogate pair"),
         ("a: 'x", "line 1: found unexpected end of stream"),
     ],
 )

@@ -88,6 +88,7 @@ def test_without_tools_there_is_one_call() -> None:
         "reads",
         "was                                                       expected",
         "calls 1 to 1                                              call 2",
+        "shop/c (before_planning) had no occasion to fire: the script never comes to its timing",
     ]
 
 
@@ -149,6 +150,14 @@ def test_a_failure_for_a_narrow_place_has_its_sides_below_each_other() -> None:
         "was:",
         "  (nothing)",
     ]
+
+
+def test_where_something_is_not_read_the_hooks_that_stayed_out_say_why() -> None:
+    text = "  - {name: a, user: x, script: [{calls: [{tool: t}]}], expect: {reads: [{call: 3, contains: order}]}}"
+
+    assert (
+        failures(text, FAILED_REFUND, hook("b"))[-1] == "shop/refund-failed (after_tool_call) stayed out: tool_filter"
+    )
 
 
 def test_a_hook_whose_timing_is_never_reached_says_so() -> None:
