@@ -359,3 +359,20 @@ test("JSON that the form cannot show is not left, and is sent as it is for the s
   assert.equal(withId(pageView(desk.state), "policy-text").attributes["aria-invalid"], "true");
   assert.match(textOf(withId(pageView(desk.state), "problems")), /\$\.tool_skip\[0\]\.typ/);
 });
+
+test("YAML that was read takes the place of the draft, in the form, and can be undone", () => {
+  const desk = new Desk({ document: { tool_skip: { enabled: true, handlers: [AUDIT] } } });
+  desk.dispatch({ type: "show_text" }).dispatch({ type: "edit_text", value: "tool_error: [{type: audit_log}]" });
+  desk.dispatch({ type: "read_yaml" });
+  assert.deepEqual(desk.effects.at(-1), { type: "read_yaml", text: "tool_error: [{type: audit_log}]" });
+
+  desk.dispatch({ type: "yaml_read", document: { tool_error: { enabled: true, handlers: [AUDIT] } } });
+  assert.equal(desk.state.editor.text, null);
+  assert.deepEqual(Object.keys(written(desk.state).document), ["tool_error"]);
+  assert.deepEqual(desk.effects.at(-1), { type: "focus", ids: ["save"] });
+  desk.dispatch({ type: "undo" });
+  assert.deepEqual(Object.keys(written(desk.state).document), ["tool_skip"]);
+
+  desk.dispatch({ type: "yaml_read", document: {} });
+  assert.deepEqual(Object.keys(written(desk.state).document), ["tool_skip"], "what was to be read was left");
+});

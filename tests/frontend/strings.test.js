@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { LANGUAGES, languageFor } from "../../frontend/js/strings.js";
+import { TABLES as POLICY } from "../../frontend/js/strings/policy.js";
 import { TABLES } from "../../frontend/js/studio/strings.js";
 
-const VIEWS = ["render/", "studio/views/"].map((folder) => new URL(`../../frontend/js/${folder}`, import.meta.url));
+const FOLDERS = ["render/", "policy/", "policy/views/", "studio/views/"];
+const VIEWS = FOLDERS.map((folder) => new URL(`../../frontend/js/${folder}`, import.meta.url));
 
 /** Every text of a table with its path; of a function, what it makes of numbers that stand for whatever it is given. */
 function texts(table, path = "") {
@@ -35,8 +37,8 @@ test("every language has every text, and says with it what the English one says"
   await compare(LANGUAGES.map(({ load }) => load));
 });
 
-test("the studio has every language of the page", async () => {
-  await compare(LANGUAGES.map(({ code }) => TABLES[code]));
+test("the studio and the policy page have every language of the page", async () => {
+  for (const tables of [TABLES, POLICY]) await compare(LANGUAGES.map(({ code }) => tables[code]));
 });
 
 test("the page takes what was chosen, else what the browser prefers, else English", () => {
@@ -48,7 +50,8 @@ test("the page takes what was chosen, else what the browser prefers, else Englis
 
 /** Names of keys, of the product, and of languages in their own words are no texts. */
 test("no view has a text of its own", () => {
-  for (const file of VIEWS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)))) {
+  const files = VIEWS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)));
+  for (const file of files.filter(({ pathname }) => pathname.endsWith(".js"))) {
     const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
     const found = code.match(/["`][A-Z][a-z]+( [^"`]*)?["`]/g)?.filter((text) => !/"(Parley|Enter|Escape|English|Deutsch|Italiano)"/.test(text));
     assert.deepEqual(found ?? [], [], `${file.pathname}: put it into frontend/js/strings/`);

@@ -13,6 +13,7 @@
  */
 
 import { diffLines } from "../diff.js";
+import { p } from "../strings/policy.js";
 
 /** @type {readonly Stage[]} */
 export const STAGES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"];
@@ -65,7 +66,7 @@ function handlerOf({ type, permissions, locked, ...draft }, complain) {
   const tools = draft.tools.split("\n").map((glob) => glob.trim()).filter(Boolean); // prettier-ignore
   const names = draft.arguments.map(({ name }) => name.trim());
   if (names.some((name, index) => !name || names.indexOf(name) < index))
-    complain("filter.arguments", "give each argument a name of its own, or remove it");
+    complain("filter.arguments", p.editor.uniqueArguments);
   const filter = {
     ...(tools.length && { tools }),
     ...(permissions.length && { permissions }),
@@ -87,9 +88,9 @@ export function readDocument(text) {
   try {
     const document = JSON.parse(text);
     const isObject = typeof document === "object" && document !== null && !Array.isArray(document);
-    return isObject ? { document, problems: [] } : failed("must be a JSON object: { … }");
+    return isObject ? { document, problems: [] } : failed(p.editor.notObject);
   } catch (error) {
-    return failed(`not valid JSON: ${/** @type {Error} */ (error).message}`);
+    return failed(p.editor.notJson(/** @type {Error} */ (error).message));
   }
 }
 

@@ -10,6 +10,7 @@
  *   Place where it happens: a stage's handlers and which of them; inForce: those that decide until there are own ones
  */
 
+import { p } from "../strings/policy.js";
 import { handlerDraft } from "./document.js";
 
 /** @type {Record<"mode" | "add" | "remove" | "move" | "set" | "permission" | "add_argument" | "remove_argument", (event: Edit & Place) => Followed>} */
@@ -29,7 +30,7 @@ export const EDITS = {
     handlers.splice(at, 1);
     const next = handlers[at] ?? handlers.at(-1);
     const focus = [...(next ? [`remove-${next.key}`] : []), `add-${stage}`];
-    return { focus, words: `${handler.type} removed. Undo restores it.` };
+    return { focus, words: p.editor.removed(handler.type) };
   },
   move({ handlers, at, handler, key, by }) {
     const to = at + Number(by); // by 1 or -1
@@ -37,8 +38,7 @@ export const EDITS = {
     handlers.splice(at, 1);
     handlers.splice(to, 0, handler);
     const ways = to < at ? ["up", "down"] : ["down", "up"];
-    const words = `${handler.type} is number ${to + 1} of ${handlers.length}`;
-    return { focus: ways.map((way) => `${way}-${key}`), words };
+    return { focus: ways.map((way) => `${way}-${key}`), words: p.editor.moved(handler.type, to + 1, handlers.length) };
   },
   set({ handler, row, name, value }) {
     Object.assign(handler.arguments[Number(row)] ?? handler, { [name]: value });

@@ -7,11 +7,12 @@
 
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
+import { p, usePolicyLanguage } from "../strings/policy.js";
 import { clicked, entered, placeOf, reduce } from "./reduce.js";
 import { written } from "./reduce_editor.js";
 import { QUESTIONS, ask } from "./rest.js";
 import { initialState } from "./state.js";
-import { TITLES, pageView } from "./views/page_view.js";
+import { pageView } from "./views/page_view.js";
 
 const root = /** @type {Element} */ (document.getElementById("policy"));
 
@@ -22,7 +23,7 @@ function dispatch(event) {
   const before = document.activeElement;
   state = reduce(state, event);
   const { effects } = state;
-  document.title = `${TITLES[state.view]} · Parley`;
+  document.title = `${p.titles[state.view]} · Parley`;
   draw(root, pageView(state));
   for (const effect of effects) void perform(effect);
   if (before && !before.isConnected && document.activeElement === document.body)
@@ -67,6 +68,12 @@ document.addEventListener("input", ({ target }) => {
   const field = /** @type {HTMLInputElement} */ (target);
   if (field.dataset.field) dispatch(entered(field.dataset, field));
 });
+document.addEventListener("change", async ({ target }) => {
+  const file = target instanceof HTMLInputElement && target.files?.[0];
+  if (!file) return;
+  dispatch({ type: "edit_text", value: await file.text() });
+  dispatch({ type: "read_yaml" });
+});
 document.addEventListener("submit", (event) => {
   event.preventDefault();
   dispatch({ type: /** @type {HTMLFormElement} */ (event.target).id === "filter" ? "ask_audit" : "save" });
@@ -85,6 +92,8 @@ window.addEventListener("online", () => dispatch({ type: "looked" }));
 window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("beforeunload", (event) => written(state).isDirty && event.preventDefault());
 
-document.documentElement.dataset.theme = loadSettings(() => localStorage).theme ?? "auto";
+const { theme = "auto", pageLanguage = "" } = loadSettings(() => localStorage);
+document.documentElement.dataset.theme = theme;
+await usePolicyLanguage(pageLanguage);
 showFromAddress();
 await askWho();

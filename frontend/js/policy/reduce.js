@@ -5,6 +5,7 @@
  * @import { Event, Filter, State, Step, View } from "./state.js"
  */
 
+import { p } from "../strings/policy.js";
 import { AUDIT_STEPS, asked, filterOf } from "./reduce_audit.js";
 import { EDITOR_STEPS, loading as loadPolicy } from "./reduce_editor.js";
 import { announced, asking, confirming, failed, focused, initialState, patched } from "./state.js";
@@ -21,7 +22,7 @@ function revoked(state, { id }) {
   const at = approvals.findIndex((approval) => approval.id === id);
   const next = approvals[at + 1] ?? approvals[at - 1];
   const left = patched(state, "remembered", { approvals: approvals.toSpliced(at, 1), revoking: null });
-  const words = `Revoked. You will be asked about ${approvals[at]?.tool} again.`;
+  const words = p.approvals.revoked(approvals[at]?.tool ?? "");
   return announced(focused(left, ...(next ? [`revoke-${next.id}`] : []), "approvals-title"), words);
 }
 
@@ -49,7 +50,7 @@ const STEPS = {
   approvals_loaded: (state, { approvals }) => patched(state, "remembered", { phase: "ready", approvals }),
   revoke(state, { id, isSure }) {
     if (state.remembered.revoking) return state;
-    if (!isSure) return confirming(state, "Revoke this approval and ask about it again?", { type: "revoke", id });
+    if (!isSure) return confirming(state, p.approvals.confirm, { type: "revoke", id });
     return asking(state, "remembered", { type: "revoke", id }, { phase: "ready", revoking: id });
   },
   revoked,

@@ -4,6 +4,7 @@
  * @import { AuditRow, Filter, Found, State, Step } from "./state.js"
  */
 
+import { p } from "../strings/policy.js";
 import { NO_FILTER, announced, asking, failed, focused, patched, withEffects } from "./state.js";
 
 export const MAX_ROWS = 2_000; // beyond it a filter or an export serves better than scrolling
@@ -64,15 +65,15 @@ export const AUDIT_STEPS = {
     const { filter, isExporting } = state.audit;
     if (isExporting) return state;
     const exporting = patched(state, "audit", { isExporting: true });
-    return announced(withEffects(exporting, { type: "export_audit", filter, format }), "Exporting the audit log.");
+    return announced(withEffects(exporting, { type: "export_audit", filter, format }), p.audit.exporting);
   },
-  exported: (state) => announced(patched(state, "audit", { isExporting: false }), "Exported."),
+  exported: (state) => announced(patched(state, "audit", { isExporting: false }), p.audit.exported),
   export_audit_failed: (state, { failure }) => failed(patched(state, "audit", { isExporting: false }), "audit", failure),
 
   /** The server reads all of the log for it, so it is asked for. */
   verify(state) {
     if (state.verification.phase === "loading") return state;
-    return announced(asking(state, "verification", { type: "verify" }, { found: null }), "Verifying the audit log.");
+    return announced(asking(state, "verification", { type: "verify" }, { found: null }), p.verification.begun);
   },
   verified: (state, { found }) => announced(patched(state, "verification", { phase: "ready", found }), verdict(found)),
   verify_failed: (state, { failure }) => failed(state, "verification", failure),
@@ -80,19 +81,16 @@ export const AUDIT_STEPS = {
 
 /** @param {number} count @param {boolean} hasMore */
 export function summary(count, hasMore) {
-  if (count === 0) return "No entries match.";
-  return `${counted(count, "entry", "entries")}, newest first${hasMore ? "; there are older entries" : ""}.`;
+  const { nothingFound, newestFirst, newestOf } = p.audit;
+  return count === 0 ? nothingFound : (hasMore ? newestOf : newestFirst)(count);
 }
 
 /** @param {Found} found */
 export function verdict({ is_whole: isWhole, problems, days }) {
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
-  const all = `${counted(entries, "entry", "entries")} of ${counted(days.length, "day", "days")}`;
-  return `${all}: ${isWhole ? "unchanged" : `changed in ${counted(problems.length, "place", "places")}`}.`;
+  const { changed, unchanged } = p.verification;
+  return isWhole ? unchanged(entries, days.length) : changed(entries, days.length, problems.length);
 }
-
-/** @param {number} count @param {string} one @param {string} many */
-const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 
 /** The filter of an address; what is not understood is left out. @param {string} query `tool=send` @returns {Filter} */
 export function filterOf(query) {

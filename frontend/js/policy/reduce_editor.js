@@ -6,13 +6,12 @@
  * @import { State, Step, Stored } from "./state.js"
  */
 
+import { p } from "../strings/policy.js";
 import { differing, documentOf, draftOf, fitsForm, isSame, normal, placeOf, readDocument } from "./document.js";
 import { EDITS } from "./edits.js";
 import { announced, asking, confirming, emptyEditor, failed, focused, patched } from "./state.js";
 
 const MAX_UNDO = 100;
-const ALREADY = "Already saved.";
-const CHANGED_ELSEWHERE = "The policy was changed elsewhere. Compare and decide.";
 const AUDITED = { handlers: [{ type: "audit_log" }] };
 const RECOMMENDED = normal({
   pre_tool_use: { handlers: [...AUDITED.handlers, { type: "dangerous_confirmation" }] },
@@ -20,7 +19,6 @@ const RECOMMENDED = normal({
   tool_error: AUDITED,
   tool_skip: AUDITED,
 });
-const UNSHOWN = { path: "$", message: "the form cannot show the document as it is written here; save it first" };
 
 /** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
 export function written({ editor: { base, conflict, draft, phase, refused, text } }) {
@@ -96,7 +94,7 @@ function requestFailed(state, { type, failure }) {
   const retry = type === "save_policy_failed" ? "save" : "load_policy";
   if (path === null) return failed(patched(ready, "editor", { retry }), "editor", failure);
   const refused = [{ path, message }];
-  return stopped(patched(ready, "editor", { refused }), refused, `Not saved. ${path}: ${message}`);
+  return stopped(patched(ready, "editor", { refused }), refused, p.editor.refused(path, message));
 }
 
 /** @type {Record<string, Step>} */
@@ -115,23 +113,31 @@ export const EDITOR_STEPS = {
     if (!written(state).isDirty)
       return isSame(known, base) ? read : patched(replaced(fresh, base.document), "editor", { past: [], saved });
     if (known?.etag === etag) return fresh;
-    if (!written(fresh).isDirty) return announced(patched(fresh, "editor", { saved: ALREADY }), ALREADY);
+    const already = p.editor.alreadySaved;
+    if (!written(fresh).isDirty) return announced(patched(fresh, "editor", { saved: already }), already);
     const conflicting = patched(read, "editor", { conflict: base, saved: null });
-    return announced(focused(conflicting, "conflict-title"), CHANGED_ELSEWHERE);
+    return announced(focused(conflicting, "conflict-title"), p.editor.changedElsewhere);
   },
 
   load_policy_failed: requestFailed,
   save_policy_failed: requestFailed,
-  recommend: (state) => announced(focused(replaced(state, RECOMMENDED), "save"), "Filled in. Save to apply it."),
+  recommend: (state) => announced(focused(replaced(state, RECOMMENDED), "save"), p.editor.filledIn),
+  read_yaml: (state) => asking(state, "editor", { type: "read_yaml", text: state.editor.text }),
+  yaml_read(state, { document }) {
+    if (state.editor.text === null) return state; // what was to be read was left meanwhile
+    const form = replaced(patched(state, "editor", { phase: "ready", text: null }), normal(document));
+    return announced(focused(form, "save"), p.editor.filledIn);
+  },
+  read_yaml_failed: requestFailed,
   undo(state) {
     const { past } = state.editor;
     const before = past.at(-1);
     if (!before) return state;
-    return announced(patched(drafted(state, before), "editor", { past: past.slice(0, -1) }), "Last change undone.");
+    return announced(patched(drafted(state, before), "editor", { past: past.slice(0, -1) }), p.editor.undone);
   },
   show_text(state) {
     const { document, problems } = written(state);
-    if (problems.length) return stopped(state, problems, "Fix the marked problems first.");
+    if (problems.length) return stopped(state, problems, p.editor.fixFirst);
     return patched(state, "editor", { text: state.editor.text ?? pretty(document) });
   },
 
@@ -139,8 +145,9 @@ export const EDITOR_STEPS = {
   show_form(state) {
     const { draft, text } = state.editor;
     const { document, problems } = written(state);
-    if (problems.length) return announced(state, "Fix the marked problems first.");
-    if (!fitsForm(document)) return announced(patched(state, "editor", { refused: [UNSHOWN] }), UNSHOWN.message);
+    if (problems.length) return announced(state, p.editor.fixFirst);
+    const message = p.editor.unshown;
+    if (!fitsForm(document)) return announced(patched(state, "editor", { refused: [{ path: "$", message }] }), message);
     const shown = patched(state, "editor", { text: null });
     return text === null || isSame(document, documentOf(draft).document) ? shown : replaced(shown, document);
   },
@@ -150,10 +157,10 @@ export const EDITOR_STEPS = {
   save(state) {
     const { base, conflict, phase, scope } = state.editor;
     if (!base || phase !== "ready") return state;
-    if (conflict) return announced(focused(state, "conflict-title"), CHANGED_ELSEWHERE);
+    if (conflict) return announced(focused(state, "conflict-title"), p.editor.changedElsewhere);
     const { document, problems, isDirty } = written(state);
-    if (problems.length) return stopped(state, problems, "Not saved. Fix the marked problems first.");
-    if (!isDirty) return announced(state, "No changes to save.");
+    if (problems.length) return stopped(state, problems, p.editor.notSaved);
+    if (!isDirty) return announced(state, p.editor.noChanges);
     const sent = { type: /** @type {const} */ ("save_policy"), scope, etag: base.etag, document };
     return asking(state, "editor", sent, { phase: "saving", refused: [] });
   },
@@ -161,7 +168,7 @@ export const EDITOR_STEPS = {
   /** What was changed meanwhile stays, and waits for the next saving. */
   policy_saved(state, { version, etag, document }) {
     if (state.editor.phase !== "saving") return state; // of a document that was left meanwhile
-    const saved = `Saved: version ${version}.`;
+    const saved = p.editor.saved(version);
     const ready = patched(state, "editor", { phase: "ready", base: { document, etag }, saved, typing: null });
     return loading(announced(ready, saved)); // what is in force has changed with it
   },
@@ -171,7 +178,7 @@ export const EDITOR_STEPS = {
     const { scope, kinds } = state.editor;
     if (value === scope) return state;
     const event = { type: "choose_scope", value };
-    if (written(state).isDirty && !isSure) return confirming(state, "Discard your unsaved changes?", event);
+    if (written(state).isDirty && !isSure) return confirming(state, p.editor.discard, event);
     return loading({ ...state, editor: { ...emptyEditor(value === "reload" ? scope : value), kinds } });
   },
 

@@ -7,11 +7,11 @@
 
 import { download } from "../render/dom.js";
 import { sessionHeaders } from "../storage.js";
+import { p } from "../strings/policy.js";
 import { parametersOf } from "./reduce_audit.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
 const PAGE_ROWS = "50";
-const UNREACHABLE = "The server cannot be reached. Your changes are kept.";
 
 /**
  * @param {string} path
@@ -34,9 +34,9 @@ export async function ask(path, { method = "GET", etag, body, limitMs = LIMIT_MS
 /** @param {number} status 0: no answer @param {any} error as the server describes it @returns {Failure} */
 export function failureOf(status, error) {
   const code = String(error?.code ?? `status_${status}`);
-  if (status === 0) return { kind: "offline", code, message: UNREACHABLE, path: null };
-  if (status === 401) return { kind: "login", code, message: "You are no longer logged in.", path: null };
-  const text = String(error?.message ?? `the server answered ${status}; see its log for the reason`);
+  if (status === 0) return { kind: "offline", code, message: p.unreachable, path: null };
+  if (status === 401) return { kind: "login", code, message: p.loggedOut, path: null };
+  const text = String(error?.message ?? p.answered(status));
   const message = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
   return { kind: "refused", code, message, path: error?.path ? String(error.path) : null };
 }
@@ -54,6 +54,7 @@ export const QUESTIONS = {
     const { body, etag } = await ask(`/api/hooks/config?scope=${scope}`, sent);
     return { type: "policy_saved", version: body.version, etag, document };
   },
+  read_yaml: async ({ text }) => ({ type: "yaml_read", document: (await ask("/api/hooks/document", { method: "POST", body: { text } })).body }),
   async load_audit({ filter, cursor, question }) {
     const { body } = await ask(`/api/audit?${parametersOf(filter, { limit: PAGE_ROWS, cursor })}`);
     return { type: "audit_loaded", question, rows: body.entries, next: body.next };

@@ -52,7 +52,7 @@ export const emptyEditor = (scope) => ({
   draft: draftOf({}),
   past: /** @type {readonly Draft[]} */ ([]), // for undoing, the newest last
   typing: /** @type {string | null} */ (null), // the field whose letters make one step of `past` so far
-  text: /** @type {string | null} */ (null), // the document as JSON under the user's hands; null = the form is shown
+  text: /** @type {string | null} */ (null), // the document under the user's hands as JSON, or YAML to be read; null = the form is shown
   refused: /** @type {readonly Problem[]} */ ([]), // what is wrong with what was last sent, until the next change
   conflict: /** @type {Stored | null} */ (null), // what somebody else has stored meanwhile
   saved: /** @type {string | null} */ (null), // what became of the last saving, until the next change

@@ -165,7 +165,7 @@ class PolicyRoutes:
             tree = await asyncio.to_thread(parse_yaml, written.text)
             document = read_document(msgspec.json.encode({} if tree is None else tree))
         except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
-            raise PolicyError(str(error)[:500], path="$.text") from None
+            raise PolicyError(str(error)[:500], path="$") from None
         self._engine.check(document, may_lock=call.principal.is_operator)
         return ApiAnswer(document)
 

@@ -11,7 +11,7 @@ from tests.e2e.parley_page import ParleyPage
 from tests.e2e.policy.policy_page import AUDIT, ZONE, Opened, add, handlers, save, stage, store, stored, types
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
-from tests.support.server_process import ServerProcess, endpoint
+from tests.support.server_process import ROOT, ServerProcess, endpoint
 
 ANNA = "annas-token-0123456789"
 OLGA = "olgas-token-0123456789"
@@ -206,7 +206,7 @@ async def test_what_was_changed_elsewhere_is_compared_and_not_overwritten(
 
 async def test_the_document_can_be_written_as_json(opened: Opened, governed: ServerProcess) -> None:
     tab = await opened("policy")
-    await tab.get_by_role("button", name="JSON", exact=True).click()
+    await tab.get_by_role("button", name="JSON or YAML", exact=True).click()
     field = tab.get_by_label("The policy document, as JSON")
     await field.fill('{"tool_skip": [')
     await expect(tab.locator("#problems")).to_contain_text("not valid JSON")
@@ -219,6 +219,52 @@ async def test_the_document_can_be_written_as_json(opened: Opened, governed: Ser
     assert (await stored(governed))["tool_skip"]["handlers"][0]["type"] == "audit_log"
     await tab.get_by_role("button", name="Form", exact=True).click()
     assert await types(tab, "tool_skip") == ["audit_log"]
+
+
+async def test_the_readme_s_yaml_is_pasted_or_picked_as_a_file(
+    opened: Opened, governed: ServerProcess, tmp_path: Path
+) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8").split("## What tools may do")[1]
+    yaml = readme.split("```yaml\n")[1].split("```")[0]
+    tab = await opened("policy")
+    await tab.get_by_role("button", name="JSON or YAML", exact=True).click()
+    field = tab.get_by_label("The policy document, as JSON or YAML")
+    await field.fill("hooks: {tool_skip: [{type: audit}]}")
+    await tab.get_by_role("button", name="Read YAML").click()
+    await expect(tab.locator("#problems")).to_contain_text("there is no handler `audit`", ignore_case=True)
+    await tab.screenshot(path=tmp_path / "yaml.png")
+    await field.fill(yaml)
+    await tab.get_by_role("button", name="Read YAML").click()
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
+    assert await types(tab, "pre_tool_use") == ["audit_log", "dangerous_confirmation"]
+    await tab.get_by_role("button", name="Undo").click()
+    assert await types(tab, "pre_tool_use") == []
+
+    file = tmp_path / "parley.yaml"
+    file.write_text(yaml)
+    await tab.get_by_role("button", name="JSON or YAML", exact=True).click()
+    await tab.get_by_label("From a file").set_input_files(file)
+    await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_focused()
+    await save(tab)
+    assert [one["type"] for one in (await stored(governed))["post_tool_use"]["handlers"]] == [
+        "security_scan",
+        "audit_log",
+    ]
+
+
+async def test_the_page_is_in_the_language_of_the_main_page(opened: Opened, tmp_path: Path) -> None:
+    tab = await opened("policy")
+    await tab.evaluate("localStorage.setItem('parley.settings', JSON.stringify({pageLanguage: 'zh-CN'}))")
+    await tab.reload()
+
+    await expect(tab.get_by_role("heading", name="工具策略")).to_be_visible()
+    await expect(tab).to_have_title("工具策略 · Parley")
+    await expect(tab.locator("html")).to_have_attribute("lang", "zh-CN")
+    await tab.screenshot(path=tmp_path / "zh.png")
+    for name in ("审计日志", "已记住的批准"):
+        await tab.get_by_role("link", name=name).click()
+        await expect(tab.get_by_role("heading", name=name)).to_be_visible()
+    await expect(tab.get_by_text("没有。工具询问")).to_be_visible()
 
 
 async def test_a_user_sees_what_the_operator_has_locked_and_only_operators_may_lock(

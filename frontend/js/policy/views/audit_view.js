@@ -7,6 +7,7 @@
 
 import { h, memo } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
+import { p } from "../../strings/policy.js";
 import { MAX_ROWS, canContinue, summary, verdict } from "../reduce_audit.js";
 import { button, emptyView, entry, failureView, fine, select, timeView, title } from "./parts.js";
 
@@ -15,8 +16,6 @@ const OUTCOMES = "called approved modified denied skipped ran answered failed st
 const BAD = ["denied", "failed", "lost"];
 const MAX_ABOUT = 120;
 const SHOWN_ABOVE = ["phase", "tool", "outcome", "handler", "ts_us"];
-const NOTHING_YET = "No entries yet. Add the rule audit_log to the tool policy to record calls here.";
-const CHAINED = "Each entry holds the hash of the one before it, so that";
 
 /** @param {State} state */
 export function auditView(state) {
@@ -25,14 +24,14 @@ export function auditView(state) {
   const isFiltered = Object.values(filter).some((value) => value.trim());
   const isFull = next !== null && rows.length >= MAX_ROWS;
   return [
-    title("audit", "Audit log"),
-    fine("Tool calls, policy changes and approvals. ", who && !who.isOperator && "Only your own entries are shown."),
+    title("audit", p.titles.audit),
+    fine(p.audit.about, who && !who.isOperator && p.audit.onlyOwn),
     filterView(state),
     failureView(failure, rows.length && next !== null ? "more_audit" : "ask_audit"),
-    !rows.length && !failure && emptyView(phase, isFiltered ? "No entries match. Clear a filter field." : NOTHING_YET),
+    !rows.length && !failure && emptyView(phase, isFiltered ? p.audit.noMatch : p.audit.nothingYet),
     rows.length > 0 && tableView(state),
-    canContinue(state) && button("more_audit", "Show older entries", { class: "button" }),
-    isFull && h("p", { class: "line" }, `${MAX_ROWS} entries are shown. Narrow the filter, or export them all.`),
+    canContinue(state) && button("more_audit", p.audit.older, { class: "button" }),
+    isFull && h("p", { class: "line" }, p.audit.full(MAX_ROWS)),
     verificationView(state),
   ];
 }
@@ -50,22 +49,22 @@ function filterView({ audit, who }) {
   };
   const exporters = Object.entries({ jsonl: "JSON Lines", csv: "CSV" }).map(([format, name]) => {
     const more = { class: "button", key: format, "data-format": format, "aria-disabled": String(isExporting) };
-    return button("export", `Export as ${name}`, more);
+    return button("export", p.audit.exportAs(name), more);
   });
   const phases = [...new Set(["", ...PHASES, fields.phase])]; // from a link: what is asked for is shown
-  const options = phases.map((name) => [name, name || "all"]);
-  return h("form", { id: "filter", role: "search", "aria-label": "Audit log filter" }, [
-    field("Tool", "tool", { placeholder: "name or prefix*" }),
-    entry("phase", "Event", select(data("phase"), options, fields.phase)),
-    field("Outcome", "outcome", { list: "outcomes" }),
+  const options = phases.map((name) => [name, name || p.audit.all]);
+  return h("form", { id: "filter", role: "search", "aria-label": p.audit.filter }, [
+    field(p.audit.columns.tool, "tool", { placeholder: p.audit.toolHint }),
+    entry("phase", p.audit.columns.phase, select(data("phase"), options, fields.phase)),
+    field(p.audit.columns.outcome, "outcome", { list: "outcomes" }),
     h("datalist", { id: "outcomes" }, OUTCOMES.map((value) => h("option", { value, key: value }))), // prettier-ignore
-    (who?.isOperator || filter.user) && field("User", "user"),
-    field("From", "since", { type: "datetime-local" }),
-    field("Until", "until", { type: "datetime-local" }),
-    field("Text", "text", { type: "search", placeholder: "anywhere in the entry" }),
+    (who?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
+    field(p.audit.since, "since", { type: "datetime-local" }),
+    field(p.audit.until, "until", { type: "datetime-local" }),
+    field(p.audit.text, "text", { type: "search", placeholder: p.audit.textHint }),
     h("div", { class: "filter-actions" }, [
-      h("button", { type: "submit", class: "button primary" }, icon("inspect"), "Show"),
-      button("clear_filter", "Clear", { class: "button" }),
+      h("button", { type: "submit", class: "button primary" }, icon("inspect"), p.audit.show),
+      button("clear_filter", p.audit.clear, { class: "button" }),
       exporters,
     ]),
   ]);
@@ -74,25 +73,25 @@ function filterView({ audit, who }) {
 /** @param {unknown} value */
 const text = (value) => String(value ?? "");
 
-/** @type {readonly [name: string, cell: (row: AuditRow) => Child][]} */
+/** @type {readonly [name: keyof typeof p.audit.columns, cell: (row: AuditRow) => Child][]} */
 const COLUMNS = [
-  ["Time", ({ ts }) => timeView(ts)],
-  ["Event", ({ entry }) => text(entry.phase)],
-  ["Tool", ({ entry }) => text(entry.tool)],
-  ["About", aboutView],
-  ["Outcome", outcomeView],
-  ["Handler", ({ entry }) => text(entry.handler)],
-  ["User", ({ entry }) => text(entry.user)],
+  ["time", ({ ts }) => timeView(ts)],
+  ["phase", ({ entry }) => text(entry.phase)],
+  ["tool", ({ entry }) => text(entry.tool)],
+  ["about", aboutView],
+  ["outcome", outcomeView],
+  ["handler", ({ entry }) => text(entry.handler)],
+  ["user", ({ entry }) => text(entry.user)],
 ];
 
 /** Roles are said again: browsers forget a table's when CSS makes cards of it. @param {State} state */
 function tableView({ audit: { rows, next, phase, openIds } }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const head = { scope: "col", role: "columnheader" };
-  const heads = COLUMNS.map(([key]) => h("th", { ...head, "aria-sort": key === "Time" && "descending", key }, key));
-  const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, "Details"));
+  const heads = COLUMNS.map(([key]) => h("th", { ...head, "aria-sort": key === "time" && "descending", key }, p.audit.columns[key]));
+  const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, p.audit.details));
   return h("table", { class: "audit", role: "table", "aria-busy": String(phase === "loading") }, [
-    h("caption", {}, `${summary(rows.length, next !== null)} Times are in ${timeZone}; exports use UTC.`),
+    h("caption", {}, p.audit.caption(summary(rows.length, next !== null), timeZone)),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads, last)),
     h("tbody", { role: "rowgroup" }, rows.map((row) => (openIds.includes(row.id) ? openRow(row) : closedRow(row)))),
   ]);
@@ -118,10 +117,10 @@ function summaryRow(row, isOpen) {
   const { id, entry } = row;
   const what = [entry.phase, entry.tool].map(text).filter(Boolean).join(" ");
   const opens = { "aria-expanded": String(isOpen), "aria-controls": isOpen ? `details-${id}` : null };
-  const more = { id: `entry-${id}`, "data-id": id, ...opens, "aria-label": `Details of ${what}` };
+  const more = { id: `entry-${id}`, "data-id": id, ...opens, "aria-label": p.audit.detailsOf(what) };
   return h("tr", { role: "row", key: `row-${id}` }, [
-    COLUMNS.map(([name, cell]) => h("td", { role: "cell", "data-label": name, key: name }, cell(row))),
-    h("td", { role: "cell", key: "details" }, button("toggle_entry", isOpen ? "Less" : "More", more)),
+    COLUMNS.map(([name, cell]) => h("td", { role: "cell", "data-label": p.audit.columns[name], key: name }, cell(row))),
+    h("td", { role: "cell", key: "details" }, button("toggle_entry", isOpen ? p.audit.less : p.audit.more, more)),
   ]);
 }
 
@@ -129,7 +128,7 @@ function summaryRow(row, isOpen) {
 function openRow(row) {
   const { id, entry, replica, day, number, hash, ts } = row;
   const rest = Object.entries(entry).filter(([name]) => !SHOWN_ABOVE.includes(name));
-  const facts = [...rest, ["time", ts], ["place", `entry ${number} of ${replica} on ${day}`], ["hash", hash]];
+  const facts = [...rest, [p.audit.time, ts], [p.audit.place, p.audit.placeOf(number, replica, day)], [p.audit.hash, hash]];
   const views = facts.map(([name, value]) => {
     const isStructure = typeof value === "object" && value !== null;
     const shown = isStructure ? h("pre", { tabindex: "0" }, JSON.stringify(value, null, 2)) : String(value);
@@ -142,14 +141,14 @@ function openRow(row) {
 
 /** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
 function verificationView({ verification: { phase, failure, found }, who }) {
-  if (!who?.isOperator) return fine(`${CHAINED} an operator can find changed or removed entries.`);
+  if (!who?.isOperator) return fine(p.verification.forOperators);
   const isRunning = phase === "loading";
   const section = { "aria-labelledby": "verification-title", "aria-busy": String(isRunning) };
   const verifying = { class: "button", id: "verify", "aria-disabled": String(isRunning) };
   return h("section", { class: "verification", ...section }, [
-    h("h3", { id: "verification-title" }, "Verification"),
-    fine(`${CHAINED} changed or removed entries are found. Verification reads the whole log, whatever the filter.`),
-    button("verify", isRunning ? "Verifying…" : "Verify integrity", verifying),
+    h("h3", { id: "verification-title" }, p.verification.title),
+    fine(p.verification.about),
+    button("verify", isRunning ? p.verification.verifying : p.verification.verify, verifying),
     failureView(failure, "verify"),
     found && foundView(found),
   ]);
@@ -158,10 +157,10 @@ function verificationView({ verification: { phase, failure, found }, who }) {
 /** @param {Found} found */
 function foundView(found) {
   const { is_whole: isWhole, problems, days, pruned } = found;
-  const list = { class: "problems", "aria-label": "Problems found", hidden: problems.length === 0 };
+  const list = { class: "problems", "aria-label": p.verification.problems, hidden: problems.length === 0 };
   const dayViews = [...pruned, ...days].map(({ replica, day, entries, last_hash: hash, is_closed: isClosed }) => {
-    const fate = isClosed === undefined ? "deleted as too old" : isClosed ? "closed" : "open";
-    const words = `${replica} ${day}, ${fate}, entries: ${entries} `;
+    const fate = isClosed === undefined ? "pruned" : isClosed ? "closed" : "open";
+    const words = p.verification.day(`${replica} ${day}`, p.verification.fates[fate], entries);
     return h("li", { key: `${replica} ${day}` }, words, h("code", {}, hash));
   });
   return [
@@ -171,7 +170,7 @@ function foundView(found) {
     ]),
     h("ul", list, problems.map((problem, key) => h("li", { key }, problem))), // prettier-ignore
     h("details", { key: "days", hidden: dayViews.length === 0 }, [
-      h("summary", {}, h("span", { class: "fine" }, "Each day with its last hash, to compare with the server's log")),
+      h("summary", {}, h("span", { class: "fine" }, p.verification.days)),
       h("ul", { class: "days" }, dayViews),
     ]),
   ];

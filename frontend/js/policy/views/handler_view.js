@@ -10,20 +10,19 @@
  */
 
 import { h } from "../../render/dom.js";
+import { p } from "../../strings/policy.js";
 import { PERMISSIONS, isSame, placeOf } from "../document.js";
 import { button, entry, select } from "./parts.js";
-
-const LOCKED = "Users' policies cannot remove it or put rules before it.";
 
 /** One that cannot be changed here. @param {Handler} handler @param {number} key @param {string} note */
 export function sketchView({ type, filter, config = {} }, key, note) {
   const { tools, permissions, arguments: wanted } = filter ?? {};
   const globs = Object.entries(wanted ?? {}).map(([name, glob]) => `${name}: ${glob}`);
   const words = [tools, permissions, globs].flatMap((list) => (list?.length ? list.join(", ") : []));
-  const set = Object.keys(config).length > 0 && [", set: ", h("code", {}, JSON.stringify(config))];
+  const set = Object.keys(config).length > 0 && [p.rule.set, h("code", {}, JSON.stringify(config))];
   return h("li", { class: "handler sketch", key }, [
     h("strong", {}, type),
-    h("span", { class: "fine" }, words.length ? `for ${words.join("; ")}` : "for every call", set),
+    h("span", { class: "fine" }, words.length ? p.rule.forSome(words.join("; ")) : p.rule.forEvery, set),
     note && h("span", { class: "tag tag-warning" }, note),
   ]);
 }
@@ -34,7 +33,7 @@ export function handlerView(handler, place) {
   const fields = fieldsOf(handler, place);
   const isWrong = ["tools", "permissions", "arguments", "config", "locked"].some(fields.problem);
   const settings = place.kinds.find(({ name }) => name === type)?.settings;
-  const known = settings?.length ? `Known settings: ${settings.join(", ")}.` : "This rule has no settings.";
+  const known = settings?.length ? p.rule.known(settings.join(", ")) : p.rule.noSettings;
   return h("li", { class: "handler", key, "data-handler": key }, [
     h("fieldset", { class: "bare" }, [
       h("legend", { class: "visually-hidden" }, `${place.index + 1}. ${type}`),
@@ -43,18 +42,18 @@ export function handlerView(handler, place) {
       fields.problem(""),
       h("details", { open: handler.isOpen }, [
         h("summary", {}, [
-          h("span", { class: "fine" }, "Filter and settings"),
-          isWrong && h("span", { class: "problem" }, "This section has a problem."),
+          h("span", { class: "fine" }, p.rule.filter),
+          isWrong && h("span", { class: "problem" }, p.rule.hasProblem),
         ]),
-        fields.text("tools", "Tools", tools, { placeholder: "every tool, or one name per line, such as read_*" }),
-        fields.group("permissions", "Permissions", permissionsView(handler, fields.data)),
-        fields.group("arguments", "Arguments", argumentsView(handler, fields.data)),
-        fields.text("config", "Settings", config, { class: "code", placeholder: "JSON object" }, [
-          h("span", { class: "fine hint" }, settings ? known : "This rule checks its settings itself."),
+        fields.text("tools", p.rule.tools, tools, { placeholder: p.rule.toolsHint }),
+        fields.group("permissions", p.rule.permissions, permissionsView(handler, fields.data)),
+        fields.group("arguments", p.rule.arguments, argumentsView(handler, fields.data)),
+        fields.text("config", p.rule.settings, config, { class: "code", placeholder: p.rule.settingsHint }, [
+          h("span", { class: "fine hint" }, settings ? known : p.rule.ownSettings),
         ]),
         place.mayLock &&
           h("label", { class: "switch", key: "locked" }, [
-            h("span", {}, h("strong", {}, "Locked"), h("span", { class: "fine" }, LOCKED)),
+            h("span", {}, h("strong", {}, p.rule.locked), h("span", { class: "fine" }, p.rule.lockedHelp)),
             h("input", { ...fields.sets("locked"), type: "checkbox", role: "switch", checked: locked }),
           ]),
         fields.problem("locked"),
@@ -83,7 +82,7 @@ function fieldsOf({ key }, { stage, index, problems }) {
   };
   /** Several fields for one thing. @param {string} name @param {string} label @param {Child} content */
   const group = (name, label, content) => {
-    const spoken = { "aria-label": `${label}; leave empty for every call` };
+    const spoken = { "aria-label": p.rule.emptyIsAll(label) };
     const its = { ...described(name), ...spoken, class: "entry", tabindex: "-1", role: "group", key: name };
     return [h("div", its, h("span", {}, label), content), problem(name)];
   };
@@ -102,19 +101,19 @@ function headView({ key, type }, { stage, index, count, kinds }, fields) {
   const names = fitting.includes(type) ? fitting : [type, ...fitting]; // one that is wrong here is shown, too
   /** @param {string} action @param {string} name @param {string} label @param {string} sign @param {Attributes} [more] */
   const small = (action, name, label, sign, more) => {
-    const spoken = { class: "button icon-only small", "aria-label": `${label}: ${type}`, title: label };
+    const spoken = { class: "button icon-only small", "aria-label": p.rule.action(label, type), title: label };
     return button(action, sign, { ...fields.data, id: `${name}-${key}`, key: name, ...spoken, ...more });
   };
   const up = { "data-by": -1, disabled: index === 0 };
   const down = { "data-by": 1, disabled: index === count - 1 };
   return h("div", { class: "handler-head" }, [
     h("span", { class: "number", "aria-hidden": "true" }, index + 1),
-    select({ ...fields.sets("type"), "aria-label": `Rule ${index + 1}` }, names.map((name) => [name, name]), type),
+    select({ ...fields.sets("type"), "aria-label": p.rule.number(index + 1) }, names.map((name) => [name, name]), type),
     h("span", { class: "fine description" }, kinds.find(({ name }) => name === type)?.description),
     h("span", { class: "handler-buttons" }, [
-      small("move", "up", "Move up", "↑", up),
-      small("move", "down", "Move down", "↓", down),
-      small("remove", "remove", "Remove", "×"),
+      small("move", "up", p.rule.up, "↑", up),
+      small("move", "down", p.rule.down, "↓", down),
+      small("remove", "remove", p.rule.remove, "×"),
     ]),
   ]);
 }
@@ -134,14 +133,14 @@ function argumentsView(handler, data) {
   const rows = handler.arguments.map(({ name, glob }, index) => {
     const its = { ...data, "data-row": index };
     const text = { ...its, type: "text", autocomplete: "off", spellcheck: "false", "data-field": "set" };
-    const named = { id: `argument-${handler.key}-${index}`, "data-name": "name", "aria-label": "Argument name" };
-    const label = `Pattern for ${name || "the argument"}`;
-    const removing = { ...its, class: "button icon-only small", "aria-label": `Remove argument ${name}` };
+    const named = { id: `argument-${handler.key}-${index}`, "data-name": "name", "aria-label": p.rule.argumentName };
+    const label = name ? p.rule.pattern(name) : p.rule.patternUnnamed;
+    const removing = { ...its, class: "button icon-only small", "aria-label": p.rule.removeArgument(name) };
     return h("div", { class: "argument", key: index }, [
       h("input", { ...text, ...named, placeholder: "path", value: name }),
       h("input", { ...text, "data-name": "glob", "aria-label": label, placeholder: "*.env", value: glob }),
       button("remove_argument", "×", removing),
     ]);
   });
-  return h("div", { class: "arguments" }, rows, button("add_argument", "Add an argument", data));
+  return h("div", { class: "arguments" }, rows, button("add_argument", p.rule.addArgument, data));
 }

@@ -2,8 +2,8 @@
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+import { locale } from "../../strings.js";
+import { p } from "../../strings/policy.js";
 
 /** @typedef {Record<string, import("../../render/dom.js").AttributeValue>} Attributes */
 
@@ -37,19 +37,19 @@ export function failureView(failure, retry) {
   return h("div", { class: "line line-error", role: "alert", key: "failure" }, [
     icon("alert"),
     h("p", {}, failure.message, failure.path && [" (", h("code", {}, failure.path), ")"]),
-    failure.kind === "login" && h("a", login, "Log in"),
-    button(retry, "Try again"),
+    failure.kind === "login" && h("a", login, p.logIn),
+    button(retry, p.tryAgain),
   ]);
 }
 
 /** What stands where a list has no entries. @param {string} phase @param {string} words if it is known to have none */
 export function emptyView(phase, words) {
   const isLoading = phase === "loading";
-  return h("p", { class: "line", role: isLoading && "status", key: "empty" }, isLoading ? "Loading…" : words);
+  return h("p", { class: "line", role: isLoading && "status", key: "empty" }, isLoading ? p.loading : words);
 }
 
 /** @param {string} time RFC 3339 */
 export function timeView(time) {
   const date = new Date(time);
-  return h("time", { datetime: time, title: time }, Number.isNaN(date.getTime()) ? time : MOMENT.format(date));
+  return h("time", { datetime: time, title: time }, Number.isNaN(date.getTime()) ? time : date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" }));
 }
