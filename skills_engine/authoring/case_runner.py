@@ -216,15 +216,12 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
 
 
 def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
-    """Return, each once, the reasons why a hook stayed out, with the path of the condition."""
-    found = [one for one in played.not_fired if one.hook == hook]
-    reasons = dict.fromkeys(one.path or one.reason for one in found)
-    name = _full_name(hook)
-    if not reasons:
-        if hook in played.fired:
-            return [f"{name} ({hook.timing}) had no further occasion to fire"]
-        return [f"{name} ({hook.timing}) had no occasion to fire: the script never comes to its timing"]
-    return [f"{name} ({hook.timing}) stayed out: {reason}" for reason in reasons]
+    """Return why a hook stayed out, with the path of the condition; if it fired at times, each further reason once."""
+    name = f"{_full_name(hook)} ({hook.timing})"
+    if silent := [one.reason for one in played.silent if one.hook == hook]:
+        return [f"{name} stayed out: {silent[0]}"]
+    others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)
+    return [f"{name} stayed out at other times: {reason}" for reason in others] or [f"{name} had no further occasion"]
 
 
 def _judge_reading(expect: ExpectSpec, played: PlayedTurn) -> list[Failure]:

@@ -88,7 +88,7 @@ def test_without_tools_there_is_one_call() -> None:
         "reads",
         "was                                                       expected",
         "calls 1 to 1                                              call 2",
-        "shop/c (before_planning) had no occasion to fire: the script never comes to its timing",
+        "shop/c (before_planning) stayed out: not reached: no planning round",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_failure_shows_both_sides_and_why_a_hook_stayed_out() -> None:
         "fires",
         "was                                                       expected",
         "shop/b                                                    shop/refund-failed",
-        "shop/refund-failed (after_tool_call) stayed out: tool_filter",
+        "shop/refund-failed (after_tool_call) stayed out: tool_filter names none of: other",
         "silent",
         "was                                                       expected",
         "shop/b                                                    not shop/b",
@@ -144,7 +144,7 @@ def test_a_failure_for_a_narrow_place_has_its_sides_below_each_other() -> None:
 
     assert narrow_lines(result.failures[0]) == [
         "fires:",
-        "shop/refund-failed (after_tool_call) stayed out: tool_filter",
+        "shop/refund-failed (after_tool_call) stayed out: tool_filter names none of: other",
         "expected:",
         "  shop/refund-failed",
         "was:",
@@ -156,7 +156,8 @@ def test_where_something_is_not_read_the_hooks_that_stayed_out_say_why() -> None
     text = "  - {name: a, user: x, script: [{calls: [{tool: t}]}], expect: {reads: [{call: 3, contains: order}]}}"
 
     assert (
-        failures(text, FAILED_REFUND, hook("b"))[-1] == "shop/refund-failed (after_tool_call) stayed out: tool_filter"
+        failures(text, FAILED_REFUND, hook("b"))[-1]
+        == "shop/refund-failed (after_tool_call) stayed out: tool_filter names none of: t"
     )
 
 
@@ -164,7 +165,7 @@ def test_a_hook_whose_timing_is_never_reached_says_so() -> None:
     text = "  - {name: a, user: x, expect: {fires: [b]}}"
 
     assert failures(text, hook("b", "before_first_agent"))[-1] == (
-        "shop/b (before_first_agent) had no occasion to fire: the script never comes to its timing"
+        "shop/b (before_first_agent) stayed out: not reached: no agent loop"
     )
 
 
@@ -174,7 +175,7 @@ def test_each_firing_counts_in_the_order_of_insertion() -> None:
     assert failures(text, hook("b", "after_tool_call")) == []
     assert failures(text.replace("[b, b]", "[b]"), hook("b", "after_tool_call"))[:2] != []
     assert failures(text.replace("[b, b]", "[b, b, b]"), hook("b", "after_tool_call"))[-1] == (
-        "shop/b (after_tool_call) had no further occasion to fire"
+        "shop/b (after_tool_call) had no further occasion"
     )
 
 
@@ -279,7 +280,7 @@ def test_what_a_test_says_of_the_turn_is_what_conditions_look_at(
 
     assert failures(f"  - {{name: a, user: x, expect: {{fires: [b]}}, {said}}}", *hooks) == []
     [line] = [line for line in failures("  - {name: a, user: x, expect: {fires: [b]}}", *hooks) if "stayed" in line]
-    assert line.startswith("shop/b (after_user_input) stayed out: when.")
+    assert line.startswith("shop/b (after_user_input) stayed out: its condition does not hold: when.")
 
 
 @pytest.mark.parametrize(("ending", "status"), [("result: x", "ok"), ("error: x", "error"), ("refused: x", "refused")])
