@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
 from skills_engine.diagnostics import Diagnostic, Report, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
-from skills_engine.foreign_hooks import MODULES, foreign_hooks
 from skills_engine.hook_entries import HookInfo, read_keys
 
 logger = logging.getLogger(__name__)
@@ -30,6 +30,17 @@ MAX_FILE_BYTES = 64 * 1024
 """Limit for hooks.json and for each hook's text (L1-05)."""
 
 HOOKS_JSON = "hooks/hooks.json"
+
+_FOREIGN_EVENTS = {
+    "Claude Code": {"PreToolUse", "PostToolUse", "PermissionRequest", "UserPromptSubmit", "Stop", "SubagentStop"}
+    | {"Notification", "PreCompact", "SessionStart", "SessionEnd"},
+    "Cursor": {"beforeShellExecution", "afterShellExecution", "beforeMCPExecution", "afterMCPExecution", "stop"}
+    | {"beforeReadFile", "afterFileEdit", "beforeSubmitPrompt", "sessionStart", "sessionEnd"},
+    "GitHub Copilot": {"preToolUse", "postToolUse", "userPromptSubmitted", "errorOccurred", "sessionStart"},
+    "Gemini CLI": {"BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "SessionEnd"},
+}
+_MODULES = "modules"
+"""The key under which Claude Code's mods name their JavaScript files."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,7 @@ def _syntax(error: json.JSONDecodeError) -> str:
 
 
 def _entries(document: object, report: Report) -> list[object]:
-    if isinstance(document, dict) and (foreign := foreign_hooks(document)):  # L1-07
+    if isinstance(document, dict) and (foreign := _foreign_hooks(document)):  # L1-07
         place, whose = foreign
         report.warning(place, f"{whose}: not read. Parley's are a list")
         return []
@@ -146,7 +157,7 @@ def _entries(document: object, report: Report) -> list[object]:
         report.error("$", 'expected {"hooks": [...]}')
         return []
     for key in document:
-        if key == MODULES:
+        if key == _MODULES:
             report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
         elif key not in ("hooks", "$schema"):
             report.warning(f"$.{key}", "unknown key, ignored")
@@ -155,6 +166,36 @@ def _entries(document: object, report: Report) -> list[object]:
         report.error("$.hooks", f"expected a list of hooks, got {quoted(hooks)}")
         return []
     return hooks
+
+
+def _foreign_hooks(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the place of another product's hooks and whose they are, in words; None if there are none (L1-07)."""
+    hooks = document.get("hooks")
+    if isinstance(hooks, dict):
+        return "$.hooks", _owned(hooks)
+    if isinstance(hooks, list):
+        if hooks and all(_is_foreign_entry(entry) for entry in hooks):
+            return "$.hooks", _owned(str(entry.get("event")) for entry in hooks if "event" in entry)
+    elif _MODULES in document:
+        return f"$.{_MODULES}", f"Claude Code's hooks ({_MODULES})"
+    elif any(document.keys() & events for events in _FOREIGN_EVENTS.values()):
+        return "$", _owned(document)
+    return None
+
+
+def _is_foreign_entry(entry: object) -> bool:
+    """Tell whether an entry runs a command at an event, and has neither the text nor the timing that ours have."""
+    return (
+        isinstance(entry, dict) and bool({"event", "command"} & entry.keys()) and not {"file", "timing"} & entry.keys()
+    )
+
+
+def _owned(events: Iterable[str]) -> str:
+    named = list(dict.fromkeys(events))
+    known = {product: len(events.intersection(named)) for product, events in _FOREIGN_EVENTS.items()}
+    product = max(known, key=lambda name: known[name])
+    owner = f"{product}'s" if known[product] else "another product's"
+    return f"{owner} hooks ({', '.join(named) or 'none'})"
 
 
 def _read_entry(entry: object, place: str, folder: Path, report: Report) -> HookInfo | None:
