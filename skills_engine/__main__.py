@@ -1,4 +1,4 @@
-"""Tools for skill authors: `python -m skills_engine lint | new | simulate | test | schema`."""
+"""Tools for skill authors: `python -m skills_engine lint | new | simulate | test | schema | add | …`."""
 
 import argparse
 import json
@@ -21,6 +21,9 @@ from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
+from skills_engine.sharing import share_command
+from skills_engine.sharing.bundle import SharingError
+from skills_engine.sharing.pack import PackError
 from skills_engine.skills_folder import list_skills
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -39,8 +42,8 @@ def main(argv: Sequence[str]) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:  # a folder that is closed to us
-        print(f"error: {error}", file=sys.stderr)
+    except (OSError, SharingError, PackError) as error:  # a folder that is closed to us; a source that is refused
+        print(f"error: {share_command.printable(str(error))}", file=sys.stderr)
         return USAGE
 
 
@@ -111,6 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json, or of files of tests")
     schema_command.add_argument("kind", nargs="?", choices=("hooks", "tests"), default="hooks")
     schema_command.set_defaults(run=_schema)
+
+    share_command.register(commands)
     return parser
 
 

@@ -13,7 +13,7 @@ MAX_FILES = 2000
 MAX_BYTES = 32 << 20
 """Limits of a skill that travels, in files and in bytes."""
 
-_SKIPPED = ("node_modules", "__pycache__")
+SKIPPED = ("node_modules", "__pycache__")
 _TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip knows: the same files give the same zip
 
 
@@ -43,7 +43,7 @@ def pack_skill(folder: Path) -> bytes:
 def skill_files(folder: Path) -> Iterator[Path]:
     """Give the files of a skill by name, without hidden ones and what programs leave behind."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
         for name in sorted(files):
             path = Path(parent, name)
             if not name.startswith(".") and path.is_file():

@@ -1,0 +1,251 @@
+"""add, list, update, remove and pack, as they are run."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from skills_engine import load_snapshot
+from skills_engine.__main__ import main
+from skills_engine.sharing.bundle import SkillBundle
+from skills_engine.sharing.install import MAX_DIFF_LINES, difference
+from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.repositories import commit, make_repository
+
+
+class Shelf:
+    """A source with a skill `calm`, the folder it is added to, and the commands between them."""
+
+    def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self.source = make_skill(tmp_path / "source", "calm", entry(timing="after_tool_call", tool_filter=["shop__*"]))
+        self.root = tmp_path / "skills"
+        self._capsys, self._monkeypatch = capsys, monkeypatch
+
+    def run(self, *arguments: object, answer: str = "") -> tuple[int, str]:
+        """Return the status, and what was printed on both channels."""
+        self._monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+        command, *rest = map(str, arguments)
+        status = main([command, *rest, *([] if command == "pack" else ["--dir", str(self.root)])])
+        told = self._capsys.readouterr()
+        return status, told.out + told.err
+
+    @property
+    def lock(self) -> dict[str, dict[str, str]]:
+        document = json.loads((self.root / "skills.lock").read_text())
+        assert document["version"] == 1
+        return dict(document["skills"])
+
+    def here(self) -> list[str]:
+        return sorted(path.name for path in self.root.iterdir()) if self.root.exists() else []
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    return Shelf(tmp_path, capsys, monkeypatch)
+
+
+# -- add -------------------------------------------------------------------------------------------------------------
+
+
+def test_add_shows_what_comes_in_and_asks(shelf: Shelf) -> None:
+    (shelf.source / ".env").write_text("x")
+    (shelf.source / "hooks" / "lost.md").write_text("x")
+
+    status, told = shelf.run("add", shelf.source, answer="n\n")
+
+    assert (status, shelf.here()) == (1, [])
+    assert told.splitlines()[0] == f"calm, from {shelf.source}"
+    for line in (
+        "  hooks/hint.md",
+        "left out: .env",
+        "hooks: 1",
+        "  hint: after_tool_call, system, 13 characters",
+        "tools it names: shop__*",
+        "warning: calm/hooks/lost.md: no hook in hooks.json names this file",
+        f"Add it as {shelf.root}/calm? [y/N] not added",
+    ):
+        assert line in told.splitlines()
+
+
+def test_what_is_added_is_whole_in_force_and_pinned(shelf: Shelf) -> None:
+    assert shelf.run("add", shelf.source, answer="y\n")[0] == 0
+
+    assert shelf.here() == ["calm", "skills.lock"]
+    assert [hook.content for hook in load_snapshot(shelf.root).hooks(None)] == ["Text of hint."]
+    assert shelf.lock["calm"].keys() == {"source", "hash"}
+    assert shelf.lock["calm"]["source"] == str(shelf.source)
+    assert shelf.run("list") == (0, f"calm: as added, from {shelf.source}\n")
+
+
+def test_a_commit_of_git_is_pinned(shelf: Shelf) -> None:
+    url = make_repository(shelf.source.parent).as_uri()
+
+    assert shelf.run("add", f"{url}#calm", "--yes")[0] == 0
+
+    assert shelf.lock["calm"]["source"] == f"{url}#calm"
+    pinned = shelf.lock["calm"]["commit"]
+    assert len(pinned) == 40
+    assert shelf.run("list")[1] == f"calm: as added, from {url}#calm at {pinned[:12]}\n"
+
+
+def test_without_anybody_to_ask_nothing_is_added(shelf: Shelf) -> None:
+    status, told = shelf.run("add", shelf.source)
+
+    assert (status, shelf.here()) == (2, [])
+    assert told.endswith("error: there is nobody to ask: repeat the command with --yes\n")
+
+
+def test_a_name_that_is_taken_is_refused_and_another_can_be_chosen(shelf: Shelf) -> None:
+    make_skill(shelf.root, "calm")
+
+    status, told = shelf.run("add", shelf.source, "--yes")
+    assert (status, told) == (
+        2,
+        f"error: {shelf.root}/calm exists already: update or remove it, or choose another name with --name\n",
+    )
+    assert shelf.run("add", shelf.source, "--yes", "--name", "calmer")[0] == 0
+    assert shelf.here() == ["calm", "calmer", "skills.lock"]
+
+
+@pytest.mark.parametrize("name", ["..", "a/b", ".hidden", ""])
+def test_a_name_that_is_no_segment_is_refused(shelf: Shelf, name: str) -> None:
+    status, told = shelf.run("add", shelf.source, "--yes", "--name", name)
+
+    assert (status, told) == (2, f"error: {name!r} is no name for a skill: choose another with --name\n")
+    assert shelf.here() == []
+
+
+def test_what_a_terminal_would_obey_is_shown_as_text(shelf: Shelf) -> None:
+    (shelf.source / "SKILL.md").write_text("---\nname: calm\ndescription: x\nallowed-tools: a\x1b[2Jb\n---\nBody\n")
+
+    assert "\x1b" not in shelf.run("add", shelf.source, "--yes")[1]
+
+
+# -- update and remove -----------------------------------------------------------------------------------------------
+
+
+def test_update_shows_the_difference_and_takes_it_over(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    assert shelf.run("update", "--yes") == (0, "calm: up to date\n")
+    (shelf.source / "hooks" / "hint.md").write_text("Newer.\n")
+    (shelf.source / "notes.bin").write_bytes(b"\xff")
+
+    status, told = shelf.run("update", "calm", answer="\n")
+    assert (status, told.splitlines()[-1]) == (1, f"Update {shelf.root}/calm? [y/N] not updated")
+    assert {"-Text of hint.", "+Newer.", "new: notes.bin (0 to 1 bytes)"} <= set(told.splitlines())
+    assert load_snapshot(shelf.root).hooks(None)[0].content == "Text of hint."
+
+    assert shelf.run("update", answer="yes\n")[0] == 0
+    assert load_snapshot(shelf.root).hooks(None)[0].content == "Newer."
+    assert shelf.here() == ["calm", "skills.lock"]
+    assert shelf.run("list")[1].startswith("calm: as added")
+
+
+def test_update_follows_the_branch_and_pins_its_commit(shelf: Shelf) -> None:
+    url = make_repository(shelf.source.parent).as_uri()
+    shelf.run("add", f"{url}#calm", "--yes")
+    (shelf.source.parent / "README.md").write_text("not of the skill")
+    commit(shelf.source.parent)
+    assert shelf.run("update") == (0, "calm: up to date\n")
+
+    (shelf.source / "more.md").write_text("more")
+    newest = commit(shelf.source.parent)
+    assert shelf.run("update", "--yes")[0] == 0
+    assert (shelf.lock["calm"]["commit"], (shelf.root / "calm" / "more.md").exists()) == (newest, True)
+
+
+def test_changes_made_here_are_kept_unless_forced(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    own = shelf.root / "calm" / "hooks" / "hint.md"
+    own.write_text("Mine.\n")
+    assert shelf.run("list")[1].startswith("calm: edited, from")
+    assert shelf.run("update", "--yes") == (0, "calm: up to date; your changes are kept\n")
+    (shelf.source / "SKILL.md").write_text("---\nname: calm\ndescription: New.\n---\nBody\n")
+
+    status, told = shelf.run("update", "--yes")
+    assert (status, own.read_text()) == (1, "Mine.\n")
+    assert told.endswith("calm is not updated, since it was changed here: --force overwrites your changes\n")
+
+    assert shelf.run("update", "--yes", "--force")[0] == 0
+    assert own.read_text() == "Text of hint.\n"
+
+
+def test_a_skill_that_was_deleted_comes_back_with_update(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    (shelf.root / "calm").rename(shelf.source.parent / "away")
+
+    assert shelf.run("list")[1].startswith("calm: missing")
+    assert shelf.run("update", "--yes")[0] == 0
+    assert shelf.here() == ["calm", "skills.lock"]
+
+
+def test_remove_asks_and_keeps_changes_unless_forced(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    assert shelf.run("remove", "calm", answer="n\n")[0] == 1
+    (shelf.root / "calm" / "SKILL.md").write_text("mine")
+
+    status, told = shelf.run("remove", "calm", "--yes")
+    assert (status, told) == (1, "calm is not removed, since it was changed here: --force deletes your changes, too\n")
+    assert shelf.run("remove", "calm", "--yes", "--force") == (0, f"removed: {shelf.root}/calm\n")
+    assert (shelf.here(), shelf.lock) == (["skills.lock"], {})
+
+
+def test_only_what_was_added_is_updated_and_removed(shelf: Shelf) -> None:
+    make_skill(shelf.root, "own")
+
+    for command in ("update", "remove"):
+        message = f"error: own: not in {shelf.root}/skills.lock, where there are none\n"
+        assert shelf.run(command, "own", "--yes") == (2, message)
+    assert shelf.run("list") == (0, f"no skill in {shelf.root} was added by this command\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is not valid"),
+        ('{"version": 1, "skills": {"a": {"source": 3}}}', "is not valid"),
+        ('{"version": 1, "skills": {"../x": {"source": "x", "hash": "x"}}}', "is no name for a skill"),
+        ('{"version": 2, "skills": {}}', "is of version 2: a newer Parley wrote it"),
+    ],
+)
+def test_a_lock_file_that_cannot_be_read_is_named(shelf: Shelf, text: str, words: str) -> None:
+    shelf.root.mkdir()
+    (shelf.root / "skills.lock").write_text(text)
+
+    status, told = shelf.run("add", shelf.source, "--yes")
+    assert (status, words in told) == (2, True)
+    assert (shelf.root / "skills.lock").read_text() == text
+    assert "calm" not in shelf.here()
+
+
+def test_a_difference_has_a_limit() -> None:
+    long = SkillBundle({"a.md": "\n".join(map(str, range(2 * MAX_DIFF_LINES))).encode()})
+
+    lines = list(difference(SkillBundle({}), long))
+    assert (len(lines), lines[-1]) == (MAX_DIFF_LINES + 1, "… (more than 400 lines)")
+
+
+# -- pack ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_packed_can_be_added(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shelf.run("add", shelf.source, "--yes")
+    pinned = shelf.lock["calm"]["hash"]
+
+    assert shelf.run("pack", shelf.root / "calm") == (0, "packed: calm.zip\n")
+    first = Path("calm.zip").read_bytes()
+    assert shelf.run("pack", shelf.source, "--out", tmp_path / "again.zip")[0] == 0
+    assert (tmp_path / "again.zip").read_bytes() == first
+
+    shelf.run("remove", "calm", "--yes")
+    assert shelf.run("add", "calm.zip", "--yes")[0] == 0
+    assert shelf.lock["calm"] == {"source": f"{tmp_path}/calm.zip#calm", "hash": pinned}
+
+
+def test_only_a_skill_is_packed(shelf: Shelf) -> None:
+    status, told = shelf.run("pack", shelf.source / "hooks")
+
+    assert (status, told) == (2, f"error: {shelf.source}/hooks is no skill: give a folder with SKILL.md in it\n")
