@@ -1,6 +1,7 @@
-"""The commands that bring skills in and give them away: add, list, update, remove, pack."""
+"""The commands that bring skills in and give them away: add, list, update, remove, pack, import."""
 
 import argparse
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -9,17 +10,19 @@ from typing import TypeAlias
 
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.hook_entries import HookInfo
-from skills_engine.sharing.bundle import SharingError, SkillBundle
+from skills_engine.sharing.bundle import MAX_NAMED, SharingError, SkillBundle
 from skills_engine.sharing.install import (
     InstalledSkill,
     add_skill,
     difference,
     installed_skills,
+    put_skill,
     remove_skill,
     replace_skill,
     require_free,
 )
-from skills_engine.sharing.pack import pack_skill
+from skills_engine.sharing.lorebook import read_lorebook
+from skills_engine.sharing.pack import MAX_BYTES, pack_skill
 from skills_engine.sharing.sources import Arrival, fetch, parse_source
 from skills_engine.skills_folder import load_skill
 
@@ -49,6 +52,10 @@ def register(commands: _Commands) -> None:
     remove.add_argument("name", metavar="NAME")
     remove.add_argument("--force", action="store_true", help="also if it was changed here")
     _asks(remove)
+
+    importing = _command(commands, "import", "make a skill of a lorebook of SillyTavern, a JSON file", _import)
+    importing.add_argument("file", metavar="FILE", type=Path)
+    importing.add_argument("--name", help="the name of the skill (default: from the file's)")
 
     pack = commands.add_parser("pack", help="make a zip of one skill; the same files give the same bytes")
     pack.add_argument("path", metavar="PATH", type=Path, help="the folder of the skill")
@@ -190,6 +197,28 @@ def _remove(arguments: argparse.Namespace) -> int:
         return FAILED
     remove_skill(arguments.dir, one.name)
     _show(f"removed: {arguments.dir / one.name}")
+    return OK
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    file: Path = arguments.file
+    with file.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SharingError(f"{file} is larger than {MAX_BYTES >> 20} MiB")
+    name = arguments.name or "-".join(re.findall(r"[a-z0-9]+", file.stem.lower()))[:50].strip("-") or "lorebook"
+    book = read_lorebook(data, name)
+    for skill in book.skills:
+        require_free(arguments.dir, skill)
+    for skill, bundle in book.skills.items():
+        folder = put_skill(arguments.dir, skill, bundle)
+        _show(f"imported: {folder} ({len(bundle.files) - 2} hooks)")
+        for one in lint_skill(folder.resolve()):
+            if one.severity == "error":
+                _show(str(one))
+    for message, hooks in book.notes.items():
+        more = f" and {len(hooks) - MAX_NAMED} more" if len(hooks) > MAX_NAMED else ""
+        _show(f"differs: {message}: {', '.join([*hooks][:MAX_NAMED])}{more}")
     return OK
 
 
