@@ -23,7 +23,6 @@ from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
 from skills_engine.sharing import share_command
 from skills_engine.sharing.bundle import SharingError
-from skills_engine.sharing.pack import PackError
 from skills_engine.skills_folder import list_skills
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -42,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (OSError, SharingError, PackError) as error:  # a folder that is closed to us; a source that is refused
+    except (OSError, SharingError) as error:  # a folder that is closed to us; a source that is refused
         print(f"error: {share_command.printable(str(error))}", file=sys.stderr)
         return USAGE
 

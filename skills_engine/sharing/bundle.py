@@ -4,14 +4,19 @@ import hashlib
 import os
 import posixpath
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from skills_engine.files import is_segment
-from skills_engine.sharing.pack import MAX_BYTES, MAX_FILES, SKIPPED
 
+MAX_FILES = 2000
+MAX_BYTES = 32 << 20
+"""Limits of a skill that travels, in files and in bytes."""
+SKIPPED = ("node_modules", "__pycache__")
+"""Folders that programs leave behind."""
 MAX_LISTED = 100_000
 """Limit for the files of a whole source, of which a skill is a part."""
 MAX_NAMED = 20
@@ -34,6 +39,42 @@ class SourceTree(Protocol):
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
         """Give these files in any order. Raises SharingError as soon as they have more bytes than that together."""
         ...
+
+
+class FolderTree:
+    """A folder's files. Links are not followed; what git and programs leave behind is named, not entered."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.entries: dict[str, Kind] = {}
+        for parent, folders, files in os.walk(root):
+            closed = {name for name in folders if name in (".git", *SKIPPED) or Path(parent, name).is_symlink()}
+            folders[:] = sorted(set(folders) - closed)
+            for path in (Path(parent, name) for name in (*files, *closed)):
+                self.entries[path.relative_to(root).as_posix()] = kind_of(path.lstat().st_mode)
+            if len(self.entries) > MAX_LISTED:
+                raise SharingError(f"{root} holds more than {MAX_LISTED} files: give the skill's own folder")
+
+    def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
+        left = max_bytes
+        for path in paths:
+            if self.entries[path] == "link":
+                data = os.fsencode((self._root / path).readlink())
+            else:
+                with (self._root / path).open("rb") as file:
+                    data = file.read(left + 1)
+            left -= len(data)
+            if left < 0:
+                raise too_much(str(self._root))
+            yield path, data
+
+
+def kind_of(mode: int) -> Kind:
+    if stat.S_ISLNK(mode):
+        return "link"
+    if not stat.S_ISREG(mode):
+        return "other"
+    return "program" if mode & stat.S_IXUSR else "file"
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Literal
 import msgspec
 
 from skills_engine.files import is_segment
-from skills_engine.sharing.bundle import SharingError, SkillBundle, collect
-from skills_engine.sharing.sources import Arrival, FolderTree
+from skills_engine.sharing.bundle import FolderTree, SharingError, SkillBundle, collect
+from skills_engine.sharing.sources import Arrival
 
 LOCK_FILE = "skills.lock"
 VERSION = 1

@@ -9,8 +9,7 @@ from typing import Any
 from skills_engine.conditions.text_patterns import PatternError, Patterns
 from skills_engine.conditions.when_entry import MAX_LEAVES
 from skills_engine.hooks_config import MAX_FILE_BYTES
-from skills_engine.sharing.bundle import SharingError, SkillBundle
-from skills_engine.sharing.pack import MAX_FILES
+from skills_engine.sharing.bundle import MAX_FILES, SharingError, SkillBundle
 
 MAX_ENTRIES = 10_000
 MAX_PATTERNS = 32
@@ -46,7 +45,7 @@ class ImportedLorebook:
 
     skills: dict[str, SkillBundle] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
-    """What differs, with the hooks it concerns."""
+    """The differences, with the hooks they concern."""
 
     def note(self, message: str, hook: str) -> None:
         self.notes.setdefault(message, {})[hook] = None

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.hook_entries import HookInfo
-from skills_engine.sharing.bundle import MAX_NAMED, SharingError, SkillBundle
+from skills_engine.sharing.bundle import MAX_BYTES, MAX_NAMED, SharingError, SkillBundle
 from skills_engine.sharing.install import (
     InstalledSkill,
     add_skill,
@@ -22,7 +22,7 @@ from skills_engine.sharing.install import (
     require_free,
 )
 from skills_engine.sharing.lorebook import read_lorebook
-from skills_engine.sharing.pack import MAX_BYTES, pack_skill
+from skills_engine.sharing.pack import pack_skill
 from skills_engine.sharing.sources import Arrival, fetch, parse_source
 from skills_engine.skills_folder import load_skill
 

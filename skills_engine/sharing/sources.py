@@ -1,6 +1,5 @@
 """Sources of skills: a folder, a zip, or a git repository, read without running anything of theirs."""
 
-import os
 import re
 import stat
 import zipfile
@@ -15,16 +14,17 @@ from typing import Literal
 from skills_engine.front_matter import split_front_matter
 from skills_engine.sharing.bundle import (
     MAX_LISTED,
+    FolderTree,
     Kind,
     SharingError,
     SkillBundle,
     SourceTree,
     collect,
     find_skill,
+    kind_of,
     too_much,
 )
 from skills_engine.sharing.git_tree import GitTree
-from skills_engine.sharing.pack import SKIPPED
 from skills_engine.skills_config import is_spec_name
 
 MAX_ZIP_BYTES = 64 << 20
@@ -139,42 +139,6 @@ def _open(source: SkillSource) -> Iterator[tuple[SourceTree, str | None]]:
             yield FolderTree(Path(source.location)), None
 
 
-class FolderTree:
-    """A folder's files. Links are not followed; what git and programs leave behind is named, not entered."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self.entries: dict[str, Kind] = {}
-        for parent, folders, files in os.walk(root):
-            closed = {name for name in folders if name in (".git", *SKIPPED) or Path(parent, name).is_symlink()}
-            folders[:] = sorted(set(folders) - closed)
-            for path in (Path(parent, name) for name in (*files, *closed)):
-                self.entries[path.relative_to(root).as_posix()] = _kind(path.lstat().st_mode)
-            if len(self.entries) > MAX_LISTED:
-                raise SharingError(f"{root} holds more than {MAX_LISTED} files: give the skill's own folder")
-
-    def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        left = max_bytes
-        for path in paths:
-            if self.entries[path] == "link":
-                data = os.fsencode((self._root / path).readlink())
-            else:
-                with (self._root / path).open("rb") as file:
-                    data = file.read(left + 1)
-            left -= len(data)
-            if left < 0:
-                raise too_much(str(self._root))
-            yield path, data
-
-
-def _kind(mode: int) -> Kind:
-    if stat.S_ISLNK(mode):
-        return "link"
-    if not stat.S_ISREG(mode):
-        return "other"
-    return "program" if mode & stat.S_IXUSR else "file"
-
-
 @contextmanager
 def _opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
     if path.stat().st_size > MAX_ZIP_BYTES:
@@ -216,4 +180,4 @@ class _ZipTree:
 
 def _zipped_kind(info: zipfile.ZipInfo) -> Kind:
     mode = info.external_attr >> 16
-    return _kind(mode) if stat.S_IFMT(mode) else "file"  # a zip made on Windows has no modes
+    return kind_of(mode) if stat.S_IFMT(mode) else "file"  # a zip made on Windows has no modes

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine.sharing.bundle import SharingError, SkillBundle
+from skills_engine.sharing.bundle import MAX_BYTES, MAX_FILES, SharingError, SkillBundle
 from skills_engine.sharing.git_tree import GitTree
-from skills_engine.sharing.pack import MAX_BYTES, MAX_FILES
 from skills_engine.sharing.sources import Arrival, SkillSource, fetch, parse_source
 from tests.skills_engine.folders import entry, make_skill
 from tests.skills_engine.repositories import commit, git, make_repository, make_zip

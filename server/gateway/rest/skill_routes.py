@@ -19,7 +19,8 @@ from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.skill_files import ANY, EditError, SkillFiles
 from skills_engine.hook_entries import Timing
-from skills_engine.sharing.pack import PackError, pack_skill
+from skills_engine.sharing.bundle import SharingError
+from skills_engine.sharing.pack import pack_skill
 
 PATH: Final = "/api/skills"
 MAX_BODY_BYTES: Final = 1 << 20
@@ -201,7 +202,7 @@ class SkillRoutes:
         try:
             folder = await attempt(self._files.folder, skill)
             data = await asyncio.to_thread(pack_skill, folder)
-        except PackError as error:
+        except SharingError as error:
             raise Refusal(422, "skill_not_packed", str(error)) from None
         name = "".join(
             letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in skill
