@@ -10,6 +10,7 @@ from skills_engine import HookManager, SkillsSnapshot, load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hooks_config import MAX_FILE_BYTES
+from skills_engine.sharing.lorebook import MAX_ENTRIES, MAX_SCAN_TURNS, MAX_TURNS
 
 # An entry as SillyTavern writes it, all fields at their defaults.
 ENTRY: dict[str, Any] = json.loads("""{
@@ -279,6 +280,21 @@ def test_values_of_other_kinds_than_expected_do_no_harm(imported: Importer) -> N
 
     assert imported.snapshot.diagnostics == ()
     assert len(imported.snapshot.hooks(None)) == len(strange)
+
+
+def test_numbers_past_what_a_hook_may_have_are_cut_to_it(imported: Importer) -> None:
+    imported.book(lore("x", "a", sticky=1_000_000, cooldown=MAX_TURNS + 1, scanDepth=1000))
+
+    hook = imported.hooks()["x"]
+    assert (hook["sticky"], hook["cooldown"]) == (MAX_TURNS, MAX_TURNS)
+    assert hook["when"]["scan_turns"] == MAX_SCAN_TURNS
+    assert imported.snapshot.diagnostics == ()
+
+
+def test_a_book_with_too_many_entries_is_refused(imported: Importer) -> None:
+    status, lines = imported.run({"entries": [{}] * (MAX_ENTRIES + 1)})
+
+    assert (status, lines) == (2, ["error: this lorebook has more than 10000 entries: divide it"])
 
 
 def test_a_skill_that_is_there_is_not_overwritten(imported: Importer) -> None:

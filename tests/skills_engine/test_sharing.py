@@ -11,6 +11,7 @@ from skills_engine import load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.sharing.bundle import SkillBundle
 from skills_engine.sharing.install import MAX_DIFF_LINES, difference
+from skills_engine.sharing.share_command import MAX_SHOWN_FILES
 from tests.skills_engine.folders import entry, make_skill
 from tests.skills_engine.repositories import commit, make_repository
 
@@ -115,6 +116,16 @@ def test_a_name_that_is_no_segment_is_refused(shelf: Shelf, name: str) -> None:
 
     assert (status, told) == (2, f"error: {name!r} is no name for a skill: choose another with --name\n")
     assert shelf.here() == []
+
+
+def test_a_long_list_of_files_is_cut(shelf: Shelf) -> None:
+    for number in range(MAX_SHOWN_FILES):
+        (shelf.source / f"{number}.md").touch()
+
+    lines = shelf.run("add", shelf.source, "--yes")[1].splitlines()
+
+    assert lines[1].startswith(f"files: {MAX_SHOWN_FILES + 3}, ")
+    assert lines[2 + MAX_SHOWN_FILES] == "  … and 3 more"
 
 
 def test_what_a_terminal_would_obey_is_shown_as_text(shelf: Shelf) -> None:
