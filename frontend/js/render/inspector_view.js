@@ -43,29 +43,9 @@ function turnsOf(state) {
   const asked = history.filter((message) => isUserMessage(message) && message._turn).reverse();
   return asked.flatMap(({ _turn = "", content }) => {
     const trace = state.traces[_turn];
-    const { metrics = null, reason } = state.views[_turn]?.end ?? {};
-    const isCut = reason === "interrupted";
-    const { skills, settings } = state;
-    return trace
-      ? [{ id: _turn, asked: content, trace, metrics, isCut, skills, skillsOff: settings.skillsOff }]
-      : [];
+    const { metrics = null } = state.views[_turn]?.end ?? {};
+    return trace ? [{ id: _turn, asked: content, trace, metrics }] : [];
   });
-}
-
-/**
- * A turn that was cut tells no more about hooks: those that had not fired by then.
- *
- * @param {ShownTrace} shown
- * @returns {import("../inspect.js").NotFired[]}
- */
-function unreachedHooks({ trace, skills, skillsOff }) {
-  const fired = new Set(trace.injected.map(({ skill, hook }) => `${skill}/${hook}`));
-  const on = skills.filter(({ name, enabled }) => enabled && !skillsOff.includes(name));
-  return on.flatMap(({ name: skill, hooks }) =>
-    hooks
-      .filter(({ name }) => !fired.has(`${skill}/${name}`))
-      .map(({ name: hook, timing }) => ({ skill, hook, timing, reason: t.inspector.turnCut })),
-  );
 }
 
 /**
@@ -74,9 +54,6 @@ function unreachedHooks({ trace, skills, skillsOff }) {
  * @property {string} asked
  * @property {TurnTrace} trace
  * @property {Record<string, number | null> | null} metrics
- * @property {boolean} isCut
- * @property {State["skills"]} skills
- * @property {readonly string[]} skillsOff
  * @property {boolean} isOpen
  */
 
@@ -85,7 +62,7 @@ const turnTraceView = memoAll(describe, ({ trace }) => trace);
 
 /** @param {ShownTrace} shown */
 function describe(shown) {
-  const { id, asked, trace, metrics, isCut, isOpen } = shown;
+  const { id, asked, trace, metrics, isOpen } = shown;
   return h(
     "details",
     { class: "trace", key: id, open: isOpen },
@@ -99,7 +76,7 @@ function describe(shown) {
     metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
     hookStepsView(strayStepsOf(trace)),
-    notFiredView(isCut ? unreachedHooks(shown) : trace.notFired),
+    notFiredView(trace.notFired),
   );
 }
 
@@ -259,13 +236,13 @@ function notFiredView(notFired) {
     h(
       "ul",
       {},
-      notFired.map(({ skill, hook, timing, reason }) =>
+      notFired.map(({ skill, hook, timing, reason, path }) =>
         h(
           "li",
           {},
           h("span", { class: "hook-name" }, `${skill} / ${hook}`),
           h("span", { class: "tag" }, timing),
-          h("span", { class: "reason" }, reason),
+          h("span", { class: "reason" }, path ? [t.inspector.conditionFailed, h("code", {}, path)] : reason),
         ),
       ),
     ),

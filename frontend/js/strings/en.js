@@ -400,7 +400,6 @@ export const en = {
       `${count(n, "token")} in${cached ? ` (${cached} cached)` : ""}`,
     written: (/** @type {number} */ n) => `${count(n, "token")} out`,
     answered: "The model answered: ",
-    turnCut: "the turn was cut before",
     moments: {
       transcript: "words",
       model_request: "model asked",
@@ -428,6 +427,7 @@ export const en = {
     fromHistory: "from the history",
     callsOf: (/** @type {string} */ names) => `calls ${names}`,
     notFired: "Hooks that did not fire",
+    conditionFailed: "Its condition does not hold: ",
   },
 
   hookSteps: {

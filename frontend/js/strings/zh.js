@@ -374,7 +374,6 @@ export const zh = {
     read: (n, cached) => `读入 ${n} 个词元${cached ? `（${cached} 个来自缓存）` : ""}`,
     written: (n) => `写出 ${n} 个词元`,
     answered: "模型回答：",
-    turnCut: "这一轮在此之前已被打断",
     moments: {
       transcript: "识别出文字",
       model_request: "请求模型",
@@ -402,6 +401,7 @@ export const zh = {
     fromHistory: "来自历史",
     callsOf: (names) => `调用 ${names}`,
     notFired: "未触发的钩子",
+    conditionFailed: "条件不成立：",
   },
 
   hookSteps: {
