@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
@@ -42,9 +42,9 @@ Connect = Callable[[str, str | None], AbstractAsyncContextManager[Asker]]
 class SkillShelf(Mapping[str, Sequence[HookInfo]]):
     """The hooks of the skills in a folder, each read when it is asked for."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, tested: Iterable[str]) -> None:
         self._root = root
-        self._names = list_skills(root, None)[0]
+        self._names = list(dict.fromkeys([*list_skills(root, None)[0], *tested]))
         self._read: dict[str, HooksFile] = {}
 
     def file(self, skill: str) -> HooksFile:
@@ -98,7 +98,7 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
     if not any(of_skill.cases or of_skill.diagnostics for of_skill in found.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
-    shelf = SkillShelf(root)
+    shelf = SkillShelf(root, found)
     try:
         if options.server is None:
             return await _report(root, found, shelf, options, None)

@@ -96,6 +96,7 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
     time: _Text | None = None
     skills: _Names | None = None
     tools: _Names | None = None
+    hook_tokens: _Count | None = None
     script: Annotated[list[StepSpec], Meta(max_length=64)] | None = None
     expect: ExpectSpec | None = None
 
@@ -117,7 +118,7 @@ class CasesDocument(Struct, forbid_unknown_fields=True, frozen=True):
     tests: list[CaseSpec]
 
 
-SHARED = ("channel", "language", "model", "user_name", "operator", "time", "skills", "tools")
+SHARED = ("channel", "language", "model", "user_name", "operator", "time", "skills", "tools", "hook_tokens")
 """Keys that a turn takes from its test where it has none of its own."""
 
 STRUCTS: dict[str, type[Struct]] = {

@@ -176,6 +176,7 @@ class CaseRunner:
             skills=frozenset(self.skills_on(case, turn)),
             tools=frozenset(tools),
             started_at=clock_of(turn.time),
+            hook_tokens=turn.hook_tokens,
             state=state,
         )
 

@@ -74,7 +74,7 @@ async def run_variants(
     wordings: Sequence[Wording],
     asker: Asker | None,
 ) -> list[VariantResult]:
-    """Run every test with every wording. Raises AskError."""
+    """Run every test with every wording. Raises AskError, and VariantError for a skill that there is not."""
     results = []
     for wording in wordings:
         texts = {f"{hook.skill}/{hook.name}": wording.text}
@@ -84,9 +84,12 @@ async def run_variants(
             if case.spec.ask is None:
                 rate = None if result.outcome == "error" else float(result.outcome == "passed")
             else:
-                tokens = runner.hook_tokens(case)
-                if asker is not None:
-                    rate = (await take_samples(case, runner, asker, texts)).pass_rate
+                try:
+                    tokens = runner.hook_tokens(case)
+                    if asker is not None:
+                        rate = (await take_samples(case, runner, asker, texts)).pass_rate
+                except LookupError as error:
+                    raise VariantError(f"{case.name}: {error.args[0]}") from error
             results.append(VariantResult(wording.file, case.name, rate, tokens))
     return results
 

@@ -152,6 +152,14 @@ tests:
     assert [result.pass_rate for result in without_model] == [None, 1.0, None, 0.0]
 
 
+def test_wordings_of_a_test_that_names_no_skill_cannot_be_compared() -> None:
+    case = case_of("skills: [polit], ask: {}, expect: {reply: {}}")
+    wordings = [Wording("a.md", "x"), Wording("b.md", "y")]
+
+    with pytest.raises(VariantError, match="a: there is no skill polit beside shop"):
+        asyncio.run(run_variants([case], {"shop": [BRIEF]}, BRIEF, wordings, ScriptedAsker()))
+
+
 def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None:
     other = hook("other")
     wordings = [Wording("brief.md", "x"), Wording("new.md", "y")]

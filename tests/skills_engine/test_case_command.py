@@ -76,6 +76,26 @@ def test_a_hook_with_an_error_is_1_though_the_tests_pass(tmp_path: Path, capsys:
     assert f"{tmp_path}/a/hooks/hooks.json $.hooks[1].timing: error: " in capsys.readouterr().err
 
 
+def test_a_hidden_folder_can_be_tested(tmp_path: Path) -> None:
+    assert main(["test", str(skill_with_tests(tmp_path, ".draft", PASSES))]) == PASSED
+
+
+@pytest.mark.parametrize(
+    ("variants", "message"),
+    [
+        ("hint.md", "--variants needs 2 to 20 files, separated by commas"),
+        ("hint.md,gone.md", "gone.md does not exist: --variants names text files, or files in hooks/"),
+    ],
+)
+def test_variants_that_cannot_be_compared_are_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], variants: str, message: str
+) -> None:
+    folder = skill_with_tests(tmp_path, "a", PASSES)
+
+    assert main(["test", str(folder), "--variants", variants]) == NOT_RUN
+    assert capsys.readouterr().err == f"error: {message}\n"
+
+
 def test_no_tests_at_all_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_skill(tmp_path, "a", entry())
 

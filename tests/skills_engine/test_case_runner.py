@@ -303,6 +303,15 @@ def test_the_tools_of_the_turn_are_the_built_in_ones_and_those_called_unless_the
     assert failures(f"  - {{name: a, user: x, tools: [shop__refund], {script}, expect: {{fires: [c]}}}}", *hooks) == []
 
 
+def test_the_budget_of_a_test_keeps_hooks_out(tmp_path: Path) -> None:
+    hooks = conditional(tmp_path, entry("dear", priority=-1), entry("kept"))
+
+    assert failures("  - {name: a, user: x, hook_tokens: 4, expect: {fires: [kept]}}", *hooks) == []
+    assert failures("  - {name: a, user: x, hook_tokens: 4, expect: {fires: [dear, kept]}}", *hooks)[-1] == (
+        "shop/dear (after_user_input) stayed out: there was no room for it in skills.hook_tokens"
+    )
+
+
 def test_state_is_carried_on_from_turn_to_turn_and_from_test_to_test(tmp_path: Path) -> None:
     hooks = conditional(tmp_path, entry("once", once="conversation"), entry("rests", cooldown=1))
     text = """
