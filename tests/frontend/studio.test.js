@@ -109,6 +109,16 @@ test("suggestions are chosen round and round, and put in", () => {
   assert.equal(after(opened(), { type: "typed", value: '{"h', cursor: 3 }).completion, null, "in hooks.json only");
 });
 
+test("a failure is shown until what failed has worked, and a skill that is gone is left", () => {
+  const failure = { kind: "refused", code: "file_system", message: "m", current: null, etag: "" };
+  const failed = after(opened(), { type: "delete_file_failed", failure }, { type: "typed", value: "x", cursor: 0 });
+  assert.equal(after(failed, { type: "previewed", asked: failed.asked, preview: {} }).failure.message, "m");
+  const offline = after(opened(), { type: "preview_failed", failure });
+  assert.equal(after(offline, { type: "previewed", asked: offline.asked, preview: {} }).failure, null);
+  const gone = after(opened(), { type: "load_skill_failed", failure: { ...failure, code: "skill_unknown" } });
+  assert.deepEqual([gone.skill, effect(gone, "load_skills")], ["", { type: "load_skills" }]);
+});
+
 test("what cannot be written cannot be saved", () => {
   const state = after(opened(HINT, "x", { is_writable: false }), { type: "typed", value: "y", cursor: 0 }, { type: "save" });
   assert.equal(effect(state, "save"), undefined);

@@ -46,6 +46,16 @@ test("what follows a string that is just being typed stays", () => {
   }
 });
 
+test("where no string has been begun, one is offered if asked for", () => {
+  const text = '{"hooks": [{"role": "user", }]}';
+  const asked = (cursor) => complete(schema, text, cursor, [], true);
+  assert.ok(asked(28).items.some(({ label }) => label === "timing"));
+  assert.ok(!asked(28).items.some(({ label }) => label === "role"));
+  assert.deepEqual([asked(28).from, asked(28).to], [28, 28]);
+  assert.equal(complete(schema, text, 28, []), null);
+  assert.deepEqual(complete(schema, '{"hooks": [{"role": }]}', 20, [], true).items.map(({ label }) => label), ["system", "user"]);
+});
+
 test("outside of strings, after them, and in unknown places nothing is offered", () => {
   for (const text of ['{"hooks": [|]}', '{"hooks": [{"role": "user"|}]}', '{"other": {"|"}}', "|", '{"hooks": [{"role": "user|"}]}'])
     assert.equal(at(text), null, text);

@@ -28,7 +28,6 @@ export const en = {
   remove: "Delete",
   create: "Create",
   cancel: "Cancel",
-  dots: "…",
 
   save: "Save",
   saving: "Saving…",

@@ -24,7 +24,6 @@ export const zh = {
   remove: "删除",
   create: "创建",
   cancel: "取消",
-  dots: "…",
 
   save: "保存",
   saving: "正在保存…",

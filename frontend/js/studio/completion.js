@@ -11,10 +11,14 @@ import { placeAt } from "./json_places.js";
 
 const MAX_ITEMS = 50;
 
-/** @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files texts that a hook may name @returns {Completion | null} */
-export function complete(schema, text, cursor, files) {
+/**
+ * @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files texts that a hook may name
+ * @param {boolean} [isAsked] also where no string has been begun
+ * @returns {Completion | null}
+ */
+export function complete(schema, text, cursor, files, isAsked = false) {
   const place = placeAt(text, cursor);
-  if (!place) return null;
+  if (!place) return isAsked ? completeNew(schema, text, cursor, files) : null;
   const found = place.path.reduce((kinds, step) => kinds.flatMap((kind) => inner(kind, step, schema)), variants(schema, schema));
   const all = place.kind === "key" ? keysOf(found, place.keys, schema) : valuesOf(found, place.path, files, schema);
   const typed = place.typed.toLowerCase();
@@ -24,6 +28,12 @@ export function complete(schema, text, cursor, files) {
   const hasColon = /^"\s*:/.test(text.slice(place.to));
   const whole = items.slice(0, MAX_ITEMS).map(({ label, detail, insert }) => ({ label, detail, insert: hasColon ? `"${label}"` : insert }));
   return { from: place.from - 1, to: place.to + (isClosed ? 1 : 0), items: whole };
+}
+
+/** As if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files */
+function completeNew(schema, text, cursor, files) {
+  const found = complete(schema, `${text.slice(0, cursor)}""${text.slice(cursor)}`, cursor + 1, files);
+  return found && { ...found, to: found.to - 2 };
 }
 
 /** The schemas that a value may follow: references resolved, alternatives side by side. @param {Schema} schema @param {Schema} root @returns {Schema[]} */

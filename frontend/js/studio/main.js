@@ -39,6 +39,7 @@ function dispatch(event) {
 /** @param {Effect} effect */
 async function perform(effect) {
   if (effect.type === "focus") return effect.ids.map((id) => document.getElementById(id)).find(Boolean)?.focus();
+  if (effect.type === "begin") return begin();
   if (effect.type === "line") return goTo(effect.line);
   if (effect.type === "insert") return insert(effect);
   if (effect.type === "address") return location.hash === effect.fragment || history.replaceState(null, "", effect.fragment);
@@ -69,6 +70,12 @@ function preview(effect) {
 }
 
 const editor = () => /** @type {HTMLTextAreaElement | null} */ (document.getElementById("editor"));
+
+/** At the beginning of the file that was opened. */
+function begin() {
+  editor()?.setSelectionRange(0, 0);
+  editor()?.focus();
+}
 
 /** @param {number} line counted from 1 */
 function goTo(line) {

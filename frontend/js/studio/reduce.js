@@ -61,7 +61,7 @@ function opened(state, path, { focuses = false } = {}) {
   const shown = { ...state, path, completion: null, form: null };
   const isKnown = state.buffers[path] || !state.listing?.files.some((file) => file.path === path);
   const next = previewing(shown);
-  if (isKnown) return focuses ? withEffects(next, { type: "focus", ids: ["editor"] }) : next;
+  if (isKnown) return focuses ? withEffects(next, { type: "begin" }) : next;
   return withEffects(next, { type: "load_file", skill: state.skill, path, focuses });
 }
 
@@ -71,8 +71,9 @@ function leftFor(state, skill) {
   return withEffects(fresh, { type: "load_skill", skill }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
 }
 
-/** @type {Step} @param {State} state @param {{failure: Failure}} event */
-const failed = (state, { failure }) => announced({ ...state, failure, isSaving: false, isTrying: false }, failure.message);
+/** @type {Step} @param {State} state @param {{type?: string, failure: Failure}} event */
+const failed = (state, { type = "", failure }) =>
+  announced({ ...state, failure: { ...failure, of: type }, isSaving: false, isTrying: false }, failure.message);
 
 /** @type {Record<string, Step>} */
 const STEPS = {
@@ -88,26 +89,33 @@ const STEPS = {
     if (!isSure && hasEdits(state)) return unlessEdited(state, { type: "open_skill", skill }, s.leaveEdits);
     return state.skills ? leftFor(state, skill) : { ...state, skill };
   },
+  load_skill_failed(state, event) {
+    const shown = failed(state, event);
+    if (event.failure.code !== "skill_unknown" || hasEdits(state)) return shown;
+    return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // somebody has deleted it
+  },
   skill_loaded: (state, { skill, listing }) => (skill === state.skill ? listed(state, listing) : state),
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
     const revision = (state.buffers[path]?.revision ?? 0) + 1;
     const next = withBuffer(state, path, { text, etag, saved: text, revision });
-    return focuses ? withEffects(next, { type: "focus", ids: ["editor"] }) : next;
+    return focuses ? withEffects(next, { type: "begin" }) : next;
   },
   /** The user is back at this tab: others may have changed the files. */
   looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
-  typed(state, { value, cursor }) {
+  typed(state, { value, cursor, isAsked = false }) {
     const { path, schema, listing } = state;
     const texts = (listing?.files ?? []).flatMap((file) => /^hooks\/(.+\.md)$/.exec(file.path)?.[1] ?? []);
-    const found = schema && path === HOOKS ? complete(schema, value, cursor, texts) : null;
-    return previewing({ ...withBuffer(state, path, { text: value }), completion: found && { ...found, chosen: 0 } });
+    const found = schema && path === HOOKS ? complete(schema, value, cursor, texts, isAsked) : null;
+    const next = { ...withBuffer(state, path, { text: value }), completion: found && { ...found, chosen: 0 } };
+    const isNew = found && !state.completion;
+    return previewing(isNew ? announced(next, s.suggested(found.items.length, found.items[0]?.label ?? "")) : next);
   },
-  /** value: the text as it stands, for suggestions that were asked for. */
+  /** Suggestions are asked for; value: the text as it stands. */
   suggest(state, { value, cursor }) {
-    const next = STEPS.typed?.(state, { value, cursor }) ?? state;
+    const next = STEPS.typed?.(state, { value, cursor, isAsked: true }) ?? state;
     return next.completion ? next : announced(next, s.noSuggestions);
   },
   close_suggestions: (state) => (state.completion ? { ...state, completion: null } : state),
@@ -234,7 +242,10 @@ const STEPS = {
   conversation(state, { text, history }) {
     return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
   },
-  previewed: (state, { asked, preview }) => (asked === state.asked ? { ...state, preview, failure: null } : state),
+  previewed: (state, { asked, preview }) => {
+    if (asked !== state.asked) return state;
+    return { ...state, preview, failure: state.failure?.of === "preview_failed" ? null : state.failure };
+  },
   go_to(state, { path, line }) {
     const next = path === state.path ? state : opened(state, path);
     return withEffects(next, { type: "line", line: Number(line) });

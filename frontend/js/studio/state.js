@@ -5,7 +5,8 @@
  * @import { QUESTIONS } from "./rest.js"
  *
  * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`
- * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string}} Failure
+ * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string, of?: string}} Failure
+ *   of: the event that told of it
  * @typedef {{severity: "error" | "warning" | "info", file: string, path: string, message: string}} Diagnostic
  * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null: it cannot be edited
  * @typedef {{at: string, action: string, path: string}} Edit
@@ -25,7 +26,7 @@
  * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
- * @typedef {{type: "focus", ids: readonly string[]} | {type: "line", line: number}
+ * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
  *   | {type: "insert", from: number, to: number, text: string} | {type: "address", fragment: string}
  *   | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
  */
