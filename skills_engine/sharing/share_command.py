@@ -90,7 +90,7 @@ def _is_agreed(question: str, *, yes: bool) -> bool:
     if yes:
         return True
     try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError as error:
         raise SharingError("there is nobody to ask: repeat the command with --yes") from error
 
