@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { LANGUAGES, languageFor } from "../../frontend/js/strings.js";
 import { TABLES as POLICY } from "../../frontend/js/strings/policy.js";
-import { TABLES } from "../../frontend/js/studio/strings.js";
+import { TABLES } from "../../frontend/js/strings/studio.js";
 
 const FOLDERS = ["render/", "policy/", "policy/views/", "studio/views/"];
 const VIEWS = FOLDERS.map((folder) => new URL(`../../frontend/js/${folder}`, import.meta.url));

@@ -11,7 +11,7 @@ import { lastConversation } from "./conversation.js";
 import { reduce } from "./reduce.js";
 import { QUESTIONS } from "./rest.js";
 import { hasEdits, initialState } from "./state.js";
-import { s, useStudioLanguage } from "./strings.js";
+import { s, useStudioLanguage } from "../strings/studio.js";
 import { pageView } from "./views/page_view.js";
 
 const PREVIEW_MS = 250; // after the last letter

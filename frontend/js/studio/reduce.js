@@ -9,7 +9,7 @@
 import { complete } from "./completion.js";
 import { lineOf } from "./diagnostics.js";
 import { HOOKS, PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
-import { s } from "./strings.js";
+import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
 const unlessEdited = (state, event, words) =>

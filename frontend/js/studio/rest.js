@@ -7,7 +7,7 @@
 
 import { download } from "../render/dom.js";
 import { sessionHeaders } from "../storage.js";
-import { s } from "./strings.js";
+import { s } from "../strings/studio.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
 const ROOT = "/api/skills";

@@ -10,7 +10,7 @@ import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { inFile } from "../reduce.js";
 import { HOOKS, diagnosticsOf, isDirty } from "../state.js";
-import { s } from "../strings.js";
+import { s } from "../../strings/studio.js";
 import { button, fine } from "./parts.js";
 
 const MAX_PROBLEMS = 50;

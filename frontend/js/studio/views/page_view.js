@@ -8,7 +8,7 @@ import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { t } from "../../strings.js";
 import { isDirty } from "../state.js";
-import { s } from "../strings.js";
+import { s } from "../../strings/studio.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
 import { readingView } from "./reading_view.js";

@@ -7,7 +7,7 @@
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { shortened } from "../../text.js";
-import { s } from "../strings.js";
+import { s } from "../../strings/studio.js";
 import { box, fine } from "./parts.js";
 
 const MAX_EXCERPT_CHARS = 80;

@@ -5,7 +5,7 @@
  */
 
 import { h } from "../../render/dom.js";
-import { s } from "../strings.js";
+import { s } from "../../strings/studio.js";
 import { box, button, fine } from "./parts.js";
 
 /** @param {State} state */

@@ -1,12 +1,12 @@
 /** The texts of the studio, beside those of the page; loaded by the studio alone. */
 
 import { locale, useLanguage } from "../strings.js";
-import { en } from "../strings/studio_en.js";
+import { en } from "./studio_en.js";
 
 /** @type {Readonly<Record<string, () => Promise<typeof en>>>} by the code of the page's language */
 export const TABLES = {
   en: async () => en,
-  "zh-CN": async () => (await import("../strings/studio_zh.js")).zh,
+  "zh-CN": async () => (await import("./studio_zh.js")).zh,
 };
 
 /** The texts of the studio's language. Read them when drawing, never once at import. */
