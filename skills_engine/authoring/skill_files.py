@@ -47,16 +47,16 @@ class EditError(Exception):
 @dataclass(frozen=True, kw_only=True)
 class ListedFile:
     path: str
-    size_bytes: int
-    tag: str | None
+    bytes: int
+    etag: str | None
     """None: it cannot be edited here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SkillListing:
-    """The files of one skill; `tag` changes with each of them that can be edited."""
+    """The files of one skill; `etag` changes with each of them that can be edited."""
 
-    tag: str
+    etag: str
     files: tuple[ListedFile, ...]
     is_writable: bool
     undo: tuple[Edit, ...] = ()
@@ -104,7 +104,7 @@ class SkillFiles:
         files = tuple(_listed(folder, path) for path in _first(skill_files(folder)))
         past = self._history.read(skill)
         return SkillListing(
-            tag=_skill_tag(files),
+            etag=_skill_tag(files),
             files=files,
             is_writable=self.is_writable(skill),
             undo=tuple(past.undo),
@@ -197,7 +197,7 @@ class SkillFiles:
     def _whole(self, skill: str, expected: Collection[str]) -> Path:
         folder = self.folder(skill)
         self._require_writable(skill)
-        tag = self.show(skill).tag
+        tag = self.show(skill).etag
         if not {ANY, tag} & set(expected):
             raise _stale(f"{skill}/", tag)
         return folder
@@ -293,7 +293,7 @@ def _listed(folder: Path, path: Path) -> ListedFile:
     if is_ours and size <= MAX_TEXT_BYTES and not path.is_symlink():
         data = path.read_bytes()
         tag = _tag(data) if _is_text(data) else None
-    return ListedFile(path=name, size_bytes=size, tag=tag)
+    return ListedFile(path=name, bytes=size, etag=tag)
 
 
 def _first(paths: Iterator[Path]) -> Iterator[Path]:
@@ -347,7 +347,7 @@ def _tag(data: bytes) -> str:
 
 
 def _skill_tag(files: Sequence[ListedFile]) -> str:
-    return _tag("\n".join(f"{file.tag} {file.path}" for file in files if file.tag).encode())
+    return _tag("\n".join(f"{file.etag} {file.path}" for file in files if file.etag).encode())
 
 
 def _unknown(path: str) -> EditError:

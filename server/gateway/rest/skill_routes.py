@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -17,7 +17,7 @@ from skills_engine import Diagnostic
 from skills_engine.authoring.edit_history import Edit
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
-from skills_engine.authoring.skill_files import ANY, EditError, SkillFiles
+from skills_engine.authoring.skill_files import ANY, EditError, ListedFile, SkillFiles
 from skills_engine.hook_entries import Timing
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.sharing.pack import pack_skill
@@ -61,32 +61,18 @@ class SkillFolders(Struct, frozen=True, kw_only=True):
     skills: list[SkillFolder]
 
 
-class SkillFileItem(Struct, frozen=True, kw_only=True):
-    path: str
-    bytes: int
-    etag: str | None
-    """null: it cannot be edited here."""
-
-
 class SkillEdit(Struct, frozen=True, kw_only=True):
     at: datetime
     action: str
     path: str
 
 
-class DiagnosticItem(Struct, frozen=True, kw_only=True):
-    severity: Literal["error", "warning", "info"]
-    file: str
-    path: str
-    message: str
-
-
 class SkillState(Struct, frozen=True, kw_only=True):
     name: str
     etag: str
     is_writable: bool
-    files: list[SkillFileItem]
-    diagnostics: list[DiagnosticItem]
+    files: list[ListedFile]
+    diagnostics: list[Diagnostic]
     """Defects of the files as they are. With an error, the last working version stays in use."""
     undo: list[SkillEdit]
     """Edits that can be undone, the next one last."""
@@ -278,10 +264,10 @@ class SkillRoutes:
         listing = self._files.show(skill)
         return SkillState(
             name=skill,
-            etag=listing.tag,
+            etag=listing.etag,
             is_writable=listing.is_writable,
-            files=[SkillFileItem(path=file.path, bytes=file.size_bytes, etag=file.tag) for file in listing.files],
-            diagnostics=items_of(lint_skill(self._files.folder(skill))),
+            files=list(listing.files),
+            diagnostics=lint_skill(self._files.folder(skill)),
             undo=_edits(listing.undo),
             redo=_edits(listing.redo),
         )
@@ -327,12 +313,6 @@ async def read_body(call: ApiCall, kind: type[B]) -> B:
         raise Refusal(400, "body_invalid", problem, path=place.rstrip("`") or None) from None
     except (msgspec.DecodeError, UnicodeError):
         raise Refusal(400, "body_invalid", "not JSON") from None
-
-
-def items_of(diagnostics: Sequence[Diagnostic]) -> list[DiagnosticItem]:
-    return [
-        DiagnosticItem(severity=one.severity, file=one.file, path=one.path, message=one.message) for one in diagnostics
-    ]
 
 
 async def attempt(work: Callable[..., T], *arguments: Any) -> T:

@@ -15,11 +15,11 @@ from msgspec import Meta, Struct
 from server.errors import ProviderError, TurnError
 from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, DiagnosticItem, attempt, items_of, read_body
+from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, attempt, read_body
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookInfo, SkillsSnapshot
+from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
 from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.overlay import overlaid, with_skill
@@ -121,28 +121,13 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     """The condition that said no, such as `when.not.channel`; "" where another key did."""
 
 
-class PreviewTest(Struct, frozen=True, kw_only=True):
-    file: str
-    line: int
-    name: str
-    details: str
-
-
-class PreviewTests(Struct, frozen=True, kw_only=True):
-    count: int
-    """Scripted tests of the skill, with the edits."""
-    failed: int
-    not_run: int
-    """Tests that were left out, since the time was over."""
-    failures: list[PreviewTest]
-
-
 class Preview(Struct, frozen=True, kw_only=True):
     calls: list[PreviewCall]
     """The model calls of the turn, with what each reads."""
     not_fired: list[PreviewSilent]
-    diagnostics: list[DiagnosticItem]
-    tests: PreviewTests
+    diagnostics: list[Diagnostic]
+    tests: SkillTestReport
+    """Outcome of the skill's scripted tests, with the edits."""
 
 
 class SkillTrialRoutes:
@@ -275,7 +260,6 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
     facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
     played = play_turn(edited.hooks(None), wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
-    report = tests.get(folder.name, SkillTestReport())
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
@@ -284,13 +268,8 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
             )
             for one in played.silent
         ],
-        diagnostics=items_of(diagnostics),
-        tests=PreviewTests(
-            count=report.count,
-            failed=report.failed,
-            not_run=report.not_run,
-            failures=[msgspec.convert(one, PreviewTest, from_attributes=True) for one in report.failures],
-        ),
+        diagnostics=diagnostics,
+        tests=tests.get(folder.name, SkillTestReport()),
     )
 
 

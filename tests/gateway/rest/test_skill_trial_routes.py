@@ -102,7 +102,7 @@ async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, oper
     failed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case, "hooks/hint.md": "Be loud."}})
     broken = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": "tests:\n  - nam: x\n"}})
 
-    assert passed.body["tests"] == {"count": 1, "failed": 0, "not_run": 0, "failures": []}
+    assert passed.body["tests"] == {"count": 1, "failed": 0, "not_run": 0, "failures": [], "diagnostics": []}
     assert failed.body["tests"]["failed"] == 1
     [failure] = failed.body["tests"]["failures"]
     assert (failure["file"], failure["line"], failure["name"]) == ("tests/hint.yaml", 2, "is calm")

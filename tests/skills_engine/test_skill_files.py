@@ -1,0 +1,78 @@
+"""skills_engine/authoring/skill_files.py and edit_history.py: their limits; what they do over REST, tests/gateway/rest shows."""
+
+from pathlib import Path
+
+import pytest
+
+from skills_engine.authoring.edit_history import MAX_EDITS, MAX_HISTORY_BYTES
+from skills_engine.authoring.scaffold import new_skill
+from skills_engine.authoring.skill_files import ANY, MAX_BINNED, MAX_EDITED_FILES, MAX_TEXT_BYTES, EditError, SkillFiles
+
+HINT = "hooks/hint.md"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> SkillFiles:
+    new_skill("calm", tmp_path / "skills", text="Be calm.")
+    return SkillFiles(tmp_path / "skills", tmp_path / "data")
+
+
+def test_the_bin_keeps_what_was_deleted_last(files: SkillFiles, tmp_path: Path) -> None:
+    for number in range(MAX_BINNED + 2):
+        files.write("calm", f"hooks/{number}.md", "x", expected=None)
+        files.remove("calm", f"hooks/{number}.md", expected={ANY})
+    files.remove_skill("calm", expected={ANY})
+
+    binned = sorted(path.name.split("-", 1)[1] for path in (tmp_path / "data" / "skill_bin").iterdir())
+    assert len(binned) == MAX_BINNED
+    assert {"calm", f"calm-hooks-{MAX_BINNED + 1}.md"} <= set(binned)
+    assert "calm-hooks-2.md" not in binned
+
+
+def test_large_edits_drop_the_oldest_ones(files: SkillFiles) -> None:
+    for number in range(MAX_EDITS + 1):
+        files.write("calm", HINT, f"{number:02}" * (MAX_TEXT_BYTES // 2), expected={ANY})
+
+    assert len(files.show("calm").undo) == MAX_HISTORY_BYTES // MAX_TEXT_BYTES
+
+
+def test_a_history_that_cannot_be_read_counts_as_none(files: SkillFiles, tmp_path: Path) -> None:
+    files.write("calm", HINT, "x", expected={ANY})
+    (tmp_path / "data" / "skill_history" / "calm.json").write_text("{broken")
+
+    assert files.show("calm").undo == ()
+    files.write("calm", HINT, "y", expected={ANY})
+    assert len(files.show("calm").undo) == 1
+
+
+def test_what_was_undone_cannot_be_redone_after_another_edit(files: SkillFiles) -> None:
+    files.write("calm", HINT, "x", expected={ANY})
+    files.undo("calm", expected={ANY})
+    files.write("calm", HINT, "y", expected={ANY})
+
+    with pytest.raises(EditError, match="nothing to redo"):
+        files.redo("calm", expected={ANY})
+
+
+def test_a_skill_has_a_limited_number_of_files(files: SkillFiles, tmp_path: Path) -> None:
+    for number in range(MAX_EDITED_FILES):
+        (tmp_path / "skills" / "calm" / f"{number}.txt").touch()
+
+    with pytest.raises(EditError, match="remove some first"):
+        files.write("calm", "hooks/more.md", "x", expected=None)
+    assert len(files.show("calm").files) == MAX_EDITED_FILES
+
+
+def test_a_text_that_is_written_as_it_was_is_no_edit(files: SkillFiles) -> None:
+    tag = files.write("calm", HINT, "Be calm.\n", expected={ANY})
+
+    assert (tag, files.show("calm").undo) == (files.read("calm", HINT)[1], ())
+
+
+def test_a_file_keeps_its_permissions_and_leaves_no_draft(files: SkillFiles, tmp_path: Path) -> None:
+    hint = tmp_path / "skills" / "calm" / "hooks" / "hint.md"
+    hint.chmod(0o640)
+    files.write("calm", HINT, "x", expected={ANY})
+
+    assert hint.stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in hint.parent.iterdir() if path.name.startswith(".")] == []
