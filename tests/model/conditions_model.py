@@ -76,9 +76,10 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
 
 def _yes_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str:
     """Return the path of what makes this condition hold, as far in as only one thing can be meant."""
-    if len(when) != 1:
+    keys = [key for key in when if key != "scan_turns"]
+    if len(keys) != 1:
         return path
-    [(key, value)] = when.items()
+    key, value = keys[0], when[keys[0]]
     if key == "not":
         return no_of(value, facts, moment, f"{path}.not") or path
     if key in ("all", "any") and len(value) == 1:
