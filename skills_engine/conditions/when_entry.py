@@ -231,7 +231,7 @@ def _bounds(value: "int | CountSpan") -> tuple[float, float]:
         return value, value
     if value.min is UNSET and value.max is UNSET:
         raise ValueError(f"expected {_COUNT}: neither of the two is given")
-    low = 1 if value.min is UNSET else value.min
+    low = 0 if value.min is UNSET else value.min  # a conversation that a nudge begins has no user message
     high = float("inf") if value.max is UNSET else value.max
     if low > high:
         raise ValueError(f"expected {_COUNT}: min is greater than max")

@@ -4,8 +4,8 @@ Words, names and numbers are few, so that what a hook asks for and what a turn h
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -150,9 +150,12 @@ def one_of_these(values: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[tuple
     return st.sampled_from([(key, value) for key, those in values.items() for value in those])
 
 
+_OFTEN = ("user_text", "tool", "tool_status", "tool_args", "tool_result", "round", "turn")
+
+
 @st.composite
 def _conditions(draw: st.DrawFn, depth: int = 3) -> Json:
-    names = draw(st.lists(st.sampled_from([*LEAVES, "all", "any", "not", "not"]), max_size=3, unique=True))
+    names = draw(st.lists(st.sampled_from([*LEAVES, *_OFTEN, "all", "any", "not", "not"]), max_size=3, unique=True))
     when: Json = {}
     for name in names:
         if name in LEAVES:
@@ -197,11 +200,8 @@ def _entries(draw: st.DrawFn, number: int) -> Json:
         "role": draw(st.sampled_from(["system", "user"])),
         "persistent": draw(_few) == 0,
     }
-    if timing == "after_tool_call" and draw(_few) < 2:
-        entry["tool_filter"] = draw(st.none() | st.lists(st.sampled_from(GLOBS), max_size=3))
-    for key, odds, values in _OPTIONS:
-        if draw(_few) < odds:
-            entry[key] = draw(values)
+    for key in draw(st.lists(st.sampled_from(_DRAWN), max_size=4, unique=True)):
+        entry[key] = draw(_OPTIONS[key])
     match draw(st.integers(0, 15)):
         case 0:
             entry["when"] = draw(_bad_conditions())
@@ -214,17 +214,19 @@ def _entries(draw: st.DrawFn, number: int) -> Json:
     return entry
 
 
-_OPTIONS: Sequence[tuple[str, int, st.SearchStrategy[Any]]] = (
-    ("when", 2, _conditions()),
-    ("enabled", 1, st.sampled_from([True, True, False])),
-    ("once", 2, st.sampled_from(["turn", "conversation"])),
-    ("sticky", 1, st.sampled_from([1, 1, 2, 3, 1000])),
-    ("cooldown", 1, st.sampled_from([1, 1, 2, 3, 1000])),
-    ("priority", 2, st.sampled_from([-100, -1, 0, 1, 100])),
-    ("group", 4, st.sampled_from(["tone", "tone", "tone", "length"])),
-    ("requires_tools", 1, st.lists(st.sampled_from([*TOOLS, *GLOBS]), min_size=1, max_size=2)),
-    ("vars", 2, st.booleans()),
-)
+_OPTIONS: Mapping[str, st.SearchStrategy[Any]] = {
+    "when": _conditions(),
+    "enabled": st.booleans(),
+    "tool_filter": st.none() | st.lists(st.sampled_from(GLOBS), max_size=3),
+    "once": st.sampled_from(["turn", "conversation"]),
+    "sticky": st.sampled_from([1, 1, 2, 3, 1000]),
+    "cooldown": st.sampled_from([1, 1, 2, 3, 1000]),
+    "priority": st.sampled_from([-100, -1, 0, 1, 100]),
+    "group": st.sampled_from(["tone", "tone", "tone", "length"]),
+    "requires_tools": st.lists(st.sampled_from([*TOOLS, *GLOBS]), min_size=1, max_size=2),
+    "vars": st.booleans(),
+}
+_DRAWN = ("when",) * 5 + ("once", "once", "priority", "priority", "group", "group", "vars") + tuple(_OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,7 @@ class SkillFile:
 
 @st.composite
 def _skill_files(draw: st.DrawFn, skill: str) -> SkillFile:
-    entries = tuple(draw(_entries(number)) for number in range(draw(st.integers(0, 6))))
+    entries = tuple(draw(_entries(number)) for number in range(draw(st.integers(2, 9))))
     texts = {}
     for number, entry in enumerate(entries):
         written = draw(st.sampled_from([*WRITTEN] * 4 + [*BAD_WRITTEN]))
@@ -252,7 +254,7 @@ class TurnScript:
 
     said: str
     facts: HookFacts
-    """As the turn's start finds them, but for what the user said and the state that came."""
+    """As the turn's start finds them, but for the user's messages and the state that came."""
     skills: tuple[str, ...]
     max_persistent: int
     planning: bool
@@ -278,36 +280,46 @@ def _calls(draw: st.DrawFn) -> CallFacts:
 
 _batches = st.lists(st.lists(_calls(), min_size=1, max_size=3).map(tuple), max_size=3).map(tuple)
 _moments = st.builds(
-    lambda minutes, zone: (
-        datetime(2026, 11, 22, tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo(zone)) + timedelta(minutes=minutes)
-    ),
-    st.sampled_from([0, 1, 390, 719, 720, 721, 1320, 1439]).flatmap(
-        lambda minute: st.integers(0, 7).map(lambda day: day * 1440 + minute)
-    ),
+    lambda day, clock, zone: datetime.fromisoformat(f"2026-11-{day} {clock}").replace(tzinfo=ZoneInfo(zone)),
+    st.integers(21, 28),
+    clocks | st.sampled_from(["00:01", "11:59", "21:59"]),
     st.sampled_from(ZONES),
 )
+_facts = st.builds(
+    HookFacts,
+    user_messages=st.lists(st.sampled_from(SAID), max_size=5).map(tuple),
+    channel=st.sampled_from(["voice", "text"]),
+    language=st.none() | st.sampled_from(LANGUAGES),
+    model=st.sampled_from(MODELS),
+    is_local=st.booleans(),
+    user=st.none() | st.sampled_from(USERS),
+    is_operator=st.booleans(),
+    skills=st.frozensets(st.sampled_from(SKILLS)),
+    tools=st.frozensets(st.sampled_from(TOOLS), min_size=1),
+    started_at=_moments,
+    hook_tokens=st.sampled_from([None, None, None, 0, 10, 20, 40]),
+)
+moments = st.tuples(_facts, st.sampled_from(TIMINGS), st.lists(_calls(), min_size=1, max_size=3), st.integers(1, 4))
+small_conditions: st.SearchStrategy[Json] = st.one_of(
+    *(st.fixed_dictionaries({name: values}) for name, values in LEAVES.items()),
+    st.fixed_dictionaries({"user_text": patterns, "scan_turns": st.integers(1, 4)}),
+    st.fixed_dictionaries({"tool": LEAVES["tool"], "tool_status": LEAVES["tool_status"]}),
+    st.fixed_dictionaries({"tool_result": patterns, "not": st.fixed_dictionaries({"tool": LEAVES["tool"]})}),
+)
+"""Conditions of one leaf or of two that belong together."""
 
 
 @st.composite
 def _turn_scripts(draw: st.DrawFn) -> TurnScript:
     skills = draw(st.sampled_from([SKILLS, SKILLS, SKILLS[::-1], SKILLS[:1], SKILLS[1:]]))
-    facts = HookFacts(
-        channel=draw(st.sampled_from(["voice", "text"])),
-        language=draw(st.none() | st.sampled_from(LANGUAGES)),
-        model=draw(st.sampled_from(MODELS)),
-        is_local=draw(st.booleans()),
-        user=draw(st.none() | st.sampled_from(USERS)),
-        is_operator=draw(st.booleans()),
-        skills=frozenset(skills),
-        tools=draw(st.just(frozenset()) if draw(_few) == 0 else st.frozensets(st.sampled_from(TOOLS), min_size=1)),
-        started_at=draw(_moments),
-        hook_tokens=draw(st.none() | st.none() | st.integers(0, 60)),
-    )
+    facts = replace(draw(_facts), skills=frozenset(skills))
+    if draw(_few) == 0:
+        facts = replace(facts, tools=frozenset())
     return TurnScript(
         said=draw(st.sampled_from(SAID)),
         facts=facts,
         skills=skills,
-        max_persistent=draw(st.sampled_from([64, 64, 0, 1, 2])),
+        max_persistent=draw(st.sampled_from([64, 64, 64, 0, 1, 2])),
         planning=draw(st.booleans()),
         needs_tools=draw(_few) > 0,
         batches=draw(_batches),

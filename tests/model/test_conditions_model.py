@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from skills_engine import CallFacts, HookFacts, HookManager, scan_hooks
 from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.authoring.scripted_turn import play_turn
-from tests.model.condition_scenarios import SkillFile, TurnScript, conversations
+from tests.model.condition_scenarios import SkillFile, TurnScript, conversations, moments, small_conditions
 from tests.model.condition_turns import Conversation, Injection, Removal, course, foresee, write_skills
 from tests.model.conditions_model import TurnModel
 from tests.model.entry_rules import Json
@@ -58,6 +58,28 @@ def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     assert [(r["skill"], r["name"], r["content"]) for r in returned] == [(*p.hook.key, p.text) for p in persistent]
     got = {(out.hook.skill, out.hook.name): (out.timing, out.reason, out.path or "") for out in manager.not_fired}
     assert got == {out.hook.key: (step.timing, out.reason, out.path) for out in model.out}, step
+
+
+@pytest.mark.soak
+@pytest.mark.rule("L1-41", "L1-42", "L1-43")
+@examples(100, 5000)
+@given(moment=moments, conditions=st.lists(small_conditions, min_size=10, max_size=30))
+def test_a_condition_holds_when_the_rules_say(
+    moment: tuple[HookFacts, str, list[CallFacts], int], conditions: list[Json]
+) -> None:
+    facts, timing, calls, in_round = moment
+    entries = tuple(entry(f"h{n}", timing=timing, when=when) for n, when in enumerate(conditions))
+    played = Conversation.begin([SkillFile("books", entries, {one["file"]: "text" for one in entries})])
+    manager = HookManager([], played.hooks, facts=replace(facts, hook_tokens=None))
+    model = TurnModel(played.expected_hooks, replace(facts, hook_tokens=None))
+
+    if timing == "after_tool_call":
+        for call in calls:
+            _inject(manager, model, Injection(timing=timing, call=call, calls=tuple(calls), in_round=in_round))
+    elif timing == "before_each_agent":
+        _inject(manager, model, Injection(timing=timing, calls=tuple(calls), in_round=in_round))
+    else:
+        _inject(manager, model, Injection(timing=timing, in_round=1 if timing == "before_first_agent" else None))
 
 
 @pytest.mark.soak

@@ -58,6 +58,7 @@ def mistakes(when: object) -> list[tuple[str, str]]:
         ({"user_text": ["/^$/"], "scan_turns": 20}, {"user_messages": ()}, "when.user_text"),
         ({"turn": 2}, {"user_messages": ("a", "b")}, None),
         ({"turn": {"min": 3}}, {"user_messages": ("a", "b")}, "when.turn"),
+        ({"turn": {"max": 1}}, {"user_messages": ()}, None),
         ({"turn": {"max": 2}}, {"user_messages": ("a", "b")}, None),
         ({"turn": {"min": 2, "max": 2}}, {"user_messages": ("a", "b")}, None),
         ({"language": ["en", "de"]}, {"language": "de-CH"}, None),
