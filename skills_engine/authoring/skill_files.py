@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
@@ -101,7 +102,7 @@ class SkillFiles:
 
     def show(self, skill: str) -> SkillListing:
         folder = self.folder(skill)
-        files = tuple(_listed(folder, path) for path in _first(skill_files(folder)))
+        files = tuple(_listed(folder, path) for path in _first(folder))
         past = self._history.read(skill)
         return SkillListing(
             etag=_skill_tag(files),
@@ -136,7 +137,7 @@ class SkillFiles:
         data = _encoded(path, text)
         target = self._place(skill, path)
         before = self._expect(target, path, expected)
-        if before is None and sum(1 for _ in _first(skill_files(self.folder(skill)))) >= MAX_EDITED_FILES:
+        if before is None and len(_first(self.folder(skill))) >= MAX_EDITED_FILES:
             raise EditError("skill_full", f"{skill} holds {MAX_EDITED_FILES} files; remove some first")
         if before != data:
             self._change(skill, "write" if before is not None else "new", {path: (before, data)})
@@ -296,8 +297,13 @@ def _listed(folder: Path, path: Path) -> ListedFile:
     return ListedFile(path=name, bytes=size, etag=tag)
 
 
-def _first(paths: Iterator[Path]) -> Iterator[Path]:
-    return (path for _, path in zip(range(MAX_EDITED_FILES), paths, strict=False))
+def _first(folder: Path) -> list[Path]:
+    """Return the files that are listed: those that can be edited stand before the others."""
+    page = find_skill_file(folder)
+    pages = () if page is None else (folder / page,)
+    ours = (path for name in EDITABLE if not (folder / name).is_symlink() for path in skill_files(folder / name))
+    others = (path for path in skill_files(folder) if path.relative_to(folder).parts[0] not in (*EDITABLE, page))
+    return list(islice(chain(pages, ours, others), MAX_EDITED_FILES))
 
 
 def _is_text(data: bytes) -> bool:

@@ -60,7 +60,9 @@ def test_a_skill_has_a_limited_number_of_files(files: SkillFiles, tmp_path: Path
 
     with pytest.raises(EditError, match="remove some first"):
         files.write("calm", "hooks/more.md", "x", expected=None)
-    assert len(files.show("calm").files) == MAX_EDITED_FILES
+    listed = [file.path for file in files.show("calm").files]
+    assert len(listed) == MAX_EDITED_FILES
+    assert listed[:3] == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json"], "what can be edited stands first"
 
 
 def test_a_text_that_is_written_as_it_was_is_no_edit(files: SkillFiles) -> None:

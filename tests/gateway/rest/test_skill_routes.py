@@ -130,9 +130,13 @@ async def test_other_files_are_listed_and_read_but_nothing_outside(
     (calm / "references" / "photo.png").write_bytes(b"\x89PNG\xff")
     (tmp_path / "secret").write_text("secret")
     (calm / "references" / "leak.md").symlink_to(tmp_path / "secret")
+    (calm / "tests" / "hint.yaml").unlink()
+    (calm / "tests").rmdir()
+    (calm / "tests").symlink_to(tmp_path)
 
     tags = {file["path"]: file["etag"] for file in (await operator.get(CALM)).body["files"]}
     assert (tags["scripts/run.py"], tags["references/photo.png"], tags["references/leak.md"]) == (None, None, None)
+    assert not any(path.startswith("tests/") for path in tags)
     assert (await operator.get(f"{CALM}/file?path=scripts/run.py")).body["text"] == "print()"
     for path in ("references/leak.md", "references/photo.png"):
         assert (await operator.get(f"{CALM}/file?path={path}")).status == 422
