@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 
-from skills_engine.authoring.bounded_yaml import Place
 from skills_engine.authoring.case_format import SHARED, CaseSpec, ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skills_engine.bounded_yaml import Place
 from skills_engine.conditions.text_patterns import Patterns
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skills_engine.authoring.bounded_yaml import MAX_DEPTH, YamlError, path_of, read_yaml
+from skills_engine.bounded_yaml import MAX_DEPTH, YamlError, path_of, read_yaml
 
 
 def test_words_are_read_as_yaml_1_2_does() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from skills_engine.authoring.bounded_yaml import read_yaml
 from skills_engine.authoring.scaffold import TESTS_SCHEMA_FILE, new_skill, schema_text
+from skills_engine.bounded_yaml import read_yaml
 
 SCHEMA = json.loads(schema_text("tests"))
 SKILLS = Path(__file__).parents[2] / "skills"
