@@ -114,31 +114,6 @@ def _parse(text: str) -> Any:
         loader.dispose()
 
 
-class _StrangersLoader(_Loader):
-    """Refuses aliases: a few lines of them stand for billions of values."""
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # PyYAML has no types
-            raise yaml.composer.ComposerError(problem="aliases (`*name`) are not read here", problem_mark=mark)
-        return super().compose_node(parent, index)
-
-
-def parse_yaml(text: str) -> Any:
-    """Read YAML that anybody may have written. Raises ValueError, which names the line. Takes some 10 ms for each KB."""
-    loader = _StrangersLoader(text)
-    try:
-        return loader.get_single_data()
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = "" if mark is None else f"line {mark.line + 1}: "
-        raise ValueError(f"{where}not valid YAML: {getattr(error, 'problem', None) or error}") from None
-    except RecursionError:
-        raise ValueError("not valid YAML: nested too deep") from None
-    finally:
-        loader.dispose()
-
-
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
     """The variables PARLEY_SECTION__KEY, in a fixed order, their values parsed as YAML."""
     for variable in sorted(environ):

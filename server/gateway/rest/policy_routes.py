@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from server.config_file import parse_yaml
 from server.errors import PolicyError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
 from server.policy.document import (
@@ -14,6 +13,7 @@ from server.policy.document import (
     PolicyBody,
     PolicyDocument,
     PolicyStageName,
+    document_of,
     place_as_written,
     read_document,
     without_locked,
@@ -24,6 +24,7 @@ from server.schema_hints import keys_at
 from server.storage.approval_table import ApprovalTable, RememberedApproval
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
+from skills_engine.bounded_yaml import YamlError, read_yaml
 
 PATH: Final = "/api/hooks/config"
 APPROVALS_PATH: Final = "/api/approvals"
@@ -162,10 +163,10 @@ class PolicyRoutes:
     async def _read_yaml(self, call: ApiCall) -> ApiAnswer:
         try:
             written = msgspec.json.decode(await call.request.read(), type=WrittenPolicy)
-            tree = await asyncio.to_thread(parse_yaml, written.text)
-            document = read_document(msgspec.json.encode({} if tree is None else tree))
-        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            tree = (await asyncio.to_thread(read_yaml, written.text)).value
+        except (msgspec.MsgspecError, YamlError, ValueError) as error:
             raise PolicyError(str(error)[:500], path="$") from None
+        document = document_of({} if tree is None else tree)
         self._engine.check(document, may_lock=call.principal.is_operator)
         return ApiAnswer(document)
 
