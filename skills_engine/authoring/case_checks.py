@@ -86,8 +86,6 @@ def _check_script(turn: TurnSpec, at: Place, tools: list[str] | None) -> Found:
             yield place, "need_tools can only come first: the model says once, at the start, that it needs tools"
         elif step.answer is not None and index < len(steps) - 1:
             yield place, "nothing can come after the answer"
-        elif step.answer is not None and index and steps[index - 1].need_tools is not None:
-            pass  # it changed its mind: the loop has one call
         elif tools == [] and step.answer is None:
             yield place, "tools are off (`tools: []`): the model can only answer"
         for number, call in enumerate(step.calls or ()):
