@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,10 +45,13 @@ def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
         yield copy
 
 
-def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path) -> SkillsSnapshot:
-    """Return the skills in force with the one in `folder` as `place`, its copy, holds it: all of it that can be used."""
+def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path, off: Collection[str] = ()) -> SkillsSnapshot:
+    """Return the skills in force with the one in `folder` as `place`, its copy, holds it: all of it that can be used.
+
+    Skills in `off` are left out, but not this one.
+    """
     loaded = load_skill(place, is_named=True)
-    skills: list[Skill] = list(snapshot.skills)
+    skills: list[Skill] = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
     skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
     return SkillsSnapshot(tuple(skills), version=snapshot.version)

@@ -37,6 +37,8 @@ def test_the_edited_skill_takes_its_place_among_the_others(tmp_path: Path) -> No
         edited = with_skill(snapshot, tmp_path / "b", copy)
 
     assert [hook.content for hook in edited.hooks(None)] == ["I am a.", "Edited.", "I am c."]
+    with overlaid(tmp_path / "b", {}) as copy:
+        assert [skill.name for skill in with_skill(snapshot, tmp_path / "b", copy, ["a", "b"]).skills] == ["b", "c"]
     assert [hook.content for hook in snapshot.hooks(None)] == ["I am a.", "I am b.", "I am c."]
 
 

@@ -61,7 +61,7 @@ export const en = {
   keepMine: "Save mine over it",
 
   reading: "What the model reads",
-  readingHelp: "Played without a model, with all skills that are on and your unsaved edits.",
+  readingHelp: "Played without a model, with all skills that are on in this browser and your unsaved edits.",
   question: "The user says",
   defaultQuestion: "(the user's message)",
   tools: "Tools that the model calls",

@@ -56,7 +56,7 @@ export const zh = {
   keepMine: "用我的版本覆盖",
 
   reading: "模型读到的内容",
-  readingHelp: "不调用模型的演示，包含所有已启用的技能和您未保存的修改。",
+  readingHelp: "不调用模型的演示，包含此浏览器中已启用的所有技能和您未保存的修改。",
   question: "用户说",
   defaultQuestion: "（用户的消息）",
   tools: "模型调用的工具",

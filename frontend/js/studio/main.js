@@ -178,6 +178,7 @@ function showFromAddress() {
 const settings = loadSettings(() => localStorage);
 document.documentElement.dataset.theme = settings.theme ?? "auto";
 await useStudioLanguage(settings.pageLanguage ?? "");
+dispatch({ type: "skills_off", names: settings.skillsOff ?? [] });
 showFromAddress();
 dispatch({ type: "load_skills" });
 const last = await lastConversation();

@@ -34,7 +34,7 @@ function previewing(state) {
   const asked = state.asked + 1;
   const history = hasHistory ? state.history : [];
   const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
-  const question = { text: text || s.defaultQuestion, history, rounds: roundsOf(tools), tools: hasTools, ...known };
+  const question = { text: text || s.defaultQuestion, history, skills_off: state.skillsOff, rounds: roundsOf(tools), tools: hasTools, ...known };
   return withEffects({ ...state, asked }, { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question });
 }
 
@@ -239,6 +239,8 @@ const STEPS = {
 
   /** A field of the question. */
   ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
+  /** The switches of the page's panel. */
+  skills_off: (state, { names }) => previewing({ ...state, skillsOff: names }),
   conversation(state, { text, history }) {
     return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
   },
@@ -256,7 +258,7 @@ const STEPS = {
     if (state.isTrying) return withEffects({ ...state, isTrying: false }, { type: "stop_trying" });
     if (!question.text.trim()) return state;
     const none = { text: "", tools: [], end: null };
-    const said = { text: question.text, history: question.hasHistory ? history : [] };
+    const said = { text: question.text, skills_off: state.skillsOff, history: question.hasHistory ? history : [] };
     const body = { files: editsOf(state), tools: question.tryTools, ...said };
     return withEffects({ ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null }, { type: "try_it", skill, ...body });
   },
@@ -277,8 +279,8 @@ function stepping(state, way) {
 }
 
 /** What outlives a skill. @param {State} state */
-const lasting = ({ isOn, skills, schema, question, history, asked, announcements, effects }) =>
-  ({ isOn, skills, schema, question, history, asked, announcements, effects }); // prettier-ignore
+const lasting = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
+  ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }); // prettier-ignore
 
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {

@@ -50,6 +50,7 @@ export const initialState = () => ({
   completion: /** @type {(Completion & {chosen: number}) | null} */ (null),
   question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
   history: /** @type {readonly Spoken[]} */ ([]), // of the last conversation, before its last question
+  skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
   preview: /** @type {Preview | null} */ (null),
   asked: 0, // which preview was asked for last: others come too late
   trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),

@@ -60,6 +60,8 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     text: Words = ""
     """The words of the user in this turn."""
     history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
+    skills_off: Annotated[list[Name], Meta(max_length=5000)] = []
+    """Other skills that are left out."""
 
 
 class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,7 +178,7 @@ class SkillTrialRoutes:
         if not wanted.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted.files)
+        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
                 return await self._answer(call, wanted, snapshots)
@@ -254,7 +256,7 @@ class _Lines:
 def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, wanted.files) as place:
-        edited, diagnostics = with_skill(trial.snapshot, folder, place), lint_skill(place)
+        edited, diagnostics = with_skill(trial.snapshot, folder, place, wanted.skills_off), lint_skill(place)
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
@@ -310,11 +312,11 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
     return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
 
 
-def _versions(snapshot: SkillsSnapshot, folder: Path, edits: Mapping[str, str | None]) -> dict[Version, SkillsSnapshot]:
+def _versions(snapshot: SkillsSnapshot, folder: Path, wanted: TrialRequest) -> dict[Version, SkillsSnapshot]:
     found: dict[Version, SkillsSnapshot] = {}
-    for version, files in zip(VERSIONS, ({}, edits), strict=True):
+    for version, files in zip(VERSIONS, ({}, wanted.files), strict=True):
         with overlaid(folder, files) as place:
-            found[version] = with_skill(snapshot, folder, place)
+            found[version] = with_skill(snapshot, folder, place, wanted.skills_off)
     return found
 
 

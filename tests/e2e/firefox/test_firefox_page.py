@@ -127,3 +127,20 @@ async def test_the_tool_policy_is_changed_and_stored(page: FirefoxPage) -> None:
 
     await tab.reload()
     await expect(stage.locator("option:checked")).to_have_text("Off")
+
+
+async def test_a_key_is_completed_in_the_studio_and_undone_by_the_browser(page: FirefoxPage) -> None:
+    tab = page.tab
+    await tab.goto(f"{page.url}/studio.html")
+    await tab.locator(".studio-file", has_text="hooks/hooks.json").first.click()
+    editor = tab.get_by_label("Text of hooks/hooks.json")
+    await expect(editor).to_be_focused()
+    await editor.fill('{"hooks": [{}]}')
+    await editor.evaluate("(field) => field.setSelectionRange(12, 12)")
+
+    await tab.keyboard.type('"ti')
+    await tab.keyboard.press("Enter")
+    await expect(editor).to_have_value('{"hooks": [{"timing": ""}]}')
+    await tab.keyboard.press("Control+z")
+    await expect(editor).to_have_value('{"hooks": [{"ti}]}')
+    await expect(tab.get_by_role("region", name="What the model reads")).to_contain_text("planning")
