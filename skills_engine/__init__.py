@@ -10,6 +10,7 @@ from skills_engine.library import SkillsLibrary, SkillsSnapshot, load_snapshot
 from skills_engine.signing import SecretFileError, Signer
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, estimate_tokens
+from skills_engine.trigger_entries import TriggerInfo
 
 __all__ = [
     "TIMINGS",
@@ -27,6 +28,7 @@ __all__ = [
     "StateInvalidError",
     "Timing",
     "HookFacts",
+    "TriggerInfo",
     "estimate_tokens",
     "load_snapshot",
     "scan_hooks",

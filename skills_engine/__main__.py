@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import cast, get_args
@@ -24,6 +24,7 @@ from skills_engine.library import load_snapshot
 from skills_engine.sharing import share_command
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.skills_folder import list_skills
+from skills_engine.trigger_entries import TriggerInfo
 
 OK, FAILED, USAGE = 0, 1, 2
 PIPE_CLOSED, INTERRUPTED = 128 + signal.SIGPIPE, 128 + signal.SIGINT
@@ -93,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         help="tools that the model calls in one round (TOOL=error, TOOL=refused: how the call ends); "
         "give it again for another (default: --round read_file)",
     )
+    simulate_command.add_argument("--trigger", metavar="NAME", help="this trigger begins the turn, and no user")
     simulate_command.add_argument("--channel", choices=get_args(Channel), default="text", help="how the turn begins")
     simulate_command.add_argument("--language", metavar="TAG", help="the user's language, such as de-CH")
     simulate_command.add_argument("--user", metavar="NAME", help="the user who is logged in")
@@ -204,18 +206,29 @@ def _simulate(arguments: argparse.Namespace) -> int:
     if not is_skill_folder(arguments.path) and not list_skills(arguments.path, None)[0]:
         return _no_skills(arguments.path)
     rounds = [] if arguments.no_need else arguments.round or [[CallSpec(tool="read_file")]]
-    hooks = _hooks_of(arguments.path)
+    hooks, triggers = _hooks_of(arguments.path)
     facts = HookFacts(
         channel=arguments.channel,
         language=arguments.language,
         user=arguments.user,
         model=arguments.model,
         is_local=arguments.model == "local",
-        skills=frozenset(hook.skill for hook in hooks),
+        skills=frozenset([*(hook.skill for hook in hooks), *(trigger.skill for trigger in triggers)]),
         started_at=arguments.time or datetime.now().astimezone(),
     )
-    texts = arguments.text or ["(the user's message)"]
-    print(render(play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts)), flush=True)
+    texts, trigger = arguments.text or ["(the user's message)"], None
+    if arguments.trigger is not None:
+        texts = arguments.text or []
+        trigger = next((one for one in triggers if arguments.trigger in (one.name, f"{one.skill}/{one.name}")), None)
+        if trigger is None:
+            names = ", ".join(one.name for one in triggers) or "none"
+            print(f"error: no trigger is called {arguments.trigger}; there are: {names}", file=sys.stderr)
+            return USAGE
+        if path := trigger.why_not(replace(facts, user_messages=tuple(texts))):
+            print(f"not fired: {trigger.skill}/{trigger.name} ({trigger.on}): its condition does not hold: {path}")
+            return _tell_mistakes(arguments.path)
+    played = play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
+    print(render(played), flush=True)
     return _tell_mistakes(arguments.path)
 
 
@@ -228,10 +241,12 @@ def _tell_mistakes(path: Path) -> int:
     return FAILED if any(diagnostic.severity == "error" for _, diagnostic in found) else OK
 
 
-def _hooks_of(path: Path) -> list[HookInfo]:
+def _hooks_of(path: Path) -> tuple[list[HookInfo], list[TriggerInfo]]:
     if is_skill_folder(path):
-        return list(read_hooks(path.resolve()).hooks)
-    return load_snapshot(path).hooks(None)
+        found = read_hooks(path.resolve())
+        return list(found.hooks), list(found.triggers)
+    snapshot = load_snapshot(path)
+    return snapshot.hooks(None), snapshot.triggers(None)
 
 
 def _test(arguments: argparse.Namespace) -> int:

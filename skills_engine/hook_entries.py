@@ -1,5 +1,6 @@
 """One entry of hooks.json: its keys, their right values, and the hook that comes of it."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -76,11 +77,6 @@ class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
     vars: Annotated[
         bool, msgspec.Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")
     ] = False
-
-
-class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
-    hooks: Annotated[list[HookEntry], msgspec.Meta(description="Fired in this order.")]
-    schema: Annotated[str | None, msgspec.Meta(description="The location of this schema, for your editor.")] = None
 
 
 _EXPECTED = {
@@ -161,13 +157,19 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dic
     for key in entry:
         if key not in _FIELDS:
             _report_unknown(key, f"{place}.{key}", report)
-    values = _right_values(entry, place, report)
+    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
         values["when"] = read_when(entry["when"], f"{place}.when", report)
     return values, len(report.errors) == errors
+
+
+def is_like_a_condition(key: str, known: Iterable[str]) -> bool:
+    """Tell whether an unknown key may stand for a condition: what has it must not fire always (L1-40, L1-49)."""
+    words = (*_DECIDING, *known)
+    return key in _READ_AS_CONDITION or key in _DECIDING or any(_is_one_letter_off(key, word) for word in words)
 
 
 def _report_unknown(key: str, place: str, report: Report) -> None:
@@ -192,21 +194,30 @@ def _is_one_letter_off(word: str, known: str) -> bool:
     return word != known and any(word[one:] == known[other:] for one, other in ends)
 
 
-def _right_values(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+def right_values(
+    entry: dict[str, object],
+    place: str,
+    report: Report,
+    *,
+    fields: Iterable[msgspec.structs.FieldInfo],
+    expected: Mapping[str, str],
+    choices: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    """Return those of the fields that have a right value; report those that are wrong or missing."""
     values = {}
-    for field in _CHECKED:
-        expected = _EXPECTED[field.name]
+    for field in fields:
+        wanted = expected[field.name]
         if field.name not in entry:
             if not field.required:
                 continue
-            report.error(f"{place}.{field.name}", f"missing: expected {expected}")
+            report.error(f"{place}.{field.name}", f"missing: expected {wanted}")
             continue
         value = entry[field.name]
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError:
-            hint = did_you_mean(value, _CHOICES.get(field.name, ()))
-            report.error(f"{place}.{field.name}", f"expected {expected}; got {quoted(value)}{hint}")
+            hint = did_you_mean(value, choices.get(field.name, ()))
+            report.error(f"{place}.{field.name}", f"expected {wanted}; got {quoted(value)}{hint}")
     return values
 
 

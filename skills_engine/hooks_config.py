@@ -1,6 +1,7 @@
 """hooks.json and its Markdown files → hooks, or every mistake at once.
 
-    skills/<name>/hooks/hooks.json   {"hooks": [{"name", "file", "timing", "role", "persistent", "tool_filter"?}]}
+    skills/<name>/hooks/hooks.json   {"hooks": [{"name", "file", "timing", "role", "persistent", "tool_filter"?}],
+                                      "triggers"?: [{"name", "file", "on"}]}
     skills/<name>/hooks/*.md         the text that the model reads
 
 Nothing here raises for what an author wrote: a bad entry drops itself, a
@@ -12,17 +13,20 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Annotated, Any, TypeVar
+
+import msgspec
 
 from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
 from skills_engine.diagnostics import Diagnostic, Report, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
-from skills_engine.hook_entries import HookInfo, read_keys
+from skills_engine.hook_entries import HookEntry, HookInfo, read_keys
+from skills_engine.trigger_entries import TriggerEntry, TriggerInfo, read_trigger_keys
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +47,21 @@ _MODULES = "modules"
 """The key under which Claude Code's mods name their JavaScript files."""
 
 
+class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
+    hooks: Annotated[list[HookEntry], msgspec.Meta(description="Fired in this order.")] = []
+    triggers: Annotated[list[TriggerEntry], msgspec.Meta(description="Turns that no words of the user begin.")] = []
+    schema: Annotated[str | None, msgspec.Meta(description="The location of this schema, for your editor.")] = None
+
+
 @dataclass(frozen=True)
 class HooksFile:
-    """The contents of one skill's hooks/ folder. `places[i]` is the JSON path of `hooks[i]`."""
+    """The contents of one skill's hooks/ folder. `places[i]` is the JSON path of `hooks[i]`, and so of triggers."""
 
     hooks: tuple[HookInfo, ...] = ()
     places: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    triggers: tuple[TriggerInfo, ...] = ()
+    trigger_places: tuple[str, ...] = ()
 
 
 def scan_hooks(enabled_skills: Iterable[str], skills_dir: str | os.PathLike[str] | None = None) -> list[HookInfo]:
@@ -89,32 +101,50 @@ def read_skill_hooks(root: Path, skill: str) -> HooksFile:
 def read_hooks(folder: Path) -> HooksFile:
     """The hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
     report = Report(folder.name, HOOKS_JSON)
-    pairs = _read_entries(folder, report)
+    document = _read_document(folder, report)
+    places: dict[str, str] = {}  # by name, of hooks and triggers (L1-06)
+    hooks = _read_entries(document.get("hooks", []), "hooks", partial(_read_hook, folder, report), places, report)
+    triggers = _read_entries(
+        document.get("triggers", []), "triggers", partial(_read_trigger, folder, report), places, report
+    )
     return HooksFile(
-        tuple(hook for hook, _ in pairs.values()),
-        tuple(place for _, place in pairs.values()),
+        tuple(hooks),
+        tuple(places[hook.name] for hook in hooks),
         tuple(report.found),
+        tuple(triggers),
+        tuple(places[trigger.name] for trigger in triggers),
     )
 
 
-def _read_entries(folder: Path, report: Report) -> dict[str, tuple[HookInfo, str]]:
-    hooks: dict[str, tuple[HookInfo, str]] = {}
-    for index, entry in enumerate(_read_document(folder, report)):
-        place = f"$.hooks[{index}]"
-        hook = _read_entry(entry, place, folder, report)
-        if hook is None:
-            continue
-        if hook.name in hooks:  # L1-06
-            report.error(f"{place}.name", f"{quoted(hook.name)} is already the name of {hooks[hook.name][1]}")
-        else:
-            hooks[hook.name] = hook, place
-    return hooks
+_Read = TypeVar("_Read", HookInfo, TriggerInfo)
 
 
-def _read_document(folder: Path, report: Report) -> list[object]:
-    """The entries of hooks.json, whatever they are; [] with a reason for anything else."""
+def _read_entries(
+    entries: list[object],
+    key: str,
+    read: Callable[[dict[str, object], str], _Read | None],
+    places: dict[str, str],
+    report: Report,
+) -> list[_Read]:
+    """Return what can be read of a list, and add its names to `places`."""
+    found: list[_Read] = []
+    for index, entry in enumerate(entries):
+        place = f"$.{key}[{index}]"
+        if not isinstance(entry, dict):
+            report.error(place, f"expected an object, got {quoted(entry)}")
+        elif (one := read(entry, place)) is not None:
+            if one.name in places:
+                report.error(f"{place}.name", f"{quoted(one.name)} is already the name of {places[one.name]}")
+            else:
+                found.append(one)
+                places[one.name] = place
+    return found
+
+
+def _read_document(folder: Path, report: Report) -> dict[str, list[object]]:
+    """The lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
     if not os.path.lexists(folder / HOOKS_JSON):
-        return []
+        return {}
     try:
         document = json.loads(_read_text(folder, "hooks.json"), object_pairs_hook=partial(_object, report))
     except UnreadableError as error:
@@ -124,8 +154,8 @@ def _read_document(folder: Path, report: Report) -> list[object]:
     except (ValueError, RecursionError):  # a number of 5,000 digits; brackets 10,000 deep
         report.error("", "is not JSON that can be read")
     else:
-        return _entries(document, report)
-    return []
+        return _lists(document, report)
+    return {}
 
 
 def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -148,24 +178,26 @@ def _syntax(error: json.JSONDecodeError) -> str:
     return f"line {place.lineno}, column {place.colno}: {message}"
 
 
-def _entries(document: object, report: Report) -> list[object]:
+def _lists(document: object, report: Report) -> dict[str, list[object]]:
     if isinstance(document, dict) and (foreign := _foreign_hooks(document)):  # L1-07
         place, whose = foreign
         report.warning(place, f"{whose}: not read. Parley's are a list")
-        return []
-    if not isinstance(document, dict) or "hooks" not in document:
+        return {}
+    if not isinstance(document, dict) or document.keys().isdisjoint(("hooks", "triggers")):
         report.error("$", 'expected {"hooks": [...]}')
-        return []
-    for key in document:
-        if key == _MODULES:
+        return {}
+    lists = {}
+    for key, value in document.items():
+        if key in ("hooks", "triggers"):
+            if isinstance(value, list):
+                lists[key] = value
+            else:
+                report.error(f"$.{key}", f"expected a list of {key}, got {quoted(value)}")
+        elif key == _MODULES:
             report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
-        elif key not in ("hooks", "$schema"):
+        elif key != "$schema":
             report.warning(f"$.{key}", "unknown key, ignored")
-    hooks = document["hooks"]
-    if not isinstance(hooks, list):
-        report.error("$.hooks", f"expected a list of hooks, got {quoted(hooks)}")
-        return []
-    return hooks
+    return lists
 
 
 def _foreign_hooks(document: dict[str, Any]) -> tuple[str, str] | None:
@@ -198,11 +230,8 @@ def _owned(events: Iterable[str]) -> str:
     return f"{owner} hooks ({', '.join(named) or 'none'})"
 
 
-def _read_entry(entry: object, place: str, folder: Path, report: Report) -> HookInfo | None:
+def _read_hook(folder: Path, report: Report, entry: dict[str, object], place: str) -> HookInfo | None:
     """One hook, or None with every reason why not."""
-    if not isinstance(entry, dict):
-        report.error(place, f"expected an object, got {quoted(entry)}")
-        return None
     values, is_right = read_keys(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
     if content is None or not is_right:
@@ -215,6 +244,15 @@ def _read_entry(entry: object, place: str, folder: Path, report: Report) -> Hook
         report.error(f"{place}.file", message)
         return None
     return HookInfo(**values, content=content, skill=folder.name)
+
+
+def _read_trigger(folder: Path, report: Report, entry: dict[str, object], place: str) -> TriggerInfo | None:
+    """One trigger, or None with every reason why not."""
+    values, is_right = read_trigger_keys(entry, place, report)
+    content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
+    if content is None or not is_right:
+        return None
+    return TriggerInfo(**values, content=content, skill=folder.name)
 
 
 def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:

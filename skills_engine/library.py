@@ -13,6 +13,7 @@ from skills_engine.hook_entries import HookInfo
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, build_catalog
 from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, load_skill, stamp_skill
+from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.watcher import SETTLE_S, Watcher
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,9 @@ class SkillsSnapshot:
         key = None if names is None else tuple(names)
         cached = _cached(self._hooks, key, lambda: self._collect(key))
         return list(cached)
+
+    def triggers(self, names: Sequence[str] | None) -> list[TriggerInfo]:
+        return [trigger for skill in self.select(names) for trigger in skill.triggers]
 
     def hooks_off(self, names: Sequence[str] | None) -> list[HookInfo]:
         """Return the hooks of the skills that `names` leaves out."""

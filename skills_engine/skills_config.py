@@ -15,6 +15,7 @@ from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.front_matter import FrontMatter, split_front_matter
 from skills_engine.hook_entries import HookInfo
+from skills_engine.trigger_entries import TriggerInfo
 
 MAX_FILE_BYTES = 1024 * 1024
 LONG_FILE_BYTES = 100_000
@@ -56,6 +57,7 @@ class Skill:
     allowed_tools: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     hooks: tuple[HookInfo, ...] = ()
+    triggers: tuple[TriggerInfo, ...] = ()
 
 
 def is_spec_name(name: str) -> bool:

@@ -107,7 +107,7 @@ def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill
         return _nothing(_no_skill(folder))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
-    skill, diagnostics = replace(skill, hooks=hooks.hooks), (*found, *hooks.diagnostics)
+    skill, diagnostics = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers), (*found, *hooks.diagnostics)
     if not (skill.on_by_default or is_named):
         off = Diagnostic(
             "info", folder.name, skill.file, "$.default", "off: name the skill in skills.enabled to use it"

@@ -10,6 +10,7 @@ from skills_engine.diagnostics import Report, did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
 from skills_engine.signing import Signer
+from skills_engine.trigger_entries import OF_HISTORY, TriggerInfo
 
 _LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
@@ -34,10 +35,21 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, 
             message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
             report.warning(f"{place}.sticky", message)
         _variables_advice(hook, place, report)
+    for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
+        _trigger_advice(trigger, place, report)
     remembered = tuple(Firing(hook.skill, hook.name, 1000, 1000) for hook in hooks.hooks if hook.has_memory)
     if len(HookState.read(HookState(1000, remembered).signed(_SIGNER), _SIGNER).firings) < len(remembered):
         message = "too many hooks have once, cooldown or sticky: a state has 8 KiB, and forgets the earliest of them"
         report.warning("$.hooks", message)
+
+
+def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
+    if trigger.on == "connect" and trigger.when is not None:
+        for path, key, _ in _leaves(json.loads(trigger.when.source), f"{place}.when"):
+            if key in OF_HISTORY and key != "scan_turns":
+                report.warning(path, "never holds: connect is answered in a conversation without messages only")
+    for name in sorted(used_variables(trigger.content)):
+        report.warning(f"{place}.file", f"{trigger.file} holds {{{{{name}}}}}, which is kept as text in a trigger")
 
 
 def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:

@@ -100,6 +100,8 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: Mapping[str, int]) -> li
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         _hook_advice(hook, place, report)
+    for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
+        _text_advice(trigger.file, trigger.content, f"{place}.file", report)
     conditions_advice(hooks, report, groups=groups)
     return report.found
 
@@ -113,11 +115,14 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)
-    if len(hook.content) > LONG_HOOK_CHARS:
-        message = f"{hook.file} has {len(hook.content)} characters, which every model call after it reads again"
-        report.warning(f"{place}.file", message)
-    for message in _left_literal(hook.content):
-        report.warning(f"{place}.file", f"{hook.file} {message}")
+    _text_advice(hook.file, hook.content, f"{place}.file", report)
+
+
+def _text_advice(file: str, content: str, place: str, report: Report) -> None:
+    if len(content) > LONG_HOOK_CHARS:
+        report.warning(place, f"{file} has {len(content)} characters, which every model call after it reads again")
+    for message in _left_literal(content):
+        report.warning(place, f"{file} {message}")
 
 
 def _persistent_advice(hook: HookInfo, place: str, report: Report) -> None:
@@ -150,7 +155,8 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     """Texts that no entry names; said only when every entry of hooks.json came to a hook, else it may be a consequence."""
     if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
-    named = {(folder / "hooks" / hook.file).resolve() for hook in hooks.hooks}
+    files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]
+    named = {(folder / "hooks" / file).resolve() for file in files}
     texts = sorted((folder / "hooks").glob("**/*.md"))
     return [
         Diagnostic(

@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from skills_engine.authoring.case_format import CasesDocument
-from skills_engine.hook_entries import HooksDocument, Timing
+from skills_engine.hook_entries import Timing
+from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"

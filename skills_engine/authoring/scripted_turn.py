@@ -49,9 +49,17 @@ class PlayedTurn:
 
 
 def play_turn(
-    hooks: Sequence[HookInfo], user: str, script: Sequence[StepSpec], *, history: Sequence[Message], facts: HookFacts
+    hooks: Sequence[HookInfo],
+    user: str | None,
+    script: Sequence[StepSpec],
+    *,
+    history: Sequence[Message],
+    facts: HookFacts,
 ) -> PlayedTurn:
-    """Play one turn. A script that begins with calls needs tools; one that ends without an answer answers nothing."""
+    """Play one turn. A script that begins with calls needs tools; one that ends without an answer answers nothing.
+
+    `user` None: a trigger begins the turn, and its text is one of the hooks.
+    """
     turn = _ScriptedTurn(hooks, user, history, facts)
     turn.keep(turn.sequence.start())
     first = script[0] if script else StepSpec(answer="")
@@ -85,11 +93,13 @@ class _Recorder(HookManager):
 
 
 class _ScriptedTurn:
-    def __init__(self, hooks: Sequence[HookInfo], user: str, history: Sequence[Message], facts: HookFacts) -> None:
-        asked: Message = {"role": "user", "content": user}
+    def __init__(
+        self, hooks: Sequence[HookInfo], user: str | None, history: Sequence[Message], facts: HookFacts
+    ) -> None:
+        asked: list[Message] = [] if user is None else [{"role": "user", "content": user}]
         self.stand_ins: list[Message] = [{"role": "system", "content": "(the system prompt and the catalogue)"}]
-        self.messages: list[Message] = [*self.stand_ins, *history, asked]
-        self.played = PlayedTurn(history=[*history, asked])
+        self.messages: list[Message] = [*self.stand_ins, *history, *asked]
+        self.played = PlayedTurn(history=[*history, *asked])
         self.hooks = _Recorder(self.played, self.messages, hooks, facts)
         self.sequence = TurnSequence(self.hooks)
 

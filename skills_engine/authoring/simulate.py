@@ -8,6 +8,7 @@ from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.authoring.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
+from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook
 
 
@@ -18,13 +19,15 @@ def play(
     rounds: Sequence[Sequence[CallSpec]] = (),
     tools: bool = True,
     facts: HookFacts | None = None,
+    trigger: TriggerInfo | None = None,
 ) -> PlayedTurn:
-    """`texts`: the user's messages so far, this turn's last.
+    """`texts`: the user's messages so far, this turn's last, unless a `trigger` begins it.
 
     `rounds`: the calls of the model in each round, after which it answers; none = it needs no tools. The turn has the
     tools of `facts`, those that are called, and the built-in ones.
     """
-    *before, text = texts
+    before, text = (texts, None) if trigger else (texts[:-1], texts[-1])
+    hooks = [*hooks, trigger.hook] if trigger else hooks
     facts = HookFacts() if facts is None else facts
     called = {call.tool or "" for batch in rounds for call in batch}
     facts = replace(

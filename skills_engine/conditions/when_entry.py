@@ -1,7 +1,7 @@
 """The `when` of an entry in hooks.json: its form, and the condition that comes of it (L1-42)."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -114,10 +114,13 @@ _EXPECTED = {
 }
 
 
-def read_when(value: object, place: str, report: Report) -> Condition | None:
-    """Return the condition, or None with every reason why there is none. `place` is its JSON path."""
+def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
+    """Return the condition, or None with every reason why there is none. `place` is its JSON path.
+
+    `known`: the leaves that count here; None: all of them.
+    """
     errors = len(report.errors)
-    reader = _Reader(place, report)
+    reader = _Reader(place, report, known)
     root = reader.read(value, "when", depth=1)
     if reader.leaves > MAX_LEAVES:
         report.error(place, f"has {reader.leaves} conditions: at most {MAX_LEAVES} are allowed")
@@ -129,8 +132,9 @@ def read_when(value: object, place: str, report: Report) -> Condition | None:
 class _Reader:
     """Reads the objects of one `when`; `path` is that of the condition, as reasons name it."""
 
-    def __init__(self, place: str, report: Report) -> None:
+    def __init__(self, place: str, report: Report, known: Sequence[str] | None) -> None:
         self.leaves = 0
+        self._known = known
         self._place = place
         self._report = report
 
@@ -158,6 +162,9 @@ class _Reader:
                 return None
         if key not in _FIELDS:
             self._error(path, f"unknown condition{did_you_mean(key, _FIELDS)}")
+            return None
+        if self._known is not None and key not in (*self._known, "scan_turns"):
+            self._error(path, f"does not count here; these do: {', '.join(self._known)}")
             return None
         self.leaves += key != "scan_turns"
         try:

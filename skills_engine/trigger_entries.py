@@ -1,0 +1,131 @@
+"""One entry of `triggers` in hooks.json: a turn that no words of the user begin (L1-49)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
+
+import msgspec
+
+from skills_engine.conditions.condition import Condition, Moment, SearchedTurn
+from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.conditions.when_entry import Text, WhenEntry, read_when
+from skills_engine.diagnostics import Report, did_you_mean
+from skills_engine.hook_entries import HookInfo, Role, is_like_a_condition, right_values
+
+TriggerEvent = Literal["connect", "idle"]
+
+_CONDITIONS = ("user", "time", "language", "model", "channel", "skills", "turn", "user_text")
+OF_HISTORY = frozenset({"turn", "user_text", "scan_turns"})
+"""Conditions about the conversation, which the client sends only when it answers."""
+_LAST = 1000  # above every priority of a hook
+
+
+class TriggerEntry(msgspec.Struct, forbid_unknown_fields=True):
+    name: Annotated[Text, msgspec.Meta(description="The name of the trigger, unique in this file.")]
+    file: Annotated[Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
+    on: Annotated[
+        TriggerEvent,
+        msgspec.Meta(description="connect: a client has connected. idle: nobody has said anything for after_s."),
+    ]
+    role: Annotated[Role, msgspec.Meta(description="The role of the message.")] = "system"
+    after_s: Annotated[
+        Annotated[float, msgspec.Meta(ge=1, le=3600)], msgspec.Meta(description="For idle: seconds of silence.")
+    ] = 20
+    max: Annotated[
+        Annotated[int, msgspec.Meta(ge=1, le=100)],
+        msgspec.Meta(description="For idle: how often, until the user does something."),
+    ] = 2
+    when: Annotated[
+        WhenEntry | msgspec.UnsetType,
+        msgspec.Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
+    ] = msgspec.UNSET
+
+
+_EXPECTED = {
+    "name": "a non-empty string",
+    "file": "the name of a .md file in hooks/",
+    "on": "connect or idle",
+    "role": "system or user",
+    "after_s": "a number of seconds, from 1 to 3600",
+    "max": "a number from 1 to 100",
+}
+_CHOICES = {"on": get_args(TriggerEvent), "role": get_args(Role)}
+_FIELDS = {field.name: field for field in msgspec.structs.fields(TriggerEntry)}
+_CHECKED = [field for field in _FIELDS.values() if field.name != "when"]  # it has a reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerInfo:
+    """A trigger, ready to begin turns."""
+
+    name: str
+    file: str
+    on: TriggerEvent
+    content: str
+    skill: str
+    role: Role = "system"
+    after_s: float = 20
+    max: int = 2
+    when: Condition | None = None
+    beforehand: Condition | None = None
+    """The part of `when` that decides as long as the conversation is not known."""
+
+    def may_fire(self, facts: HookFacts) -> bool:
+        """Tell whether it fires in some conversation, the other facts being these."""
+        return self.beforehand is None or self.beforehand.why_not(Moment(SearchedTurn(facts))) is None
+
+    def why_not(self, facts: HookFacts) -> str | None:
+        """Return None if its conditions hold in a turn with these facts, else the path of the one that does not."""
+        return None if self.when is None else self.when.why_not(Moment(SearchedTurn(facts)))
+
+    @property
+    def hook(self) -> HookInfo:
+        """The hook that puts its text into the turn, behind all others of the user's message; it stays to the end."""
+        return HookInfo(
+            self.name, self.file, "after_user_input", self.role, False, self.content, self.skill, priority=_LAST
+        )
+
+
+def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
+    """Return the right values by the fields of TriggerInfo, and whether there is no wrong or missing one."""
+    errors = len(report.errors)
+    for key in entry:
+        if key not in _FIELDS:
+            _report_unknown(key, f"{place}.{key}", report)
+    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
+    if values.get("on") == "connect":
+        for key in ("after_s", "max"):
+            if key in entry:
+                report.warning(f"{place}.{key}", "ignored: it counts for idle only")
+    if "when" in entry:
+        when = entry["when"]
+        values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS)
+        if values["when"] is not None and isinstance(when, Mapping):
+            values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
+    return values, len(report.errors) == errors
+
+
+def _report_unknown(key: str, place: str, report: Report) -> None:
+    if is_like_a_condition(key, (*_FIELDS, "vars")):
+        message = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
+        report.error(place, message)
+    else:
+        report.warning(place, f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
+
+
+def _without_history(when: Mapping[str, Any], *, is_under_not: bool = False) -> dict[str, Any]:
+    """Return the conditions as they hold at best, whatever the conversation is: as if those about it held.
+
+    Under a `not`, as if they did not.
+    """
+    if is_under_not and not OF_HISTORY.isdisjoint(when):
+        return {"any": []}  # never
+    kept: dict[str, Any] = {}
+    for key, value in when.items():
+        if key in ("all", "any"):
+            kept[key] = [_without_history(part, is_under_not=is_under_not) for part in value]
+        elif key == "not":
+            kept[key] = _without_history(value, is_under_not=not is_under_not)
+        elif key not in OF_HISTORY:
+            kept[key] = value
+    return kept
