@@ -40,6 +40,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "reload": reload.measure,
     "skill_cases": skill_cases.measure,
     "turns": turns.measure,
+    "hooked_turns": turns.measure_hooked,
     "idle": idle.measure,
     "voice": voice.measure,
     "talkers": voice.measure_talkers,

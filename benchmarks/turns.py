@@ -4,8 +4,12 @@ import asyncio
 import json
 import random
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
@@ -18,6 +22,17 @@ TOKENS = 40
 INTERVAL_S = 0.02
 IDLE_S = 2.0
 GOALS_MS = {1: (2.0, 0.5), 10: (2.0, 0.5), 100: (None, None)}
+HOOKS = 20
+CONDITIONS = {
+    "when": {"user_text": ["time", "/clock/i"], "any": [{"channel": "text"}, {"language": ["de"]}]},
+    "sticky": 2,
+}
+HOOKED = {
+    "no skills": None,
+    f"{HOOKS} hooks": {},
+    f"{HOOKS} hooks with conditions and memory": CONDITIONS,
+}
+CONDITIONS_GOAL_MS = 0.5
 
 
 @dataclass
@@ -38,6 +53,55 @@ async def measure(*, is_quick: bool) -> list[Figure]:
             figures += await _at_once(server.url, server.pid, at_once, each)
             figures += await _floor(teller.url, at_once, each)
     return figures
+
+
+async def measure_hooked(*, is_quick: bool) -> list[Figure]:
+    """Measure what hooks of skills add to a turn, without and with conditions: the same turns at three servers by turns."""
+    loads = {name: Load() for name in HOOKED}
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        teller = await stack.enter_async_context(running("-m", "benchmarks.model_server", "2", "0"))
+        sockets = {}
+        for name, keys in HOOKED.items():
+            skills = _write_skill(folder / name, keys)
+            server = await stack.enter_async_context(parley(teller.url, skills_dir=skills))
+            url = server.url.replace("http", "ws", 1) + "/ws"
+            sockets[name] = await stack.enter_async_context(connect(url, compression=None))
+            await sockets[name].recv()  # ready
+        states: dict[str, str] = dict.fromkeys(HOOKED, "")
+        for number in range(-5, 60 if is_quick else 600):
+            for name, socket in sockets.items():
+                states[name] = await _turn(socket, loads[name] if number >= 0 else Load(), state=states[name])
+    plain, conditional = (load.stamps.request_ms for load in list(loads.values())[1:])
+    differences = [after - before for before, after in zip(plain, conditional, strict=True)]
+    figures = [
+        figure(f"request in → model request out, {name}", "ms", load.stamps.request_ms) for name, load in loads.items()
+    ]
+    return [*figures, figure("  of which conditions and state", "ms", differences, goal_p50=CONDITIONS_GOAL_MS)]
+
+
+def _write_skill(root: Path, keys: Mapping[str, object] | None) -> Path:
+    """Write a skill whose hooks have these keys, too; None: no skill. Returns the folder of skills."""
+    hooks = root / "benchmark" / "hooks"
+    root.mkdir()
+    if keys is None:
+        return root
+    hooks.mkdir(parents=True)
+    (root / "benchmark" / "SKILL.md").write_text("---\nname: benchmark\ndescription: Measured.\n---\nBody.\n")
+    (hooks / "short.md").write_text("Answer in one sentence.\n")
+    entries = [
+        {
+            "name": f"hook-{number}",
+            "file": "short.md",
+            "timing": "after_user_input",
+            "role": "system",
+            "persistent": False,
+            **keys,
+        }
+        for number in range(HOOKS)
+    ]
+    (hooks / "hooks.json").write_text(json.dumps({"hooks": entries}))
+    return root
 
 
 async def _at_once(url: str, pid: int, at_once: int, each: int) -> list[Figure]:
@@ -101,8 +165,10 @@ async def _client(url: str, each: int, load: Load) -> None:
             await _turn(socket, load)
 
 
-async def _turn(socket: ClientConnection, load: Load) -> None:
-    chat = json.dumps({"type": "chat", "messages": [{"role": "user", "content": "What time is it?"}]})
+async def _turn(socket: ClientConnection, load: Load, *, state: str = "") -> str:
+    """Play one turn; return its state, if it has one."""
+    frame = {"type": "chat", "messages": [{"role": "user", "content": "What time is it?"}]}
+    chat = json.dumps(frame | ({"state": state} if state else {}))
     started_ns = time.monotonic_ns()
     await socket.send(chat)
     async for message in socket:
@@ -115,4 +181,5 @@ async def _turn(socket: ClientConnection, load: Load) -> None:
             end = json.loads(message)
             if end["reason"] != "completed":
                 raise RuntimeError(f"the turn ended otherwise than measured: {message}")
-            return
+            return str(end.get("state", ""))
+    raise RuntimeError("the server went away")
