@@ -81,6 +81,7 @@ async def main(folder: Path) -> None:
                 await draw_icons(browser, ROOT / "frontend" / "icons")
                 await picture_desk(browser, server.url, folder)
                 await picture_phone(browser, server.url, folder)
+                await picture_studio(browser, server.url, folder)
             hooked = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": HOOKS})
             async with hooked:
                 await picture_hooks(browser, hooked.url, folder)
@@ -179,6 +180,18 @@ async def picture_policy(browser: Browser, url: str, folder: Path) -> None:
     await stage.select_option("Own rules")
     await expect(page.tab.get_by_text("Asks a human before a dangerous call")).to_be_visible()
     await take(page, folder / "screenshot-policy.png")
+    await page.context.close()
+
+
+async def picture_studio(browser: Browser, url: str, folder: Path) -> None:
+    page = await opened(browser, url, size=DESK, is_dark=False)
+    await page.tab.goto(f"{url}/studio.html#/careful-reader")
+    await page.tab.get_by_label("The user says").fill("What does the contract say about notice?")
+    await page.tab.get_by_label("Tools that the model calls").fill("read_file")
+    await page.button("hooks/hooks.json").click()
+    await expect(page.tab.get_by_label("Text of hooks/hooks.json")).to_be_focused()
+    await expect(page.tab.get_by_text("round 2")).to_be_visible()
+    await take(page, folder / "screenshot-studio.png")
     await page.context.close()
 
 
