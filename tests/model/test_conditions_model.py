@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skills_engine import CallFacts, HookFacts, HookManager, scan_hooks
+from skills_engine.authoring import simulate
 from skills_engine.authoring.case_format import CallSpec, StepSpec
-from skills_engine.authoring.scripted_turn import play_turn
+from skills_engine.authoring.scripted_turn import PlayedTurn, play_turn
+from skills_engine.hook_entries import BUILTIN_TOOLS
 from tests.model.condition_scenarios import SkillFile, TurnScript, conversations, moments, small_conditions
-from tests.model.condition_turns import Conversation, Injection, Removal, course, foresee, write_skills
+from tests.model.condition_turns import Conversation, Foreseen, Injection, Removal, course, foresee, write_skills
 from tests.model.conditions_model import TurnModel
 from tests.model.entry_rules import Json
 from tests.model.pattern_rules import is_found
@@ -86,7 +88,7 @@ def test_a_condition_holds_when_the_rules_say(
 @pytest.mark.rule("L1-41", "L1-44", "L1-45")
 @examples(80, 3000)
 @given(conversations)
-def test_scripted_tests_play_a_turn_as_the_rules_say(
+def test_simulated_and_scripted_turns_go_as_the_rules_say(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
 ) -> None:
     files, turns = conversation
@@ -96,21 +98,39 @@ def test_scripted_tests_play_a_turn_as_the_rules_say(
         script = replace(script, planning=True, max_persistent=1000)  # a script always plans, and knows no limit
         hooks, facts, model = played.start(script)
 
-        turn = play_turn(hooks, script.said, _steps(script), history=[], facts=facts)
+        again = TurnModel(model.hooks, replace(facts, tools=_with_called(script)), model.before)
+        simulated = simulate.play(
+            hooks, texts=played.said, rounds=_rounds(script), tools=bool(facts.tools), facts=facts
+        )
+        _assert_played(simulated, foresee(replace(script, needs_tools=bool(script.batches)), again))
 
+        turn = play_turn(hooks, script.said, _steps(script), history=[], facts=facts)
         expected = foresee(script, model)
-        assert [[(m.role, m.text) for m in call.messages if m.hook] for call in turn.calls] == expected.reads
-        assert [(hook.skill, hook.name) for hook in turn.fired] == expected.fired
-        not_fired = [(o.hook.skill, o.hook.name, o.timing, o.reason, o.path or "") for o in turn.not_fired]
-        assert sorted(not_fired) == sorted(expected.not_fired)
+        _assert_played(turn, expected)
         played.end(turn.state if expected.state else None, expected.state)
+
+
+def _assert_played(turn: PlayedTurn, expected: Foreseen) -> None:
+    assert [[(m.role, m.text) for m in call.messages if m.hook] for call in turn.calls] == expected.reads
+    assert [(hook.skill, hook.name) for hook in turn.fired] == expected.fired
+    not_fired = [(o.hook.skill, o.hook.name, o.timing, o.reason, o.path or "") for o in turn.not_fired]
+    assert sorted(not_fired) == sorted(expected.not_fired)
+
+
+def _with_called(script: TurnScript) -> frozenset[str]:
+    called = {call.name for batch in script.batches for call in batch}
+    return script.facts.tools | {*called, *BUILTIN_TOOLS} if script.facts.tools else frozenset()
 
 
 def _steps(script: TurnScript) -> list[StepSpec]:
     if not script.facts.tools or not script.needs_tools:
         return [StepSpec(answer="done")]
-    batches = [StepSpec(calls=[_as_spec(call) for call in batch]) for batch in script.batches]
+    batches = [StepSpec(calls=calls) for calls in _rounds(script)]
     return [StepSpec(need_tools="a moment"), *batches, StepSpec(answer="done")]
+
+
+def _rounds(script: TurnScript) -> list[list[CallSpec]]:
+    return [[_as_spec(call) for call in batch] for batch in script.batches]
 
 
 def _as_spec(call: CallFacts) -> CallSpec:
