@@ -80,8 +80,8 @@ LIMITS = {
     # models fetched by command,
     # answers that need no model; voices and their speed, chosen by each listener. Then hooks that know when,
     # tests of skills, what hooks cost, a studio and skills that can be shared: 4,600 at most.
-    "lines": 41_500,
-    "files": 270,
+    "lines": 42_500,
+    "files": 275,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
     "docstring fragments": 0,
