@@ -55,7 +55,7 @@ from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
-from skills_engine import HookState, Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine import HookFacts, HookManager, HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.authoring.skill_files import SkillFiles
 from skills_engine.signing import SecretFileError
 
@@ -332,11 +332,11 @@ class App:
         prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
-            hooks = self._skills.current.hooks(None)
-            early = [
-                hook for timing in ("after_user_input", "before_planning") for hook in hooks if hook.timing == timing
-            ]
-            late = [{"role": "system", "content": hook.content} for hook in early]
+            injected: list[Message] = []
+            manager = HookManager(injected, self._skills.current.hooks(None), facts=HookFacts(model=model.info.name))
+            manager.inject("after_user_input")
+            manager.inject("before_planning")
+            late = [{"role": "system", "content": message["content"]} for message in injected]
             await model.warm_up([*beginning, *late])
         elif isinstance(model, FileModel):
             await model.warm_up(beginning)
