@@ -412,6 +412,16 @@ test("a skill switched off by the operator cannot be switched on", () => {
   assert.equal(input.attributes.checked, false);
 });
 
+test("skills that are not in use stand below those that are, by name, and count as no problem", () => {
+  const page = new Page();
+  const off = { severity: "info", file: "SKILL.md", path: "$.default", message: "off: name it in skills.enabled" };
+  const diagnostics = [{ ...off, skill: "bedtime" }, { ...off, skill: "tutor" }];
+  page.receive({ type: "skills", skills: [skill("calm")], diagnostics });
+
+  assert.match(textOf(skillsView(page.state)), /calm[^]*2 folders not in use[^]*bedtime\/SKILL\.md[^]*tutor\/SKILL\.md/);
+  assert.doesNotMatch(textOf(headerView(page.state)), /problem/);
+});
+
 test("the skills panel says how many of a skill's tests fail, and which", () => {
   const page = new Page();
   const failures = [{ name: "stays brief", file: "tests/a.yaml", line: 7, details: "fires\n  was  expected" }];

@@ -10,7 +10,10 @@ import { t } from "../strings.js";
 
 /** @param {State} state */
 export function skillsView({ skills, diagnostics, settings, server }) {
-  const general = diagnostics.filter(({ skill }) => !skills.some(({ name }) => name === skill));
+  const elsewhere = diagnostics
+    .filter(({ skill }) => !skills.some(({ name }) => name === skill))
+    .map((found) => ({ ...found, file: [found.skill, found.file].filter(Boolean).join("/") }));
+  const unused = elsewhere.filter(({ severity }) => severity === "info");
   return [
     h("p", { class: "fine" }, t.skills.help),
     server?.user?.is_operator &&
@@ -20,7 +23,7 @@ export function skillsView({ skills, diagnostics, settings, server }) {
         h("a", { href: "/studio.html", target: "_blank", rel: "noopener" }, t.skills.studio),
         t.settings.anotherTab,
       ),
-    general.map(diagnosticView),
+    elsewhere.filter(({ severity }) => severity !== "info").map(diagnosticView),
     skills.length === 0 && h("p", {}, t.skills.none),
     h(
       "ul",
@@ -33,6 +36,13 @@ export function skillsView({ skills, diagnostics, settings, server }) {
         ),
       ),
     ),
+    unused.length > 0 &&
+      h(
+        "details",
+        { class: "hooks", key: "unused" },
+        h("summary", {}, icon("chevron"), t.skills.unused(unused.length)),
+        unused.map(diagnosticView),
+      ),
   ];
 }
 

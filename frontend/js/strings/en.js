@@ -374,6 +374,7 @@ export const en = {
     help: "A skill is a folder on the server. A change applies from your next message; what a skill has already added to a conversation stays there.",
     none: "This server has no skills.",
     studio: "Skill studio",
+    unused: (/** @type {number} */ n) => `${count(n, "folder")} not in use`,
     offByOperator: "Switched off by the operator.",
     hooks: (/** @type {number} */ n) => count(n, "hook"),
     persistent: "persistent",

@@ -350,6 +350,7 @@ export const zh = {
     help: "技能是服务器上的一个文件夹。更改从您的下一条消息起生效；技能已加入对话的内容会保留。",
     none: "此服务器没有技能。",
     studio: "技能工作室",
+    unused: (n) => `${n} 个文件夹未使用`,
     offByOperator: "已被管理员关闭。",
     hooks: (n) => `${n} 个钩子`,
     persistent: "持久",
