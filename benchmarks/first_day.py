@@ -17,8 +17,11 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.figures import Figure
 from benchmarks.processes import ROOT, parley
+from skills_engine import load_snapshot
 from tests.corpora.first_day.judge import Sentence, judge, load, plain
 
+SKILLS = load_snapshot(ROOT / "skills")
+"""The skills that are on unless the operator says otherwise."""
 CORPUS = ROOT / "tests" / "corpora" / "first_day"
 HALVES = {"shaping": None, "kept_back": 0.7}
 """The files, and the share of useful replies that each has to reach; None: measured only."""
@@ -66,7 +69,7 @@ async def run(url: str, conversations: Sequence[Sequence[Sentence]], *, is_shown
     """Hold the conversations one after the other; `is_shown`: print each reply that is not useful, and why."""
     score = Score()
     hooks = hook_sentences()
-    skills = [folder.name for folder in sorted((ROOT / "skills").iterdir()) if folder.is_dir()]
+    skills = [skill.name for skill in SKILLS.skills]
     for sentences in conversations:
         async with connect(url.replace("http", "ws", 1) + "/ws", max_size=None) as socket:
             await socket.recv()  # ready
@@ -91,8 +94,7 @@ async def run(url: str, conversations: Sequence[Sequence[Sentence]], *, is_shown
 
 def hook_sentences() -> list[str]:
     """Return the sentences of the shipped skills' hooks, as the judge compares texts."""
-    texts = (path.read_text("utf-8") for path in (ROOT / "skills").glob("*/hooks/*.md"))
-    return [plain(sentence) for text in texts for sentence in _STOP.split(text.strip())]
+    return [plain(sentence) for hook in SKILLS.hooks(None) for sentence in _STOP.split(hook.content)]
 
 
 async def _turn(socket: ClientConnection, messages: Sequence[dict[str, Any]]) -> Reply:
