@@ -123,7 +123,10 @@ def test_notes_are_printed_when_asked_for_and_0_also_when_strict(
 
 def test_nothing_is_said_of_the_skills_that_come_along(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lint", str(PROJECT / "skills")]) == 0
-    assert capsys.readouterr().out == "3 folders checked: 0 errors, 0 warnings\n"
+    assert (
+        capsys.readouterr().out
+        == f"{len(list((PROJECT / 'skills').glob('*/')))} folders checked: 0 errors, 0 warnings\n"
+    )
 
 
 def test_a_place_without_a_path_in_it_ends_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

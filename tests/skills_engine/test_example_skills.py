@@ -3,25 +3,28 @@
 import json
 from pathlib import Path
 
-from skills_engine import TIMINGS, estimate_tokens, load_snapshot
+from skills_engine import TIMINGS, HookFacts, HookManager, estimate_tokens, load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.authoring.case_files import read_cases
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE
 
 SKILLS = Path(__file__).parents[2] / "skills"
-SNAPSHOT = load_snapshot(SKILLS)
+ON = load_snapshot(SKILLS)
+SNAPSHOT = load_snapshot(SKILLS, enabled=sorted(folder.name for folder in SKILLS.iterdir() if folder.is_dir()))
+"""All of them, also those that are off unless the operator names them."""
 
 
 def test_they_are_sound() -> None:
     assert SNAPSHOT.diagnostics == ()
+    assert {found.severity for found in ON.diagnostics} == {"info"}
     assert [one for found in lint(SKILLS).values() for one in found if one.severity != "info"] == []
 
 
-def test_there_are_three_and_the_model_is_told_of_each_in_a_hundred_tokens() -> None:
-    catalog = SNAPSHOT.catalog(None, budget_tokens=100)
+def test_three_are_on_and_the_model_is_told_of_each_in_a_hundred_tokens() -> None:
+    catalog = ON.catalog(None, budget_tokens=100)
 
-    assert [skill.name for skill in SNAPSHOT.skills] == ["careful-reader", "concise-speech", "time-aware"]
+    assert [skill.name for skill in ON.skills] == ["careful-reader", "concise-speech", "time-aware"]
     assert len(catalog.text.split("\n")) == 4
     assert catalog.dropped == ()
 
@@ -33,6 +36,15 @@ def test_together_they_use_everything_a_hook_can_be() -> None:
     assert {hook.role for hook in hooks} == {"system", "user"}
     assert {hook.persistent for hook in hooks} == {False, True}
     assert any(hook.tool_filter for hook in hooks)
+
+
+def test_a_spoken_question_to_the_embedded_model_costs_two_short_texts() -> None:
+    manager = HookManager([], ON.hooks(None), facts=HookFacts(model="SmolLM2-135M-Instruct", channel="voice"))
+
+    for timing in ("after_user_input", "before_planning"):
+        manager.inject(timing)
+
+    assert [hook.name for hook in manager.fired] == ["one-sentence", "plain-words"]
 
 
 def test_their_texts_are_short() -> None:
