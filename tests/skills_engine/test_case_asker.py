@@ -126,7 +126,7 @@ def test_what_cannot_be_asked_is_an_error(text: str, message: str) -> None:
 def test_words_are_counted_in_scripts_without_spaces_too() -> None:
     assert count_words("天空为什么 so blue?") == 7
     assert judge_reply(ReplySpec(min_words=3, contains="blue"), "so green") == ["contains blue", "at least 3 words"]
-    assert judge_reply(ReplySpec(max_words=2, lacks=["red"]), "so blue") == []
+    assert judge_reply(ReplySpec(min_words=2, max_words=2, lacks=["red"]), "so blue") == []
 
 
 def test_wordings_are_compared_test_by_test() -> None:

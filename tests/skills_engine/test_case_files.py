@@ -74,6 +74,14 @@ def test_a_turn_takes_from_its_test_what_it_does_not_say_itself() -> None:
     assert [(turn.channel, turn.time) for turn in case.turns] == [("voice", "14:05"), ("text", "14:05")]
 
 
+def test_the_tools_of_a_turn_are_its_own_and_else_those_of_its_test() -> None:
+    script = "script: [{calls: [{tool: b}]}]"
+    turns = f"turns: [{{user: x, tools: [b], {script}}}, {{user: y, {script}}}]"
+
+    [problem] = problems_of_test("tools: [a]", turns)
+    assert problem.startswith("turns[1].script[0].calls[0].tool line 4: b is not among the test's `tools`")
+
+
 def test_every_mistake_of_a_test_is_reported_at_once_and_the_others_still_run() -> None:
     text = """
 tests:
@@ -212,6 +220,7 @@ def test_other_keys_and_more_tests_than_allowed_are_mistakes() -> None:
     assert problems("test: []\ntests: []") == [
         "$.test line 1: unknown key (did you mean tests?); a file holds `tests:` alone"
     ]
+    assert problems(many.rpartition("  - ")[0]) == []
     assert problems(many) == [
         f"$.tests[{MAX_CASES}] line {MAX_CASES + 2}: a file may hold {MAX_CASES} tests: move the rest into another file"
     ]

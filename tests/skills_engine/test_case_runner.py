@@ -179,12 +179,19 @@ def test_each_firing_counts_in_the_order_of_insertion() -> None:
     )
 
 
+def test_a_hook_that_fired_too_seldom_says_what_kept_it_out_at_other_times(tmp_path: Path) -> None:
+    hooks = conditional(tmp_path, entry("b", timing="before_each_agent", when={"round": 1}), entry("c", cooldown=1))
+    text = "  - {name: a, user: x, script: [{calls: [{tool: t}]}], expect: {fires: [c, b, b]}}"
+
+    assert failures(text, *hooks)[-1] == "shop/b (before_each_agent) stayed out at other times: when.round"
+
+
 def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None:
     text = f"""
   - name: goes on
     after: begins
     user: again
-    expect: {{reads: [{{call: 1, contains: [first, Let me look., Text of lasting, I found none.], lacks: no such order}}]}}
+    expect: {{reads: [{{call: 1, contains: [first, second, Let me look., Text of lasting, I found none.], lacks: no such order}}]}}
   - name: begins
     turns:
       - {{user: first, script: {SCRIPT}, expect: {{fires: [lasting]}}}}
