@@ -21,6 +21,7 @@ from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.executor import ToolExecutor
 from skills_engine import HookFacts, HookInfo, HookManager
+from skills_engine.authoring.costs import CostMeter
 from skills_engine.turn_sequence import TurnSequence
 
 
@@ -33,6 +34,8 @@ class TurnOptions:
     """The most persistent hooks that the turn injects (L1-30)."""
     hooks_off: Sequence[HookInfo] = ()
     """Hooks of skills that are switched off, for the trace to name."""
+    costs: CostMeter | None = None
+    """Compares, for the trace, the first model call with the last one of the turn before; None = none is known."""
     facts: HookFacts = field(default_factory=HookFacts)
     """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
     layers: TurnLayers | None = None
@@ -155,7 +158,7 @@ class AgentClient:
             tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
         )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off)
+        tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
         may_add_tools = layers is not None and layers.pipeline.has("before_llm")
         calls = ModelCalls(
             used.model,

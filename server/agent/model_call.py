@@ -132,7 +132,10 @@ class ModelCalls:
                 raise IllegalMessages(f"the message list is invalid: {violation}")
             question = self._conversation.question
             sent = replace(request, messages=messages, question=defuse(question) if mode == "user" else question)
-            await emit(*self._tracer.before_call(sent, fitted, mode=mode, round_number=round_number, attempt=attempt))
+            shown = self._tracer.before_call(
+                sent, fitted, mode=mode, mark=self._mark, round_number=round_number, attempt=attempt
+            )
+            await emit(*shown)
             await self._announce(sent, fitted, attempt)
             is_answered = False
             planned = ""

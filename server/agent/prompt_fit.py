@@ -226,14 +226,20 @@ def adapt(messages: Sequence[Message], mode: LateSystem, mark: str) -> list[Mess
     """
     if mode == "native":
         return list(messages)
+    head, rest = sent_order(messages, mode)
+    if mode == "user":
+        rest = _join_users([_as_user(m, mark) for m in rest])
+    return [_merged(head), *rest] if head else rest
+
+
+def sent_order(messages: Sequence[Message], mode: LateSystem) -> tuple[list[Message], list[Message]]:
+    """Return what stands at the head, and the rest, in the order in which `adapt` sends them."""
     length = head_length(messages)
     head, rest = list(messages[:length]), list(messages[length:])
     if mode == "merge":
         head += [m for m in rest if m["role"] == "system"]
         rest = [m for m in rest if m["role"] != "system"]
-    else:
-        rest = _join_users([_as_user(m, mark) for m in rest])
-    return [_merged(head), *rest] if head else rest
+    return head, rest
 
 
 def sent_role(message: Message, mode: LateSystem) -> str:

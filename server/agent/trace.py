@@ -13,10 +13,12 @@ from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
 from server.agent.messages import Conversation
-from server.agent.prompt_fit import Fitted, head_length, sent_role
+from server.agent.prompt_fit import Fitted, head_length, sent_order, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
+from skills_engine.authoring.costs import PROCESS_HOOK, CallCost, CostMeter, HookName, PromptPart
+from skills_engine.conditions.firing import tokens_of
 from skills_engine.turn_sequence import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
@@ -34,12 +36,17 @@ class Tracer:
         *,
         is_on: bool,
         hooks_off: Sequence[HookInfo] = (),
+        costs: CostMeter | None = None,
     ) -> None:
-        """`hooks_off`: those of skills that are switched off; they are only named, with that reason."""
+        """`hooks_off`: those of skills that are switched off; they are only named, with that reason.
+
+        `costs` knows the last call of the turn before; None = no call before this turn is known.
+        """
         self._conversation = conversation
         self._hooks_off = tuple(hooks_off)
         self._layers = layers
         self._is_on = is_on
+        self._costs = costs
         self._numbers = count()
         self._ids: dict[int, str] = {}
         self._injected: dict[int, Message] = {}
@@ -52,14 +59,23 @@ class Tracer:
         self._shown[id(message)] = shown
 
     def before_call(
-        self, request: ModelRequest, fitted: Fitted, *, mode: LateSystem, round_number: int | None, attempt: int
+        self,
+        request: ModelRequest,
+        fitted: Fitted,
+        *,
+        mode: LateSystem,
+        mark: str,
+        round_number: int | None,
+        attempt: int,
     ) -> Iterator[LLMChunk]:
+        """Report the call as it is sent; `mark` stands around late system messages in the mode `user`."""
         if not self._is_on:
             return
         if attempt == 1:
             self._calls += 1
         yield from self._changes([*fitted.messages, *fitted.left_out], fitted.shortened)
-        yield _event("model_call", self._call(request, fitted, mode, round_number, attempt))
+        call = self._call(request, fitted, mode, round_number, attempt)
+        yield _event("model_call", call | _cost_facts(self._cost(fitted, mode, mark)))
 
     def after_call(
         self, finished: Finished, first_token_ms: float | None, total_ms: float, *, planned: str
@@ -124,6 +140,8 @@ class Tracer:
         origin = self._conversation.origin(message).facts()
         shown = self._shown.get(id(message), message)
         facts = {"id": self._ids[id(message)], **shown, "content": text, "origin": origin}
+        if "hook" in origin:
+            facts["tokens"] = tokens_of(_prompt_text(message))
         if _size_bytes(facts) <= _LONG_BYTES:
             return facts
         facts |= {"content": text[:_CUT_CHARS], "cut": True}
@@ -150,6 +168,24 @@ class Tracer:
             "late_system": mode,
         }
 
+    def _cost(self, fitted: Fitted, mode: LateSystem, mark: str) -> CallCost:
+        if self._costs is None:
+            self._costs = CostMeter()
+        head, rest = sent_order(fitted.messages, mode)
+        wrapped = f"user {mark}"  # unlike in other turns
+        prompt = [self._prompt_part(message, "system") for message in head]
+        for message in rest:
+            is_wrapped = mode == "user" and message["role"] == "system"
+            prompt.append(self._prompt_part(message, wrapped if is_wrapped else message["role"]))
+        return self._costs.measure(prompt)
+
+    def _prompt_part(self, message: Message, kind: str) -> PromptPart:
+        origin = self._conversation.origin(message)
+        if isinstance(content := message.get("content"), list):
+            kind += f" {hash(str(content))}"  # tells pictures apart
+        name = HookName(origin.skill or "", origin.hook) if origin.hook else None
+        return PromptPart(kind, _prompt_text(message), PROCESS_HOOK if origin.kind == "process_hook" else name)
+
     def _hook_facts(self, message: Message) -> dict[str, Any]:
         origin = self._conversation.origin(message)
         return {
@@ -165,6 +201,13 @@ def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
     hook = silent.hook
     facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing, "reason": silent.reason}
     return facts | ({"path": silent.path} if silent.path else {})
+
+
+def _cost_facts(cost: CallCost) -> dict[str, Any]:
+    common = cost.common and asdict(cost.common)
+    if common and (hook := common["ended_by"]):
+        common["ended_by"] = {"skill": hook.skill or None, "hook": hook.hook or None}
+    return {"tokens": cost.tokens, "common": common}
 
 
 def _event(event: str, data: dict[str, Any]) -> LLMChunk:
@@ -189,6 +232,13 @@ def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 def _size_bytes(facts: dict[str, Any]) -> int:
     """Return the most bytes that it takes in a frame: here every character outside ASCII is an escape."""
     return len(json.dumps(facts))
+
+
+def _prompt_text(message: Message) -> str:
+    """Return the text of the message, with its tool calls."""
+    content = message.get("content")
+    text = content if isinstance(content, str) else _parts_text(content)
+    return text + json.dumps(calls) if (calls := message.get("tool_calls")) else text
 
 
 def _parts_text(parts: Any) -> str:

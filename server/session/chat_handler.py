@@ -24,6 +24,7 @@ from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
+from skills_engine.authoring.costs import CostMeter
 
 logger = logging.getLogger(__name__)
 
@@ -78,6 +79,8 @@ class TurnRequest:
     """When the words of a spoken turn were known."""
     text: str | None = None
     """The reply of a turn that no model answers."""
+    costs: CostMeter | None = None
+    """Knows the last model call of this client, for the trace."""
     ask: AskHuman | None = None
     """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
@@ -230,6 +233,7 @@ class ChatHandler:
             language=request.language,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
+            costs=request.costs,
             max_persistent=self._limits.max_hook_frames_per_turn,
             facts=self._hook_facts(request),
             layers=layers,

@@ -24,6 +24,7 @@ from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookState, Skill, SkillsSnapshot, StateInvalidError
+from skills_engine.authoring.costs import CostMeter
 from skills_engine.authoring.reload_tests import SkillTestReport
 
 
@@ -49,6 +50,7 @@ class Session:
         self._principal = principal
         self._settings = ClientSettings()
         self._has_refused_sound = False  # and nothing has changed since
+        self._costs = CostMeter()
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._speech_input = SpeechInput(
@@ -326,6 +328,7 @@ class Session:
             playback=playback,
             received_s=received_s,
             recognized_s=recognized_s,
+            costs=self._costs,
         )
 
     # --- speech; the first five are for SpeechInput (SpeechOwner)

@@ -150,7 +150,8 @@ async def test_a_model_call_tells_how_it_is_made() -> None:
 
     same = {"attempt": 1, "sent_roles": {}, "trimmed": [], "shortened": [], "late_system": "native"}
     tools = ["alpha", "beta"]
-    calls = [{k: v for k, v in data.items() if k != "messages"} for data in model_calls(chunks) + model_calls(direct)]
+    others = ("messages", "tokens", "common")
+    calls = [{k: v for k, v in data.items() if k not in others} for data in model_calls(chunks) + model_calls(direct)]
     assert calls == [
         {**same, "call": 1, "purpose": "planning", "round": None, "tools": [], "tool_choice": "auto"},
         {**same, "call": 2, "purpose": "round", "round": 1, "tools": tools, "tool_choice": "auto"},
