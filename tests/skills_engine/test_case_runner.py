@@ -349,3 +349,11 @@ def test_turns_of_a_script_take_what_they_do_not_say_from_the_test_and_filled_in
 """
 
     assert failures(text, *read_hooks(folder).hooks) == []
+
+
+def test_the_users_words_are_looked_at_and_a_test_without_a_time_is_on_a_monday_at_noon(tmp_path: Path) -> None:
+    noon = {"time": {"from": "12:00", "to": "12:01", "days": ["mon"]}}
+    hooks = conditional(tmp_path, entry("b", when={"user_text": ["money"], **noon}))
+
+    assert failures("  - {name: a, user: my money, expect: {fires: [b], tokens: {max: 3}}}", *hooks) == []
+    assert failures("  - {name: a, user: hello, expect: {silent: [b]}}", *hooks) == []
