@@ -185,10 +185,10 @@ def _bad_conditions(draw: st.DrawFn) -> Json:
     """A condition with one thing wrong in it, sometimes deep inside."""
     when: Json
     match draw(st.integers(0, 9)):
-        case 0:  # one leaf too many, or just not
+        case 9:  # one leaf too many, or just not
             leaf = {"channel": "text"}
             when = {"any": [{"all": [leaf] * draw(st.sampled_from([63, 64]))}, {"turn": 1}]}
-        case 1:  # too deep, or just not
+        case 8:  # too deep, or just not
             when = {"channel": "text"}
             for number in range(draw(st.sampled_from([7, 8]))):
                 when = {"not": when} if number % 2 else {"all": [when]}
@@ -215,13 +215,13 @@ def _entries(draw: st.DrawFn, number: int) -> Json:
     for key in draw(st.lists(st.sampled_from(_DRAWN), max_size=4, unique=True)):
         entry[key] = draw(_OPTIONS[key])
     match draw(st.integers(0, 15)):
-        case 0:
+        case 15:
             entry["when"] = draw(_bad_conditions())
-        case 1:
+        case 14:
             entry.update([draw(one_of_these(WRONG_KEYS))])
-        case 2:
+        case 13:
             entry.update([draw(one_of_these(HARMLESS_KEYS))])
-        case 3:
+        case 12:
             entry["name"] = "h0"
     return entry
 

@@ -75,15 +75,18 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
 
 
 def _yes_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str:
-    """Return the path of what makes this condition hold, as far in as only one thing can be meant."""
+    """Return the path of what makes this condition hold, as far in as only one thing can be meant; of `any` the first."""
     keys = [key for key in when if key != "scan_turns"]
     if len(keys) != 1:
         return path
     key, value = keys[0], when[keys[0]]
     if key == "not":
         return no_of(value, facts, moment, f"{path}.not") or path
-    if key in ("all", "any") and len(value) == 1:
-        return _yes_of(value[0], facts, moment, f"{path}.{key}[0]")
+    if key == "any":
+        first = next(n for n, inner in enumerate(value) if no_of(inner, facts, moment, path) is None)
+        return _yes_of(value[first], facts, moment, f"{path}.any[{first}]")
+    if key == "all" and len(value) == 1:
+        return _yes_of(value[0], facts, moment, f"{path}.all[0]")
     return f"{path}.{key}"
 
 

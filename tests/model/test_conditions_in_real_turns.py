@@ -85,6 +85,11 @@ class Played:
         return {m["tool_call_id"]: m["content"] for m in last if m["role"] == "tool"}
 
 
+def rewritten(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the process hook makes of the arguments of some calls."""
+    return {**arguments, "query": "refund"} if arguments["id"] == 42 else dict(arguments)
+
+
 def play_really(script: TurnScript, hooks: Sequence[HookInfo], facts: HookFacts) -> Played:
     calls = {call.arguments["at"]: call for batch in script.batches for call in batch}
 
@@ -95,8 +100,10 @@ def play_really(script: TurnScript, hooks: Sequence[HookInfo], facts: HookFacts)
         return call.result
 
     def judge(params: dict[str, Any]) -> Mapping[str, Any]:
-        is_refused = calls[params["arguments"]["at"]].status == "refused"
-        return {"action": "deny_tool", "reason": "no"} if is_refused else {}
+        if calls[params["arguments"]["at"]].status == "refused":
+            return {"action": "deny_tool", "reason": "no"}
+        arguments = rewritten(params["arguments"])
+        return {"action": "modify", "call": {"tool": params["tool"], "arguments": arguments}}
 
     model = NamedModel(script)
     options = TurnOptions(
@@ -123,11 +130,14 @@ def play_really(script: TurnScript, hooks: Sequence[HookInfo], facts: HookFacts)
 
 
 def as_it_went(script: TurnScript, results: Mapping[str, str]) -> TurnScript:
-    """The script with the texts that the model was given, and with errors for the tools that are not there."""
+    """The script with what the calls came to: the arguments that ran, and errors for the tools that are not there."""
 
     def went(call: CallFacts) -> CallFacts:
-        is_there = call.name in script.facts.tools or call.status == "refused"
-        return replace(call, status=call.status if is_there else "error", result=results[call.arguments["at"]])
+        result = results[call.arguments["at"]]
+        if call.status == "refused":
+            return replace(call, result=result)
+        status = call.status if call.name in script.facts.tools else "error"
+        return replace(call, status=status, result=result, arguments=rewritten(call.arguments))
 
     return replace(script, batches=tuple(tuple(map(went, batch)) for batch in script.batches))
 
