@@ -1,26 +1,26 @@
 """Hooks with conditions on the page: what they remember goes along, and the inspector says why they stay out."""
 
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
 from tests.e2e.parley_page import ParleyPage
+from tests.support.cookbook import write_cookbook
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
-COOKBOOK = Path(__file__).parents[1] / "skills_engine" / "cookbook"
 NO_ADVICE = "Say in half a sentence that you are no financial adviser."
 FORMAL_GERMAN = "Antworte auf Deutsch und sprich den Nutzer mit „Sie“ an."
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def wishes(tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer) -> AsyncIterator[Parley]:
-    settings = {"agent": {"planning": False}, "skills": {"dir": str(COOKBOOK), "edit": False}}
-    async with parley(tmp_path_factory.mktemp("wishes"), lasting_model.url, settings) as server:
+    folder = tmp_path_factory.mktemp("wishes")
+    settings = {"agent": {"planning": False}, "skills": {"dir": str(write_cookbook(folder / "skills")), "edit": False}}
+    async with parley(folder, lasting_model.url, settings) as server:
         yield server
 
 

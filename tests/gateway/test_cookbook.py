@@ -1,4 +1,4 @@
-"""Nine ordinary wishes, each a skill of tests/skills_engine/cookbook: each fires and stays silent where it must."""
+"""Nine ordinary wishes, each a skill of docs/cookbook.md: each fires and stays silent where it must."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ import pytest
 from skills_engine import load_snapshot
 from skills_engine.authoring.reload_tests import run_reload_tests
 from tests.support.client import Client, client
+from tests.support.cookbook import write_cookbook
 from tests.support.openai_script import Stream, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
-COOKBOOK = Path(__file__).parents[1] / "skills_engine" / "cookbook"
 TOKENS = {name: f"the-long-token-of-{name}" for name in ("ada", "bob")}
 SEARCH = ("search_text", {"pattern": "language"})
 NO_FILE = ("read_file", {"path": "no/such/file.md"})
@@ -68,16 +68,16 @@ WISHES: list[tuple[str, str | None, list[Turn]]] = [
 ]
 
 
-def hooks_in(messages: list[dict[str, Any]], skill: str) -> str:
+def hooks_in(messages: list[dict[str, Any]], skill: Path) -> str:
     """Return the names of the hooks' files whose texts these messages hold; a variable stands for any words."""
     found = []
-    for file in sorted((COOKBOOK / skill / "hooks").glob("*.md")):
+    for file in sorted((skill / "hooks").glob("*.md")):
         pattern = re.sub(r"\\{\\{\w+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
         found += [file.stem for message in messages if re.fullmatch(pattern, str(message["content"]))]
     return " ".join(found)
 
 
-async def play(user: Client, model: OpenAIServer, skill: str, turns: list[Turn]) -> list[str]:
+async def play(user: Client, model: OpenAIServer, skill: Path, turns: list[Turn]) -> list[str]:
     read = []
     history: list[dict[str, Any]] = []
     state: dict[str, str] = {}
@@ -86,7 +86,7 @@ async def play(user: Client, model: OpenAIServer, skill: str, turns: list[Turn])
             history, state = [], {}
         model.queue(*turn.script, text("Yes."))
         await user.send("configure", language=turn.language)
-        frames = await user.turn(turn.said, history=history, skills=[skill], **state, **turn.fields)
+        frames = await user.turn(turn.said, history=history, skills=[skill.name], **state, **turn.fields)
         assert frames[-1]["reason"] == "completed"
         read.append(hooks_in(model.requests[-1].messages, skill))
         history = [*history, {"role": "user", "content": turn.said}, {"role": "assistant", "content": "Yes."}]
@@ -96,9 +96,10 @@ async def play(user: Client, model: OpenAIServer, skill: str, turns: list[Turn])
 
 @pytest.mark.slow
 async def test_each_wish_fires_and_stays_silent_where_it_must(tmp_path: Path, model: OpenAIServer) -> None:
+    cookbook = write_cookbook(tmp_path / "skills")
     settings = {
         "agent": {"planning": False},
-        "skills": {"dir": str(COOKBOOK), "edit": False},
+        "skills": {"dir": str(cookbook), "edit": False},
         "security": {"tokens": [{"user": name, "token": token} for name, token in TOKENS.items()]},
     }
     found = []
@@ -106,14 +107,14 @@ async def test_each_wish_fires_and_stays_silent_where_it_must(tmp_path: Path, mo
         for skill, name, turns in WISHES:
             headers = {"Authorization": f"Bearer {TOKENS[name]}"} if name else {}
             async with client(server.ws_url, additional_headers=headers) as user:
-                found.append((skill, name, await play(user, model, skill, turns)))
+                found.append((skill, name, await play(user, model, cookbook / skill, turns)))
 
     assert found == [(skill, name, [turn.reads for turn in turns]) for skill, name, turns in WISHES]
-    assert {skill for skill, _, _ in WISHES} == {folder.name for folder in COOKBOOK.iterdir()}
+    assert {skill for skill, _, _ in WISHES} == {folder.name for folder in cookbook.iterdir()}
 
 
-def test_the_tests_of_each_wish_pass() -> None:
-    snapshot = load_snapshot(COOKBOOK)
+def test_the_tests_of_each_wish_pass(tmp_path: Path) -> None:
+    snapshot = load_snapshot(write_cookbook(tmp_path))
     names = [skill.name for skill in snapshot.skills]
 
     reports = run_reload_tests(snapshot, names, lambda: False)
