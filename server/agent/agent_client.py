@@ -151,12 +151,14 @@ class AgentClient:
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(layers)
         tools = executor.registry.specs
-        facts = replace(
-            options.facts,
-            model=used.model.info.name,
-            is_local=used.model.info.location == "local",
-            tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
-        )
+        facts = options.facts
+        if not all(hook.is_plain for hook in hooks):
+            facts = replace(
+                facts,
+                model=used.model.info.name,
+                is_local=used.model.info.location == "local",
+                tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
+            )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
         tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
         may_add_tools = layers is not None and layers.pipeline.has("before_llm")

@@ -74,7 +74,7 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
     model_request: the next thing that happens is a call of the model.
     held: the next thing that happens waits for hooks.
     usage: of one finished model call.
-    hook_record: for the end of the turn; before any hook is put in.
+    hook_record: for the end of the turn, before any hook is put in; where there is a trace or a state.
     """
 
     text: str | None = None

@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 
-from server.agent.chunks import HookRecord, LLMChunk, NoticeGiven, emit
+from server.agent.chunks import HookRecord, LLMChunk, NoticeGiven, TraceEvent, emit
 from server.agent.messages import Conversation, Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.reply_parser import ModelReply, TagReader
@@ -150,18 +150,15 @@ class AgentTurn:
         await emit(*self.tracer.end(self.sequence.silent_hooks()))
 
     async def _start(self) -> None:
-        await emit(
-            LLMChunk(
-                hook_record=HookRecord(
-                    state=lambda: self.sequence.state,
-                    not_fired=lambda: self.tracer.not_fired(self.sequence.silent_hooks()),
-                )
-            )
-        )
+        if self.tracer.is_on or self.sequence.state is not None:
+            await emit(LLMChunk(hook_record=HookRecord(state=lambda: self.sequence.state, not_fired=self._not_fired)))
         if dropped := self.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
         await emit(*self.injections.report(self.sequence.start()))
+
+    def _not_fired(self) -> Iterator[TraceEvent]:
+        return self.tracer.not_fired(self.sequence.silent_hooks())
 
     async def _answer_directly(self) -> None:
         self.events.begin_round(1)

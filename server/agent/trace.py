@@ -45,7 +45,7 @@ class Tracer:
         self._conversation = conversation
         self._hooks_off = tuple(hooks_off)
         self._layers = layers
-        self._is_on = is_on
+        self.is_on = is_on
         self._costs = costs
         self._numbers = count()
         self._ids: dict[int, str] = {}
@@ -69,7 +69,7 @@ class Tracer:
         attempt: int,
     ) -> Iterator[LLMChunk]:
         """Report the call as it is sent; `mark` stands around late system messages in the mode `user`."""
-        if not self._is_on:
+        if not self.is_on:
             return
         if attempt == 1:
             self._calls += 1
@@ -81,7 +81,7 @@ class Tracer:
         self, finished: Finished, first_token_ms: float | None, total_ms: float, *, planned: str
     ) -> Iterator[LLMChunk]:
         """Report the end of a call. `planned`: the reply to the planning prompt, which nobody hears or reads."""
-        if not self._is_on:
+        if not self.is_on:
             return
         done = {
             "call": self._calls,
@@ -93,7 +93,7 @@ class Tracer:
         yield _event("model_done", done | ({"reply": planned[:MAX_PLANNED_CHARS]} if planned else {}))
 
     def hook_reports(self) -> Iterator[LLMChunk]:
-        if self._is_on and self._layers is not None:
+        if self.is_on and self._layers is not None:
             for report in self._layers.pipeline.take_reports():
                 # before_llm belongs to the call that is about to be made
                 yield _event(
@@ -102,14 +102,14 @@ class Tracer:
 
     def end(self, silent_hooks: Iterable[SilentHook]) -> Iterator[LLMChunk]:
         """Report what left the list since the last call, and the hooks that never entered it; for a completed turn."""
-        if not self._is_on:
+        if not self.is_on:
             return
         yield from self._changes()
         yield from (LLMChunk(trace=event) for event in self.not_fired(silent_hooks))
 
     def not_fired(self, silent_hooks: Iterable[SilentHook]) -> Iterator[TraceEvent]:
         """Report the hooks that never entered the list, those that are off included; once."""
-        if not self._is_on or self._has_told_reasons:
+        if not self.is_on or self._has_told_reasons:
             return
         self._has_told_reasons = True
         off = (SilentHook(hook, "the skill is switched off") for hook in self._hooks_off)

@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 SAID_AT_ONCE: Final = 16
 """Sentences, or what stands between them, said before others run: each is some 0.1 ms of work."""
 _INTERNAL: Final = "something went wrong here; the log has it under turn {}"
+_NO_FACTS: Final = HookFacts()
+"""For turns whose hooks ask for none."""
 _SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
 
 
@@ -216,7 +218,7 @@ class ChatHandler:
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
         with self._pinned(request) as layers:
-            options = self._options(request, layers)
+            options = self._options(request, layers, facts=self._hook_facts(request, hooks))
             stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
             async with aclosing(stream) as chunks:
                 async for chunk in chunks:
@@ -226,7 +228,9 @@ class ChatHandler:
         """Pin hooks and policy as they are now: a reload counts from the next turn."""
         return nullcontext() if self._layers is None else self._layers.for_turn(request.facts, request.ask)
 
-    def _options(self, request: TurnRequest, layers: TurnLayers | None = None) -> TurnOptions:
+    def _options(
+        self, request: TurnRequest, layers: TurnLayers | None = None, *, facts: HookFacts = _NO_FACTS
+    ) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
         return TurnOptions(
             catalog=catalog.text,
@@ -235,11 +239,13 @@ class ChatHandler:
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             costs=request.costs,
             max_persistent=self._limits.max_hook_frames_per_turn,
-            facts=self._hook_facts(request),
+            facts=facts,
             layers=layers,
         )
 
-    def _hook_facts(self, request: TurnRequest) -> HookFacts:
+    def _hook_facts(self, request: TurnRequest, hooks: Iterable[HookInfo]) -> HookFacts:
+        if self.hook_tokens is None and all(hook.is_plain for hook in hooks):
+            return _NO_FACTS
         principal = request.principal
         return HookFacts(
             user_messages=user_texts(request.messages),

@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 INTERRUPTED_TOOL: Final = "interrupted"
 ABORTED_TOOL: Final = "not finished: a hook ended the turn"
 
+NO_RECORD: Final = HookRecord(state=lambda: None, not_fired=tuple)
 Sign = Callable[[str, str, str, str], str]
 """(skill, name, role, content) → signature."""
 SignState = Callable[[HookState], str]
@@ -69,7 +70,7 @@ class TurnWriter:
         """The figures of `turn_end`, set when the turn has ended."""
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
-        self.hook_record = HookRecord(state=lambda: None, not_fired=tuple)
+        self.hook_record = NO_RECORD
         """The agent's as soon as it has begun."""
         self.tools: list[str] = []
         """Names of the tools that were called."""
@@ -228,6 +229,7 @@ class TurnWriter:
         for event in self.hook_record.not_fired():
             self.write(TTSResult(trace=event))
         state = self.hook_record.state()
+        self.hook_record = NO_RECORD  # it holds the turn, which may hold this
         self.reason = reason
         self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(

@@ -114,8 +114,6 @@ def _told(chunk: LLMChunk) -> tuple[Any, ...]:
             return ("reply_end",)
         case LLMChunk(model_request=True):
             return ("model_request",)
-        case LLMChunk(hook_record=record) if record:
-            return ("hook_record",)
     raise AssertionError(f"nothing is set in {chunk}")
 
 
