@@ -92,7 +92,7 @@ export function clicked(data, now) {
   }
 }
 
-const SWITCHES = new Set(["tools", "trace"]);
+const SWITCHES = new Set(["tools", "trace", "nudges"]);
 
 /** @param {DOMStringMap} data @param {{value: string, checked: boolean}} field @returns {Event | null} */
 export function changed({ change, name = "", id = "" }, { value, checked }) {

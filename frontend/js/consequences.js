@@ -9,7 +9,7 @@
 
 import { summaryOf } from "./conversation.js";
 import { condensed, cutWhereLost, heardText } from "./playback.js";
-import { withConversation, withEffects, without } from "./state.js";
+import { hasTriggers, openConversation, withConversation, withEffects, without } from "./state.js";
 
 /**
  * Store every conversation of ours that changed. The effect stands before the
@@ -136,7 +136,8 @@ function stoppedFrame(turn) {
 }
 
 /** @param {State} state @returns {import("./frames.js").Choices} */
-function choicesOf({ settings, skills, openId, voice, canPlay, speech }) {
+function choicesOf(state) {
+  const { settings, skills, openId, voice, canPlay, speech } = state;
   const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
   return {
@@ -150,6 +151,7 @@ function choicesOf({ settings, skills, openId, voice, canPlay, speech }) {
     speed: Number(speed),
     conversation: openId,
     trace,
+    nudges: settings.nudges && hasTriggers(state) && openConversation(state)?.access === "write",
   };
 }
 

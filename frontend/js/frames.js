@@ -3,7 +3,8 @@
  * the modules that name these types are checked against them, nothing is loaded.
  *
  * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null}} HookItem
- * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests}} SkillItem
+ * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests,
+ *   triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
  * @typedef {{name: string, file: string, line: number, details: string}} FailedTest
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
@@ -46,7 +47,8 @@
  * @typedef {{type: "speech_stopped", utterance: string, audio_ms: number}} SpeechStopped
  * @typedef {{type: "transcript", utterance: string, text: string, final: boolean, turn_id?: string}} Transcript
  * @typedef {{type: "skills", skills: SkillItem[], diagnostics: Diagnostic[]}} Skills
- * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice" | "speak", skills: string[]}} TurnStart
+ * @typedef {{type: "turn_start", turn_id: string, trigger: "chat" | "voice" | "speak" | "nudge", skills: string[]}} TurnStart
+ * @typedef {{type: "nudge", id: string, skill: string, name: string}} Nudge
  * @typedef {{type: "text", turn_id: string, delta: string}} Text
  * @typedef {{type: "reasoning", turn_id: string, delta: string}} Reasoning
  * @typedef {{type: "sentence", turn_id: string, index: number, text: string, spoken: string | null,
@@ -75,19 +77,19 @@
  *
  * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
  * @typedef {Speech | SpeechDetected | SpeechRejected | SpeechStarted | SpeechStopped | Transcript} SpeechFrame
- * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Model | Skills | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Model | Skills | Nudge | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
  *   handled on arrival
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *
  * @typedef {"server_vad" | "push_to_talk"} TurnDetection
  * @typedef {{voice: boolean, turn_detection: TurnDetection, input: {format: "pcm16", sample_rate: number},
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
- *   conversation: string | null, trace: boolean}} Choices
+ *   conversation: string | null, trace: boolean, nudges: boolean}} Choices
  * @typedef {{type: "configure"} & Partial<Choices>} Configure
  * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
- * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean, state?: string}} Chat
+ * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean, state?: string, nudge?: string}} Chat
  * @typedef {{type: "speak", id: string, text: string}} Speak
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,

@@ -118,6 +118,7 @@ const socket = new Socket({
   onEvent: (event) => {
     if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
     if (event.type !== "frame") return dispatch(event);
+    if (event.frame.type === "nudge") return nudged(event.frame);
     dispatch({ ...event, at: Date.now() });
     player.follow(event.frame, state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null));
     if (event.frame.type === "ready") player.resumeIfSilent();
@@ -131,6 +132,12 @@ const socket = new Socket({
   },
   random: Math.random,
 });
+
+/** @param {import("./frames.js").Nudge} frame */
+function nudged(frame) {
+  const isAway = document.hidden || page.input().value.trim() !== "";
+  dispatch({ type: "nudge", frame, turnId: newId(), isAway, at: Date.now() });
+}
 
 /** @param {Effect} effect */
 function perform(effect) {

@@ -8,6 +8,7 @@
  * @typedef {import("./frames.js").ServerFrame} ServerFrame
  *
  * @typedef {{type: "frame", frame: ServerFrame, at?: number}
+ *   | {type: "nudge", frame: import("./frames.js").Nudge, turnId: string, isAway: boolean, at: number}
  *   | {type: "connecting", attempt: number}
  *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
  *   | {type: "loading", stages: import("./state.js").Stage[] | null}
@@ -88,6 +89,7 @@ import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
 import { received } from "./reduce_frames.js";
+import { nudged } from "./reduce_nudges.js";
 import { leaveRereading, reheard, reread } from "./reduce_rereading.js";
 import * as turns from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
@@ -105,6 +107,8 @@ function step(state, event) {
   switch (event.type) {
     case "frame":
       return received(state, event.frame, event.at ?? 0);
+    case "nudge":
+      return nudged(state, event);
     case "connecting":
       return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
     case "disconnected":

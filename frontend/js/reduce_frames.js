@@ -43,6 +43,8 @@ export function received(state, frame, at) {
     }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
+    case "nudge":
+      return state; // answered by an event of its own
     case "turn_start":
       return started(state, frame);
     case "text":
@@ -140,7 +142,7 @@ function withHookState(state, { turn_id, state: text }) {
     const kept = withTurnState(conversation, turn_id, text);
     if (kept) return withConversation(state, kept);
   }
-  return state;
+  return ofRunning(state, turn_id, (turn) => ({ ...state, turn: { ...turn, hookState: text } }));
 }
 
 /** @param {State} state @param {string} conversationId @param {TurnEnd} end @returns {State} */
@@ -202,6 +204,7 @@ function traced(state, { turn_id, event, data }) {
  */
 function failed(state, error) {
   const { turn } = state;
+  if (error.code === "nudge_unknown" && !turn?.nudge) return state; // the user has said something meanwhile
   if (turn?.phase === "sent" && (error.turn_id === turn.id || (!error.turn_id && isAboutChat(error)))) {
     return refused(state, turn, error);
   }
@@ -213,7 +216,7 @@ function failed(state, error) {
 
 /** @param {import("./frames.js").ErrorFrame} error */
 function isAboutChat({ code, path }) {
-  const isOfOtherFrame = path && !/^\$($|\.(messages|id)\b)/.test(path);
+  const isOfOtherFrame = path && !/^\$($|\.(messages|id|nudge)\b)/.test(path);
   return (
     !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable"
   );

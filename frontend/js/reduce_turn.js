@@ -10,7 +10,7 @@
  */
 
 import { withoutBranch } from "./branches.js";
-import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory } from "./conversation.js";
+import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory, withState } from "./conversation.js";
 import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { givenBack } from "./reduce_attachments.js";
 import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
@@ -104,6 +104,8 @@ export function begun(state, conversation, turnId) {
     reported: "",
     leavesOut: false,
     canResend: true,
+    nudge: "",
+    hookState: "",
   };
   return { ...withConversation(state, conversation), turn };
 }
@@ -122,17 +124,19 @@ export function saved(state, { id, revision }) {
 }
 
 /** @param {State} state @param {Turn} turn @returns {State} */
-function sent(state, turn) {
+export function sent(state, turn) {
   const fitting = fitToLimits(
     state.loaded[turn.conversationId]?.conversationHistory ?? [],
     state.server?.limits ?? null,
   );
   if (!fitting) return state;
   const { messages, hookState, droppedTurns } = fitting;
-  const voice = state.settings.readAloud === "spoken" ? { voice: false } : {}; // it was typed, or sent again by hand
+  const isSpoken = turn.nudge && state.voice.mic === "on"; // else it was typed, or sent again by hand
+  const voice = state.settings.readAloud === "spoken" && !isSpoken ? { voice: false } : {};
+  const nudge = turn.nudge ? { nudge: turn.nudge } : {};
   const next = withEffects(
     { ...state, turn: { ...turn, phase: "sent" } },
-    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState } },
+    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState, ...nudge } },
   );
   if (!droppedTurns) return next;
   return withTurnNotice(next, turn.id, warning("history_shortened", t.turns.shortened(droppedTurns)));
@@ -270,7 +274,8 @@ export function ended(state, turn, answer) {
   const next = withView({ ...state, turn: null }, turn.id, { segments: historySegments });
   const conversation = next.loaded[turn.conversationId];
   if (!conversation) return next;
-  const conversationHistory = [...conversation.conversationHistory, ...flushHistorySegments(historySegments, turn.id)];
+  const said = flushHistorySegments(historySegments, turn.id);
+  const conversationHistory = withState([...conversation.conversationHistory, ...said], turn.id, turn.hookState);
   return withConversation(
     next,
     withHistory({ ...conversation, conversationHistory }, (history) => withAnswer(history, turn.id, answer)),
@@ -309,6 +314,7 @@ export function rolledBack(state, { id, conversationId }) {
  * @returns {State}
  */
 export function refused(state, turn, error) {
+  if (turn.nudge) return { ...state, turn: null }; // nobody has asked for it
   const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
   if (later) return later;
   const next = ended(withView(state, turn.id, { error }), turn, "failed");

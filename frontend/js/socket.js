@@ -38,6 +38,7 @@ const KNOWN = {
   speech_started: true,
   speech_stopped: true,
   transcript: true,
+  nudge: true,
   turn_start: true,
   text: true,
   reasoning: true,

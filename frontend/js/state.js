@@ -34,6 +34,8 @@
  * @property {string} reported what the server was last told of the playback: sentence and half second
  * @property {boolean} leavesOut the user agreed to send without messages that do not verify
  * @property {boolean} canResend it was typed, and sent once at most
+ * @property {string} nudge id of the one that it answers; "" = the user asked
+ * @property {string} hookState `turn_end.state` of a turn that has no message to keep it on before its end
  *
  * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
  * @property {readonly Segment[]} segments
@@ -55,6 +57,7 @@
  * @property {string} language of the conversation; "" = not said
  * @property {boolean} tools
  * @property {boolean} trace
+ * @property {boolean} nudges skills may speak first
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
  * @property {string} speaker of the replies; "" = the server's choice
@@ -158,6 +161,7 @@ export const DEFAULT_SETTINGS = {
   language: "",
   tools: true,
   trace: true,
+  nudges: true,
   skillsOff: [],
   readAloud: "spoken",
   speaker: "",
@@ -276,6 +280,11 @@ export function canReread({ connection, speech, canPlay, turn }) {
 /** @param {State} state */
 export function canSend(state) {
   return state.connection.phase === "online" && openConversation(state)?.access === "write";
+}
+
+/** Some skill may speak first. @param {State} state */
+export function hasTriggers({ skills }) {
+  return skills.some(({ triggers = [] }) => triggers.length > 0);
 }
 
 /** @param {State} state @param {...Effect} effects @returns {State} */

@@ -248,7 +248,10 @@ def sent_role(message: Message, mode: LateSystem) -> str:
 
 
 def head_length(messages: Sequence[Message]) -> int:
-    return next((i for i, m in enumerate(messages) if m["role"] != "system"), len(messages))
+    """Count the system messages at the head. Without any other, it is the first alone: a trigger began the conversation,
+    and what follows stands where models expect the user's message.
+    """
+    return next((i for i, m in enumerate(messages) if m["role"] != "system"), min(1, len(messages)))
 
 
 def _merged(system: list[Message]) -> Message:

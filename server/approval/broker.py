@@ -108,6 +108,9 @@ class ApprovalBroker:
             self._show(opened, client)
         return True
 
+    def has_open(self, user: str) -> bool:
+        return user in self._open
+
     def find(self, user: str, id_: str) -> OpenQuestion | None:
         return self._open.get(user, {}).get(id_)
 

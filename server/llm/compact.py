@@ -110,7 +110,7 @@ def compact_turn(messages: Sequence[Message], question: str = "", denied: Collec
                 instructions=_instructions(earlier, later),
                 results=tuple(DENIED if each["tool_call_id"] in denied else _text(each) for each in results),
             )
-    return CompactTurn(system=system, history=_history(rest), question=question)
+    return CompactTurn(system=system, history=_history(rest), question=question, instructions=_instructions(rest, ()))
 
 
 def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tuple[str, ...]) -> CompactTurn:

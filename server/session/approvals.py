@@ -62,6 +62,11 @@ class Approvals:
         self.is_gone = True
         self.broker.leave(self.user, self)
 
+    @property
+    def is_waiting(self) -> bool:
+        """A question to this user is open, here or at another client."""
+        return self.broker.has_open(self.user)
+
     def asker(self, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> "TurnAsker":
         return TurnAsker(self, turn, facts, timer)
 

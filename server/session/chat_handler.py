@@ -25,6 +25,7 @@ from server.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 from skills_engine.authoring.costs import CostMeter
+from skills_engine.conditions.turn_facts import Channel
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +76,9 @@ class TurnRequest:
     playback: PlaybackClock
     received_s: float
     """When the client's `chat` came, or the user stopped speaking."""
+    channel: Channel = "text"
+    trigger_text: HookInfo | None = None
+    """Puts the text in whose trigger began the turn."""
     hook_state: HookState = field(default_factory=HookState)
     """The state of hooks after the turn before."""
     recognized_s: float | None = None
@@ -217,6 +221,8 @@ class ChatHandler:
             yield LLMChunk(notice=notice)
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
+        if request.trigger_text is not None:
+            hooks.append(request.trigger_text)
         with self._pinned(request) as layers:
             options = self._options(request, layers, facts=self._hook_facts(request, hooks))
             stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
@@ -246,10 +252,14 @@ class ChatHandler:
     def _hook_facts(self, request: TurnRequest, hooks: Iterable[HookInfo]) -> HookFacts:
         if self.hook_tokens is None and all(hook.is_plain for hook in hooks):
             return _NO_FACTS
+        return self.hook_facts(request)
+
+    def hook_facts(self, request: TurnRequest) -> HookFacts:
+        """Return the facts of a turn that are known before the agent has it: all but its model and tools."""
         principal = request.principal
         return HookFacts(
             user_messages=user_texts(request.messages),
-            channel="voice" if request.trigger == "voice" else "text",
+            channel=request.channel,
             language=request.language,
             user=principal.user_id if principal.is_logged_in else None,
             is_operator=principal.is_operator,

@@ -1,7 +1,7 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -14,6 +14,7 @@ from server.agent.messages import SystemPolicy, text_of
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
+from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services
 from server.session.speech_input import SpeechInput, SpokenWords
@@ -23,9 +24,12 @@ from server.session.turns import Turns
 from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import HookState, Skill, SkillsSnapshot, StateInvalidError
+from skills_engine import HookFacts, HookState, Skill, SkillsSnapshot, StateInvalidError, TriggerInfo
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.authoring.reload_tests import SkillTestReport
+
+_ACTS = (wire.Chat, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
+"""Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
 
 
 class Session:
@@ -53,6 +57,7 @@ class Session:
         self._costs = CostMeter()
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
+        self._nudges: Nudges | None = None  # most clients want none
         self._speech_input = SpeechInput(
             services.speech, self, user=principal.limit_key or self.id, now_s=services.now_s
         )
@@ -69,7 +74,7 @@ class Session:
             outbox,
             self._approvals,
             limit_key=principal.limit_key,
-            on_running=lambda is_running: self._speech_input.set_turn(is_running=is_running),
+            on_running=self._set_running,
             on_over=on_turn_over,
         )
 
@@ -77,6 +82,11 @@ class Session:
     def is_idle(self) -> bool:
         """Nobody speaks, no turn runs or will follow what was said, and the sound of the last one has been played."""
         return self._turns.is_idle and not self._speech_input.is_busy
+
+    def _set_running(self, is_running: bool) -> None:
+        self._speech_input.set_turn(is_running=is_running)
+        if self._nudges is not None:
+            self._nudges.stir()
 
     def greet(self) -> None:
         services, snapshot = self._services, self._services.skills()
@@ -126,6 +136,8 @@ class Session:
             for found in (*snapshot.diagnostics, *of_tests)
         ]
         self.send(wire.Skills(skills=_skill_items(snapshot, self._settings.skills, tests), diagnostics=diagnostics))
+        if self._nudges is not None:
+            self._nudges.rearm()
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
         self.send(wire.Speech(**msgspec.structs.asdict(status)))
@@ -169,10 +181,14 @@ class Session:
 
     def interrupt(self, *, message: str | None = None) -> None:
         """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
+        if self._nudges is not None:
+            self._nudges.user_acted()
         self._turns.interrupt(message=message)
 
     def hang_up(self) -> None:
         """The client is gone: what its turn asks is answered with no, and the turn ends."""
+        if self._nudges is not None:
+            self._nudges.switch(is_on=False)
         self._approvals.leave()
         self._turns.interrupt()
 
@@ -183,6 +199,8 @@ class Session:
         await self._turns.aclose()
 
     def _handle(self, frame: wire.AnyClientFrame, received_s: float) -> None:
+        if self._nudges is not None and isinstance(frame, _ACTS) and getattr(frame, "nudge", None) is None:
+            self._nudges.user_acted()
         match frame:
             case wire.Chat():
                 self._chat(frame, received_s)
@@ -214,6 +232,11 @@ class Session:
             self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
+        if frame.nudges is not UNSET and (frame.nudges or self._nudges is not None):
+            self._nudges = self._nudges or Nudges(self, self._services.now_s)
+            self._nudges.switch(is_on=frame.nudges)
+        elif self._nudges is not None:
+            self._nudges.rearm()
         if frame.trace is True and not self._settings.trace:
             self._outbox.notify("trace_not_allowed", "the trace is for operators; see security.trace")
 
@@ -227,8 +250,25 @@ class Session:
         turn_id = self._unused_id(frame)
         settings = self._settings.with_chat(frame)
         snapshot = self._snapshot_for(frame)
-        request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
+        trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
+        request = self._request(turn_id, trigger, frame.messages, settings, received_s=received_s, snapshot=snapshot)
+        if frame.nudge is not None:
+            request = replace(request, trigger_text=self._answered(frame.nudge, request).hook)
         self._begin(request, frame.state)
+
+    def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:
+        """Return the trigger of the nudge that the turn answers. Raises FrameError."""
+        is_possible = self._nudges is not None and not self._speech_input.is_busy
+        trigger = self._nudges.take(nudge) if self._nudges is not None and is_possible else None
+        if trigger is None:
+            text = "this nudge is not open: it was answered, a minute has passed, or the user has said something since"
+            raise FrameError("nudge_unknown", text, path="$.nudge")
+        if (path := trigger.why_not(self._with_model(request))) is not None:
+            text = (
+                f"the trigger {trigger.skill}/{trigger.name} does not fire in this conversation: {path} does not hold"
+            )
+            raise FrameError("nudge_unknown", text, path="$.nudge")
+        return trigger
 
     def _speak(self, frame: wire.Speak, received_s: float) -> None:
         """Say the frame's text, whether replies are spoken or not. Raises FrameError where there is no voice."""
@@ -307,6 +347,7 @@ class Session:
         return TurnRequest(
             id=turn_id,
             trigger=trigger,
+            channel="voice" if trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed) else "text",
             messages=messages,
             snapshot=snapshot,
             skills=_enabled_skills(settings.skills, snapshot),
@@ -320,7 +361,7 @@ class Session:
                 turn_id=turn_id,
                 user_id=principal.user_id,
                 conversation=settings.conversation,
-                user_message=text_of(messages[-1]) if messages else "",
+                user_message=text_of(messages[-1]) if messages and trigger != "nudge" else "",
                 language=settings.language,
                 address=principal.address,
             ),
@@ -330,6 +371,27 @@ class Session:
             recognized_s=recognized_s,
             costs=self._costs,
         )
+
+    # --- nudges; these are for Nudges (NudgedSession)
+
+    def triggers(self) -> Sequence[TriggerInfo]:
+        snapshot = self._services.skills()
+        return snapshot.triggers(_enabled_skills(self._settings.skills, snapshot))
+
+    def trigger_facts(self) -> HookFacts:
+        return self._with_model(self._request("", "nudge", [], self._settings, received_s=self._services.now_s()))
+
+    def _with_model(self, request: TurnRequest) -> HookFacts:
+        model = self._services.model()
+        return replace(self._services.handler.hook_facts(request), model=model.name, is_local=model.location == "local")
+
+    @property
+    def may_be_nudged(self) -> bool:
+        return self.is_idle and not self._approvals.is_waiting and not self.is_draining
+
+    @property
+    def silent_since_s(self) -> float:
+        return max(self._speech_input.last_speech_s, self._turns.playback.silent_at_s(float("-inf")))
 
     # --- speech; the first five are for SpeechInput (SpeechOwner)
 
@@ -407,6 +469,8 @@ class Session:
             return  # of a turn that was cut
         is_first = playback.first_audible_s is None
         playback.report(frame.index, frame.ms, frame.state, self._services.now_s())
+        if self._nudges is not None:
+            self._nudges.stir()
         if is_first and playback.first_audible_s is not None:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
 
@@ -425,6 +489,7 @@ def _skill_items(
             enabled=selected is None or skill.name in selected,
             hooks=_hook_items(skill),
             tests=_tests_item(tests.get(skill.name)),
+            triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
         )
         for skill in snapshot.skills
     ]

@@ -36,6 +36,8 @@ HISTORY_WAIT_S: Final = 0.5
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
 
+FED_S: Final = 2.0
+"""Time after its last sound for which a microphone counts as switched on."""
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
 
@@ -150,6 +152,9 @@ class SpeechInput:
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
         self._is_turn_running = False
+        self.last_speech_s = float("-inf")
+        """When something was last noticed in the sound, or an utterance was answered."""
+        self._fed_s = float("-inf")
 
     # --- what the client sends
 
@@ -157,7 +162,8 @@ class SpeechInput:
         """Take a frame of the microphone; `clock` knows whether the assistant can be heard in it."""
         detector = self._listen()
         self._playback = clock
-        is_playing = clock.is_speaking(self._now_s())
+        self._fed_s = self._now_s()
+        is_playing = clock.is_speaking(self._fed_s)
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
             detector.turns.playback(is_speaking=is_playing)
@@ -214,6 +220,11 @@ class SpeechInput:
         return self._speaking is not None
 
     @property
+    def is_fed(self) -> bool:
+        """The client's microphone is on: its sound comes in."""
+        return self._now_s() - self._fed_s < FED_S
+
+    @property
     def is_busy(self) -> bool:
         """Something is being said, perhaps, or was said and is not answered yet."""
         return bool(self._utterances)
@@ -247,6 +258,7 @@ class SpeechInput:
             self._detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
     def _handle(self, event: UtteranceEvent) -> None:
+        self.last_speech_s = self._now_s()
         if event.utterance == self._refused or self._is_refused(event):
             return
         match event:
@@ -318,6 +330,7 @@ class SpeechInput:
 
     def _settle(self, utterance: _Utterance, recognition: asyncio.Task[str | _NotRecognized]) -> None:
         """Also when it was dropped before it began."""
+        self.last_speech_s = self._now_s()
         recognition.cancel()
         self._utterances.pop(utterance.id, None)
 

@@ -90,10 +90,12 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
+    nudges: bool | UnsetType = UNSET
+    """true: the server may ask for turns that no words of the user begin."""
 
 
 class Chat(ClientFrame, tag="chat", kw_only=True):
-    """Starts a turn; `messages` is the whole history, the new user message last."""
+    """Starts a turn; `messages` is the whole history, the new user message last, if it answers no `nudge`."""
 
     messages: list[Message]
     id: TurnId | UnsetType = UNSET
@@ -103,6 +105,8 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     hook_texts: HookTexts | UnsetType = UNSET
     """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
     state: SignedState | None = None
+    nudge: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    """`nudge.id`: the text of its trigger takes the place of the user's message."""
 
 
 class Speak(ClientFrame, tag="speak", kw_only=True):

@@ -53,7 +53,8 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     match frame:
         case Chat():
             _check_messages(frame.messages, max_messages)
-            _check_last(frame.messages)
+            if frame.nudge is None:
+                _check_last(frame.messages)
         case History():
             _check_messages(frame.messages, max_messages)
     return frame

@@ -17,6 +17,11 @@ class HookItem(Struct, kw_only=True, frozen=True):
     tool_filter: list[str] | None = None
 
 
+class TriggerItem(Struct, kw_only=True, frozen=True):
+    name: str
+    on: Literal["connect", "idle"]
+
+
 class FailedTestItem(Struct, kw_only=True, frozen=True):
     name: str
     file: str
@@ -39,6 +44,8 @@ class SkillItem(Struct, kw_only=True, frozen=True):
     enabled: bool
     hooks: list[HookItem]
     tests: SkillTestsItem | UnsetType = UNSET
+    triggers: list[TriggerItem] | UnsetType = UNSET
+    """The occasions on which a `nudge` may come; left out where there are none."""
 
 
 class DiagnosticItem(Struct, kw_only=True, frozen=True):
@@ -144,7 +151,7 @@ class Transcript(ServerFrame, tag="transcript", frozen=True, kw_only=True):
     turn_id: str | UnsetType = UNSET
 
 
-TurnTrigger = Literal["chat", "voice", "speak"]
+TurnTrigger = Literal["chat", "voice", "speak", "nudge"]
 
 
 class TurnStart(ServerFrame, tag="turn_start", frozen=True, kw_only=True):
@@ -263,6 +270,14 @@ class Notice(ServerFrame, tag="notice", frozen=True, kw_only=True):
     turn_id: str | UnsetType = UNSET
 
 
+class Nudge(ServerFrame, tag="nudge", frozen=True, kw_only=True):
+    """A trigger of a skill fired: a `chat` with this id within 60 s, before the user's next word, starts its turn."""
+
+    id: str
+    skill: str
+    name: str
+
+
 class Reasoning(ServerFrame, tag="reasoning", frozen=True, kw_only=True):
     turn_id: str
     delta: str
@@ -326,6 +341,7 @@ ErrorCode = Literal[
     "tool_failed",
     "speech_unavailable",
     "policy_denied",
+    "nudge_unknown",
     "internal",
 ]
 

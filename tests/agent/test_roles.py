@@ -59,6 +59,10 @@ def test_system_messages_at_the_head_become_one(mode: LateSystem) -> None:
     assert sent == [message("system", "Be brief.\n\n[one]"), message("user", "Hi")]
 
 
+def test_a_list_of_system_messages_alone_ends_in_a_user_message_where_models_need_one() -> None:
+    assert adapt([HEAD, message("system", "Greet.")], "user", MARK) == [HEAD, message("user", wrapped("Greet."))]
+
+
 def test_a_list_that_needs_no_change_is_sent_as_it_is() -> None:
     for mode in ("native", "user", "merge"):
         assert adapt(LIST[:4], mode, MARK) == LIST[:4]
@@ -134,7 +138,8 @@ def test_the_sent_role_differs_for_late_system_messages_sent_as_user_alone() -> 
 
 def test_the_head_is_as_long_as_system_messages_stand_in_a_row() -> None:
     assert head_length([]) == 0
-    assert head_length([HEAD, HEAD]) == 2
+    assert head_length([HEAD, HEAD]) == 1, "the rest stands where a user message would"
+    assert head_length([HEAD, HEAD, *LIST[1:]]) == 2
     assert head_length(LIST) == 1
     assert head_length(LIST[1:]) == 0
 

@@ -431,6 +431,7 @@ test("the server is told once what the user wants, and again after each connecti
       speed: 1,
       conversation: "c1",
       trace: true,
+      nudges: false,
     },
   ]);
 

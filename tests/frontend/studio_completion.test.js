@@ -18,7 +18,7 @@ test("keys of a hook are offered, but those it has", () => {
   assert.deepEqual(labels('{"hooks": [{"name": "a", "ti|'), ["timing"]);
   assert.ok(!labels('{"hooks": [{"name": "a", "|"').includes("name"));
   assert.deepEqual(labels('{"hooks": [{"ti|": "x"}]}'), ["timing"]);
-  assert.deepEqual(labels('{"|'), ["hooks", "$schema"].filter((key) => labels('{"|').includes(key)));
+  assert.deepEqual(labels('{"|'), ["hooks", "triggers", "$schema"].filter((key) => labels('{"|').includes(key)));
 });
 
 test("values of a key are offered, with what they mean", () => {

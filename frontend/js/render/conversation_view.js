@@ -27,8 +27,8 @@ const NONE = [];
 
 /** @param {State} state @param {Conversation} conversation */
 function turnsView(state, conversation) {
-  const groups = groupsOf(conversation.conversationHistory);
   const running = visibleTurn(state);
+  const groups = withRunning(groupsOf(conversation.conversationHistory), running);
   const canAsk = canSend(state);
   const versions = versionsIn(conversation);
   const isReadable = canReread(state);
@@ -57,6 +57,18 @@ function turnsView(state, conversation) {
     }),
     isFirstReply(state, groups) && demoView(state.models),
   );
+}
+
+/** @type {Message[]} the same one each time */
+const UNASKED = [];
+
+/**
+ * Adds the running turn if it has no message yet, as no user message began it.
+ *
+ * @param {{key: string, messages: Message[]}[]} groups @param {import("../state.js").Turn | null} running
+ */
+function withRunning(groups, running) {
+  return running?.nudge ? [...groups, { key: running.id, messages: UNASKED }] : groups;
 }
 
 /** Whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */

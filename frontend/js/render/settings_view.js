@@ -1,5 +1,6 @@
 /** Settings of this browser. @typedef {import("../state.js").State} State */
 
+import { hasTriggers } from "../state.js";
 import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
 import { languageProblem } from "./voice_view.js";
@@ -51,6 +52,7 @@ export function settingsView(state) {
     microphones.length > 0 &&
       selectView(t.settings.microphone, "microphone", [["", t.settings.asSystem], ...microphones], settings.microphone),
     switchView(t.settings.tools, t.settings.toolsHelp, "tools", settings.tools),
+    hasTriggers(state) && switchView(t.settings.nudges, t.settings.nudgesHelp, "nudges", settings.nudges),
     switchView(t.settings.inspector, t.settings.inspectorHelp, "trace", settings.trace),
     // In a tab of its own: the conversation and its sound go on in this one.
     h(

@@ -69,13 +69,13 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
       ),
     view?.notices.map((notice) => noticeView(notice, false)),
     view?.error && errorView(view.error),
-    asked?._turn &&
+    (asked?._turn || hasReply) &&
       !running &&
       replyActions(key, {
         canCopy: hasReply,
         canReread: canReread && hasReply,
         isReread,
-        canRegenerate: canAsk && !(isLast && canRetry(asked)),
+        canRegenerate: canAsk && asked !== undefined && !(isLast && canRetry(asked)),
         hasTrace,
       }),
     !running && asked && endView(asked, view, { isLast, canAsk }),

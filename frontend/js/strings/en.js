@@ -224,6 +224,8 @@ export const en = {
     aMicrophone: "A microphone",
     asSystem: "As the system",
     tools: "Tools",
+    nudges: "Skills may speak first",
+    nudgesHelp: "A skill may greet you, or say something after a silence.",
     toolsHelp: "The model may read files, look at the clock and use what this server adds.",
     inspector: "Inspector",
     inspectorHelp: "Ask the server to show what the model reads.",

@@ -209,6 +209,8 @@ export const zh = {
     aMicrophone: "麦克风",
     asSystem: "跟随系统",
     tools: "工具",
+    nudges: "技能可以先开口",
+    nudgesHelp: "技能可以主动问候，或在沉默一段时间后说话。",
     toolsHelp: "模型可以读取文件、查看时间，并使用此服务器提供的工具。",
     inspector: "检查器",
     inspectorHelp: "请服务器显示模型读到的内容。",

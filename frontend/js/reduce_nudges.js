@@ -1,0 +1,42 @@
+/**
+ * Nudges: a skill asks for a turn that no words of the user begin. The page answers or says nothing.
+ *
+ * @typedef {import("./state.js").State} State
+ * @typedef {import("./frames.js").Nudge} Nudge
+ */
+
+import { begun, sent } from "./reduce_turn.js";
+import { canSend, openConversation } from "./state.js";
+
+/**
+ * Greets in a conversation without messages; breaks a silence only before somebody who is there and not writing.
+ *
+ * @param {State} state
+ * @param {{frame: Nudge, turnId: string, isAway: boolean, at: number}} event `isAway`: the page is hidden, or somebody types
+ * @returns {State}
+ */
+export function nudged(state, { frame, turnId, isAway, at }) {
+  const conversation = openConversation(state);
+  if (!conversation || !isFree(state)) return state;
+  const isGreeting = isForConnect(state, frame);
+  if (isGreeting ? conversation.conversationHistory.length > 0 : isAway || isWriting(state)) return state;
+  const next = begun(state, { ...conversation, updatedAt: at }, turnId);
+  return next.turn ? sent(next, { ...next.turn, nudge: frame.id, canResend: false }) : state;
+}
+
+/** Nobody speaks, reads or is asked. @param {State} state */
+function isFree(state) {
+  const { settings, turn, approvals, rereading, voice } = state;
+  return settings.nudges && canSend(state) && !turn && !approvals.length && !rereading && voice.phase === "quiet";
+}
+
+/** @param {State} state */
+function isWriting({ editedTurn, attachments, pendingImages }) {
+  return editedTurn !== null || attachments.length > 0 || pendingImages > 0;
+}
+
+/** @param {State} state @param {Nudge} nudge */
+function isForConnect({ skills }, { skill, name }) {
+  const triggers = skills.find((one) => one.name === skill)?.triggers ?? [];
+  return triggers.some((trigger) => trigger.name === name && trigger.on === "connect");
+}
