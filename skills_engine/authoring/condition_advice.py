@@ -1,12 +1,13 @@
 """Advice of lint on conditions, memory and variables of hooks: what loads, but hardly does what was meant."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from skills_engine.conditions.hook_state import Firing, HookState
 from skills_engine.conditions.hook_variables import used_variables
-from skills_engine.diagnostics import Report, did_you_mean
+from skills_engine.diagnostics import Report, did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
 from skills_engine.signing import Signer
@@ -15,6 +16,8 @@ from skills_engine.trigger_entries import OF_HISTORY, TriggerInfo
 _LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
+_LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
+"""The beginning of a language range: a code of two or three letters, or any."""
 _GLOB = frozenset("*?[")
 """Characters of globs."""
 _SIGNER = Signer([bytes(32)])
@@ -76,6 +79,14 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
     elif key == "tool":
         for name in value:
             _tool_advice(name, path, report)
+    elif key == "language":
+        for name in value:
+            if not _LANGUAGE.match(name):
+                report.warning(path, f"{quoted(name)} fits no language: expected a tag such as de or pt-BR, or *")
+    elif key == "user_text":
+        for text in value:
+            if len(text) > 1 and "*" in (text[0], text[-1]):
+                report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
 
 
 def _includes_first(value: Any) -> bool:

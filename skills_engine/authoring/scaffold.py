@@ -40,6 +40,7 @@ description: "{title}."
                    after_tool_call      after a tool ran; "tool_filter": ["read_file"] narrows it
        role        system or user
        persistent  true: the text stays in the conversation for later turns
+       when        conditions: "when": {{"user_text": ["refund"]}}; docs/cookbook.md has more
 
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
      To see what the model will read:             python -m skills_engine simulate {path}

@@ -100,6 +100,7 @@ class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all
 _FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
 _STRINGS = "a list of 1 to 32 non-empty strings"
 _PATTERNS = f'{_STRINGS}, such as ["refund", "/order \\\\d+/i"]'
+_ALIASES = {"and": "all", "or": "any"}
 _COUNT = 'a number from 1 on, or {"min": …, "max": …}'
 _EXPECTED = {
     "user_text": _PATTERNS,
@@ -110,7 +111,8 @@ _EXPECTED = {
     "round": _COUNT,
     "turn": _COUNT,
     "channel": "voice or text",
-    "time": 'an object of from and to (such as "22:00"), days (such as ["sat", "sun"]) and timezone',
+    "language": f'{_STRINGS}, such as ["de", "pt-BR"]',
+    "time": 'an object of from and to (such as "09:00"), days (such as ["sat", "sun"]) and timezone',
 }
 
 
@@ -161,7 +163,8 @@ class _Reader:
                 self._error(path, "counts beside user_text only")
                 return None
         if key not in _FIELDS:
-            self._error(path, f"unknown condition{did_you_mean(key, _FIELDS)}")
+            hint = f" (did you mean {_ALIASES[key]}?)" if key in _ALIASES else did_you_mean(key, _FIELDS)
+            self._error(path, f"unknown condition{hint}")
             return None
         if self._known is not None and key not in (*self._known, "scan_turns"):
             self._error(path, f"does not count here; these do: {', '.join(self._known)}")

@@ -23,6 +23,8 @@ def advice(folder: Path) -> list[tuple[str, str]]:
         ("after_user_input", {"when": {"tool_status": ["ok"]}}, "when.tool_status", "no tool call"),
         ("after_tool_call", {"when": {"tool": ["read_fil"]}}, "when.tool", "(did you mean read_file?)"),
         ("after_tool_call", {"when": {"all": [{"tool": ["shop"]}]}}, "when.all[0].tool", "no built-in tool"),
+        ("after_user_input", {"when": {"language": ["de", "German"]}}, "when.language", '"German" fits no language'),
+        ("after_user_input", {"when": {"user_text": ["*money*"]}}, "when.user_text", "a text is no glob"),
         ("after_user_input", {"requires_tools": ["serch_text"]}, "requires_tools", "(did you mean search_text?)"),
         ("after_user_input", {"group": "tone"}, "group", "alone it changes nothing"),
         ("after_user_input", {"once": "conversation", "sticky": 2}, "sticky", "in 2 further turns"),
@@ -45,6 +47,10 @@ def test_lint_warns_of_what_contradicts_itself(
         ("before_each_agent", {"when": {"round": {"min": 2}, "tool": ["read_file", "shop__*", "shop__x", "a*"]}}),
         ("after_tool_call", {"when": {"user_text": ["round"], "tool_status": ["ok"]}, "requires_tools": ["read_file"]}),
         ("after_user_input", {"once": "conversation", "cooldown": 2}),
+        (
+            "after_user_input",
+            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "/*x/"]}},
+        ),
     ],
 )
 def test_lint_says_nothing_of_conditions_that_can_hold(tmp_path: Path, timing: str, keys: dict[str, Any]) -> None:

@@ -195,6 +195,7 @@ def test_a_span_that_passes_midnight_holds_before_it_on_its_own_day() -> None:
     [
         ("always", "$.when", "expected an object of conditions"),
         ({"usertext": ["a"]}, "$.when.usertext", "unknown condition (did you mean user_text?)"),
+        ({"and": [{}]}, "$.when.and", "unknown condition (did you mean all?)"),
         ({"not": {"chanel": "text"}}, "$.when.not.chanel", "(did you mean channel?)"),
         ({"any": [{}, {"channel": "radio"}]}, "$.when.any[1].channel", "expected voice or text"),
         ({"scan_turns": 2}, "$.when.scan_turns", "beside user_text"),
