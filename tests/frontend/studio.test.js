@@ -80,6 +80,12 @@ test("a file that was deleted elsewhere is created again when mine is kept", () 
 test("edits are not lost to another skill, an undo or a change on disk", () => {
   const edited = after(opened(), { type: "typed", value: "Mine.", cursor: 0 });
   assert.equal(effect(after(edited, { type: "open_skill", skill: "other" }), "confirm").event.skill, "other");
+  for (const form of ["skill", "rename_skill"]) {
+    const named = after(edited, { type: "form", form }, { type: "name", value: "new" }, { type: "submit" });
+    assert.deepEqual(named.effects.map(({ type }) => type), ["confirm"]);
+    assert.deepEqual(after(named, effect(named, "confirm").event).effects.map(({ type }) => type), [form === "skill" ? "create_skill" : form]);
+  }
+  assert.deepEqual(after(edited, { type: "show", skill: "" }).effects, [], "an address without a skill");
   const changed = listing({ files: [{ path: HINT, bytes: 1, etag: "h7" }] });
   assert.equal(after(edited, { type: "skill_loaded", skill: "calm", listing: changed }).buffers[HINT].text, "Mine.");
   const clean = after(opened(), { type: "stepped", skill: "calm", way: "undo", listing: changed });

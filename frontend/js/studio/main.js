@@ -171,8 +171,9 @@ document.addEventListener("visibilitychange", () => document.hidden || dispatch(
 window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());
 
+/** Read as a query, so that no address of anybody's can be malformed. */
 function showFromAddress() {
-  dispatch({ type: "show", skill: decodeURIComponent(location.hash.slice(2)) });
+  dispatch({ type: "show", skill: new URLSearchParams(location.hash.replace("#/", "skill=")).get("skill") ?? "" });
 }
 
 const settings = loadSettings(() => localStorage);

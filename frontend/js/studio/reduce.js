@@ -84,7 +84,7 @@ const STEPS = {
     return state.listing || !first ? next : leftFor(next, first.name);
   },
   /** The page's address names a skill. */
-  show: (state, { skill }) => (skill === state.skill ? state : STEPS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
+  show: (state, { skill }) => (skill === state.skill || !skill ? state : STEPS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
   open_skill(state, { skill, isSure = false }) {
     if (!isSure && hasEdits(state)) return unlessEdited(state, { type: "open_skill", skill }, s.leaveEdits);
     return state.skills ? leftFor(state, skill) : { ...state, skill };
@@ -189,10 +189,11 @@ const STEPS = {
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
   name: (state, { value }) => ({ ...state, name: value }),
-  submit(state) {
+  submit(state, { isSure = false }) {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
     if (!form || !name) return state;
+    if (form.endsWith("skill") && !isSure && hasEdits(state)) return unlessEdited(state, { type: "submit" }, s.leaveEdits);
     if (form === "skill") return withEffects(state, { type: "create_skill", name });
     if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
     if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
