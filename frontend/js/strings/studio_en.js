@@ -86,7 +86,7 @@ export const en = {
 
   tests: "Tests",
   noTests: "This skill has no tests. Put some into tests/, as YAML.",
-  testsFail: (/** @type {number} */ failed, /** @type {number} */ all) => `${failed} of ${count(all, "test")} fail`,
+  testsFail: (/** @type {number} */ failed, /** @type {number} */ all) => `${failed} of ${count(all, "test")} ${all === 1 ? "fails" : "fail"}`,
   testsLeft: (/** @type {number} */ n) => `${count(n, "test")} left out: the time was over.`,
   testsPass: (/** @type {number} */ all) => `${count(all, "test")}: all pass`,
   failed: "failed",
