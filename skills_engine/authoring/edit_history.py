@@ -66,6 +66,7 @@ class EditHistory:
         self.write(skill, past)
 
     def rename(self, skill: str, name: str) -> None:
+        self.forget(name)
         with contextlib.suppress(FileNotFoundError):
             self._file(skill).replace(self._file(name))
 

@@ -112,12 +112,13 @@ class SkillFiles:
             redo=tuple(past.redo),
         )
 
-    def create(self, skill: str, make: Callable[[Path], None]) -> None:
+    def create(self, skill: str, make: Callable[[Path], object]) -> None:
         """Let `make` put a skill of this name below the root."""
         self._require_on()
         if is_segment(skill) and os.path.lexists(self._root / skill):
             raise EditError("skill_exists", f"there is a skill {skill} already; choose another name")
         make(self._root)
+        self._history.forget(skill)  # that of an earlier skill of this name, deleted on disk
 
     def read(self, skill: str, path: str) -> tuple[str, str]:
         """Return the text and its tag."""

@@ -1,5 +1,6 @@
 """skills_engine/authoring/skill_files.py and edit_history.py: their limits; what they do over REST, tests/gateway/rest shows."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,19 @@ def test_a_history_that_cannot_be_read_counts_as_none(files: SkillFiles, tmp_pat
     assert files.show("calm").undo == ()
     files.write("calm", HINT, "y", expected={ANY})
     assert len(files.show("calm").undo) == 1
+
+
+def test_a_new_skill_has_no_past_of_one_that_was_deleted_on_disk(files: SkillFiles, tmp_path: Path) -> None:
+    files.write("calm", HINT, "x", expected={ANY})
+    shutil.rmtree(tmp_path / "skills" / "calm")
+    files.create("calm", lambda root: new_skill("calm", root))
+    assert files.show("calm").undo == ()
+
+    files.write("calm", HINT, "x", expected={ANY})
+    shutil.rmtree(tmp_path / "skills" / "calm")
+    new_skill("loud", tmp_path / "skills")
+    files.rename_skill("loud", "calm", expected={ANY})
+    assert files.show("calm").undo == ()
 
 
 def test_what_was_undone_cannot_be_redone_after_another_edit(files: SkillFiles) -> None:
