@@ -97,7 +97,7 @@ def _normalized(entry: Mapping[str, Any], scan_depth: object) -> dict[str, Any]:
     found = {
         _CAMEL.sub(lambda match: match[1].upper(), key): value for key, value in merged.items() if value is not None
     }
-    renamed = {"key": found.pop("keys"), "keysecondary": found.pop("secondaryKeys", []), "selective": False}
+    renamed = {"key": found.pop("keys", []), "keysecondary": found.pop("secondaryKeys", []), "selective": False}
     return {"scanDepth": scan_depth, "order": found.pop("insertionOrder", 100), **renamed, **found}
 
 

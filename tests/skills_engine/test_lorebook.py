@@ -276,10 +276,10 @@ def test_values_of_other_kinds_than_expected_do_no_harm(imported: Importer) -> N
     fields = ("keysecondary", "comment", "order", "role", "sticky", "delay", "group", "scanDepth", "probability")
     entries = [lore("x", "a") | dict.fromkeys(fields, value) for value in strange]
 
-    imported.book(*entries)
+    imported.book(*entries, {"keys": None, "content": "Of a character card."})
 
     assert imported.snapshot.diagnostics == ()
-    assert len(imported.snapshot.hooks(None)) == len(strange)
+    assert len(imported.snapshot.hooks(None)) == len(strange) + 1
 
 
 def test_numbers_past_what_a_hook_may_have_are_cut_to_it(imported: Importer) -> None:
