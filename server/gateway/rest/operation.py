@@ -166,9 +166,9 @@ def read_query(request: web.Request, kind: type[Query]) -> Query:
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).rpartition(" - at `$.")
+        problem, _, place = str(error).partition(" - at `$.")
         name = place.rstrip("`")
-        message = (problem or str(error))[:300]
+        message = problem[:300]
         if values := values_at(kind, f".{name}"):
             message = f"{message}; one of {', '.join(values)}"
         raise Refusal(400, "query_invalid", message, path=name[:100] or None) from None

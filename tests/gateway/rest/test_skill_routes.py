@@ -329,3 +329,9 @@ async def test_what_the_file_system_refuses_is_said(operator: Client, calm: Path
 
     assert (refused.status, refused.code) == (422, "file_system")
     assert (await operator.get(CALM)).body["undo"] == []
+
+
+async def test_a_parameter_that_is_missing_is_named_in_the_message(operator: Client, calm: Path) -> None:
+    answer = await operator.get(f"/api/skills/{calm.name}/file")
+
+    assert answer.body["error"] == {"code": "query_invalid", "message": "Object missing required field `path`"}
