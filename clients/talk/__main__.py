@@ -87,6 +87,7 @@ async def _talk(options: argparse.Namespace) -> int:
         await client.configure(
             voice=output is not None,
             language=options.language,
+            nudges=options.say is None and options.wav is None,
             **{name: value for name, value in chosen.items() if value is not None},
         )
         await _converse(client, options, rate)

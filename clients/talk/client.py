@@ -81,6 +81,7 @@ class TalkClient:
         self._gate = PauseGate(self._tell_speech_lost)
         self._is_over = False
         self._settings: Frame = {}  # all that was configured
+        self._greetings: set[tuple[str, str]] = set()  # skill and name of the triggers for connect
         self._chat: _Chat | None = None
         self._is_turn_running = False
         self._ready: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
@@ -219,7 +220,14 @@ class TalkClient:
 
     async def _take(self, frame: Frame) -> None:
         self.history.take(frame)
+        if "skills" in frame and frame["type"] in ("ready", "skills"):
+            self._greetings = _greetings(frame["skills"])
         match frame["type"]:
+            case "nudge":
+                await self._answer(frame)
+                return
+            case "error" if frame["code"] == "nudge_unknown":
+                return  # the user was quicker, and has asked for nothing
             case "ready" if not self._ready.done():
                 self._ready.set_result(frame)
             case "speech_detected" if self._output is not None:
@@ -255,6 +263,12 @@ class TalkClient:
                 self._is_quiet.set()  # no turn comes of what was sent
         self._show(frame)
 
+    async def _answer(self, nudge: Frame) -> None:
+        """Let a skill speak first: greet in a conversation without messages, break a silence in any."""
+        is_greeting = (nudge["skill"], nudge["name"]) in self._greetings
+        if self._is_quiet.is_set() and not (is_greeting and self.history.messages):
+            await self._send_with_history("chat", nudge=nudge["id"], messages=self.history.messages)
+
     def _is_kept(self, error: Frame) -> bool:
         """Whether it refuses the typed turn that is to be sent once more, with the next connection."""
         chat = self._chat
@@ -271,3 +285,12 @@ class TalkClient:
         """Send a frame. Without a connection it is dropped: what must not be lost is sent again by `_reconnect`."""
         with suppress(websockets.ConnectionClosed):
             await self._socket.send(json.dumps({"type": kind, **fields}))
+
+
+def _greetings(skills: list[Frame]) -> set[tuple[str, str]]:
+    return {
+        (skill["name"], trigger["name"])
+        for skill in skills
+        for trigger in skill.get("triggers", ())
+        if trigger["on"] == "connect"
+    }

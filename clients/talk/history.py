@@ -22,6 +22,7 @@ class History:
     _unheard: str = ""  # text that was shown and is in no sentence that was heard
     _is_spoken: bool = False
     _turn_id: str | None = None  # of the turn that runs
+    _is_nudged: bool = False  # no message of the user began it
     _cut_id: str | None = None  # of the one that was cut and whose `turn_end` has not come
 
     def user(self, text: str, *, is_typed: bool = False) -> None:
@@ -44,7 +45,7 @@ class History:
             return
         match frame["type"]:
             case "turn_start":
-                self._turn_id = frame["turn_id"]
+                self._turn_id, self._is_nudged = frame["turn_id"], frame.get("trigger") == "nudge"
             case "text":
                 self._unheard += frame["delta"]
             case "sentence":
@@ -77,7 +78,7 @@ class History:
         if is_read:
             self._hear(self._unheard)
         if rollback:
-            while self.messages and self.messages.pop()["role"] != "user":
+            while not self._is_nudged and self.messages and self.messages.pop()["role"] != "user":
                 pass
         else:
             self.messages += self._turn

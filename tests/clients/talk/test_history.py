@@ -128,3 +128,14 @@ def test_the_state_is_that_of_the_last_turn_that_has_one_and_was() -> None:
     take(history, end("t4", reason="interrupted", state="after t4"))
 
     assert history.state == "after t4"
+
+
+def test_a_nudged_turn_that_never_was_takes_no_message_of_the_user_along() -> None:
+    history = History()
+    history.user("Hi")
+    take(history, *frames("t1", "Hello."), end("t1"))
+    take(history, *frames("t2", "Still there?"), end("t2"))
+    start, *rest = frames("t3", "Hm?")
+    take(history, start | {"trigger": "nudge"}, *rest, end("t3", rollback=True))
+
+    assert contents(history) == ["u:Hi", "a:Hello.", "a:Still there?"]

@@ -1,0 +1,52 @@
+"""Skills that speak first, in a browser (L1-49)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.e2e.conftest import write_skill
+from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
+
+
+def skills_with_triggers(root: Path) -> Path:
+    write_skill(root, "host", "Greets.", {"welcome": ("after_user_input", False)})
+    triggers = [
+        {"name": "greet", "file": "welcome.md", "on": "connect"},
+        {"name": "still-there", "file": "welcome.md", "on": "idle", "after_s": 1, "max": 1},
+    ]
+    (root / "host" / "hooks" / "hooks.json").write_text(json.dumps({"hooks": [], "triggers": triggers}))
+    return root
+
+
+@pytest.mark.rule("L1-49")
+async def test_a_skill_greets_and_breaks_a_silence_unless_somebody_types_or_does_not_want_it(
+    tmp_path: Path, model: OpenAIServer, new_page: Callable[[str], ParleyPage]
+) -> None:
+    settings = {"skills": {"dir": str(skills_with_triggers(tmp_path / "skills"))}, "agent": {"planning": False}}
+    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings) as server:
+        model.say("Good morning.")
+        model.say("Still there?")
+        page = new_page(server.url)
+        await page.open()
+        await expect(page.replies).to_have_text(["Good morning.", "Still there?"])
+        assert await page.texts() == ["assistant: Good morning.", "assistant: Still there?"]
+        assert page.count("nudge") == 2
+
+        model.say("I am.")
+        await page.ask_and_wait("Are you?")
+        await page.input.fill("I am wri")
+        await page.until(lambda: page.count("nudge") == 3)
+        await page.input.fill("")
+        await expect(page.replies).to_have_count(3)
+
+        await page.open_panel("Settings")
+        await page.tab.get_by_role("switch", name="Skills may speak first").uncheck()
+        await page.tab.reload()
+        await expect(page.replies).to_have_count(3)
+        assert page.count("nudge") == 3
+        await page.close()
