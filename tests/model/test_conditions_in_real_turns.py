@@ -130,14 +130,15 @@ def play_really(script: TurnScript, hooks: Sequence[HookInfo], facts: HookFacts)
 
 
 def as_it_went(script: TurnScript, results: Mapping[str, str]) -> TurnScript:
-    """The script with what the calls came to: the arguments that ran, and errors for the tools that are not there."""
+    """The script with what the calls came to: the arguments that ran, errors for tools that are not there."""
 
     def went(call: CallFacts) -> CallFacts:
         result = results[call.arguments["at"]]
         if call.status == "refused":
             return replace(call, result=result)
-        status = call.status if call.name in script.facts.tools else "error"
-        return replace(call, status=status, result=result, arguments=rewritten(call.arguments))
+        if call.name not in script.facts.tools:
+            return replace(call, status="error", result=result)
+        return replace(call, result=result, arguments=rewritten(call.arguments))
 
     return replace(script, batches=tuple(tuple(map(went, batch)) for batch in script.batches))
 
