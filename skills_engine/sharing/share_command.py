@@ -109,7 +109,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _describe(arrival: Arrival) -> None:
-    """Print what comes in: files, hooks and their moments, tools asked for, and what lint says."""
+    """Print what comes in: files, hooks and their moments, triggers, tools asked for, and what lint says."""
     bundle = arrival.bundle
     total = sum(map(len, bundle.files.values()))
     commit = f", commit {arrival.commit}" if arrival.commit else ""
@@ -130,6 +130,8 @@ def _describe(arrival: Arrival) -> None:
     _show("hooks: " + ("none" if not hooks else str(len(hooks))))
     for hook in hooks:
         _show(f"  {hook.name}: {_moment(hook)}")
+    for trigger in skill.triggers if skill else ():
+        _show(f"speaks first: {trigger.name}: {trigger.on}")
     asked = [*skill.allowed_tools] if skill else []
     for hook in hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]

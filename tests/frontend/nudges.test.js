@@ -5,6 +5,8 @@ import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { settingsView } from "../../frontend/js/render/settings_view.js";
+import { h } from "../../frontend/js/render/dom.js";
+import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { Page, READY, skill, textOf, turn } from "./support.js";
 
 const TRIGGERS = [
@@ -115,7 +117,12 @@ test("who talks hears what a skill says first", () => {
   assert.ok(!("voice" in nudge(page, "greet").sentOf("chat")[0]));
 });
 
+test("the skills panel names what may speak first", () => {
+  assert.match(textOf(h("div", {}, skillsView(hosted().state))), /May speak first: greet \(connect\), still-there \(idle\)/);
+});
+
 test("the switch is there where a skill may speak first", () => {
-  assert.match(settingsView(hosted().state).map((part) => (part ? textOf(part) : "")).join(), /Skills may speak first/);
-  assert.doesNotMatch(settingsView(new Page().state).map((part) => (part ? textOf(part) : "")).join(), /speak first/);
+  const shown = (page) => textOf(h("div", {}, settingsView(page.state)));
+  assert.match(shown(hosted()), /Skills may speak first/);
+  assert.doesNotMatch(shown(new Page()), /speak first/);
 });

@@ -53,6 +53,9 @@ def shelf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_add_shows_what_comes_in_and_asks(shelf: Shelf) -> None:
     (shelf.source / ".env").write_text("x")
     (shelf.source / "hooks" / "lost.md").write_text("x")
+    hooks = shelf.source / "hooks" / "hooks.json"
+    greet = {"name": "greet", "file": "hint.md", "on": "connect"}
+    hooks.write_text(json.dumps(json.loads(hooks.read_text()) | {"triggers": [greet]}))
 
     status, told = shelf.run("add", shelf.source, answer="n\n")
 
@@ -63,6 +66,7 @@ def test_add_shows_what_comes_in_and_asks(shelf: Shelf) -> None:
         "left out: .env",
         "hooks: 1",
         "  hint: after_tool_call, system, 13 characters",
+        "speaks first: greet: connect",
         "tools it names: shop__*",
         "warning: calm/hooks/lost.md: no hook in hooks.json names this file",
         f"Add it as {shelf.root}/calm? [y/N] not added",

@@ -51,7 +51,7 @@ export function skillsView({ skills, diagnostics, settings, server }) {
  * @param {boolean} isOn
  * @param {import("../frames.js").Diagnostic[]} diagnostics
  */
-function skillView({ name, description, enabled, hooks, tests }, isOn, diagnostics) {
+function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics) {
   return h(
     "li",
     { class: "skill", key: name },
@@ -72,6 +72,7 @@ function skillView({ name, description, enabled, hooks, tests }, isOn, diagnosti
     !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
     tests && testsView(tests),
+    triggers.length > 0 && h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
     hooks.length > 0 &&
       h(
         "details",

@@ -379,6 +379,7 @@ export const en = {
     unused: (/** @type {number} */ n) => `${count(n, "folder")} not in use`,
     offByOperator: "Switched off by the operator.",
     hooks: (/** @type {number} */ n) => count(n, "hook"),
+    speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",
     after: (/** @type {string} */ tools) => `after ${tools}`,
     noTool: "no tool",

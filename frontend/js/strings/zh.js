@@ -355,6 +355,7 @@ export const zh = {
     unused: (n) => `${n} 个文件夹未使用`,
     offByOperator: "已被管理员关闭。",
     hooks: (n) => `${n} 个钩子`,
+    speaksFirst: (names) => `可以先开口：${names}`,
     persistent: "持久",
     after: (tools) => `在 ${tools} 之后`,
     noTool: "无工具",
