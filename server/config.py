@@ -440,6 +440,8 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
     """Names under which the server is reached, beside localhost and its own address."""
     client_system_messages: Literal["auto", "allow", "demote", "reject"] = "auto"
     """auto: allow for a local request of an operator, demote otherwise."""
+    client_instructions: Literal["auto", "allow", "deny"] = "auto"
+    """Whether clients may add `instructions` to the system prompt. auto: local requests, and whoever is logged in."""
     secret_file: Path | None = None
     """None: `<data.dir>/secret`, created once."""
     trace: bool | Literal["auto"] = "auto"

@@ -29,6 +29,8 @@ from skills_engine.turn_sequence import TurnSequence
 class TurnOptions:
     catalog: str = ""
     language: str | None = None
+    instructions: str | None = None
+    """The client's addition to the system prompt."""
     trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
@@ -91,7 +93,11 @@ class AgentClient:
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
         return system_prompt(
-            self.prompts, override=self._settings.system_prompt, catalog=options.catalog, language=options.language
+            self.prompts,
+            override=self._settings.system_prompt,
+            catalog=options.catalog,
+            language=options.language,
+            instructions=options.instructions,
         )
 
     @property

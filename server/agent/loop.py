@@ -75,13 +75,20 @@ COMPACT = PromptSet(
 )
 
 
-def system_prompt(prompts: PromptSet, *, override: str | None, catalog: str, language: str | None) -> str:
-    """The one `system` message at the head of every call: who, which skills, which language."""
+def system_prompt(
+    prompts: PromptSet, *, override: str | None, catalog: str, language: str | None, instructions: str | None = None
+) -> str:
+    """The one `system` message at the head of every call: who, which skills, which language, the client's own words.
+
+    Those stand last: so the beginning is the same for every client, and stays in the model's cache.
+    """
     parts = [override if override is not None else prompts.system]
     if catalog:
         parts.append(catalog)
     if language:
         parts.append(f"The user speaks and wants to hear this language (BCP 47): {language}")
+    if instructions:
+        parts.append(instructions)
     return "\n\n".join(parts)
 
 

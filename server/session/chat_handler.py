@@ -87,6 +87,8 @@ class TurnRequest:
     """The reply of a turn that no model answers."""
     costs: CostMeter | None = None
     """Knows the last model call of this client, for the trace."""
+    instructions: str | None = None
+    """The client's addition to the system prompt."""
     ask: AskHuman | None = None
     """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
@@ -241,6 +243,7 @@ class ChatHandler:
         return TurnOptions(
             catalog=catalog.text,
             language=request.language,
+            instructions=request.instructions,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             costs=request.costs,

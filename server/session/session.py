@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import Final, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -30,6 +30,9 @@ from skills_engine.authoring.reload_tests import SkillTestReport
 
 _ACTS = (wire.Chat, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
+_NO_INSTRUCTIONS: Final = (
+    "this server takes no instructions from you, so they count as none; log in, or see security.client_instructions"
+)
 
 
 class Session:
@@ -227,7 +230,9 @@ class Session:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
-        self._settings = self._settings.with_configure(frame, may_trace=self._may_trace())
+        self._settings = self._settings.with_configure(
+            frame, may_trace=self._may_trace(), may_instruct=self._may_instruct
+        )
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
             self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
         if frame.language is not UNSET:
@@ -239,22 +244,30 @@ class Session:
             self._nudges.rearm()
         if frame.trace is True and not self._settings.trace:
             self._outbox.notify("trace_not_allowed", "the trace is for operators; see security.trace")
+        if frame.instructions and not self._may_instruct:
+            self._outbox.notify("instructions_not_allowed", _NO_INSTRUCTIONS)
 
     def _may_trace(self) -> bool:
         allowed = self._services.security.trace
         return self._principal.is_operator if allowed == "auto" else allowed
 
+    @property
+    def _may_instruct(self) -> bool:
+        allowed, principal = self._services.security.client_instructions, self._principal
+        return allowed == "allow" or (allowed == "auto" and (principal.is_local or principal.is_logged_in))
+
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = self._unused_id(frame)
-        settings = self._settings.with_chat(frame)
+        settings = self._settings.with_chat(frame, may_instruct=self._may_instruct)
         snapshot = self._snapshot_for(frame)
         trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
         request = self._request(turn_id, trigger, frame.messages, settings, received_s=received_s, snapshot=snapshot)
         if frame.nudge is not None:
             request = replace(request, trigger_text=self._answered(frame.nudge, request).hook)
-        self._begin(request, frame.state)
+        if self._begin(request, frame.state) and frame.instructions and not self._may_instruct:
+            self._notify("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id)
 
     def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:
         """Return the trigger of the nudge that the turn answers. Raises FrameError."""
@@ -289,12 +302,16 @@ class Session:
             )
         return turn_id
 
-    def _begin(self, request: TurnRequest, state: str | None = None) -> None:
+    def _begin(self, request: TurnRequest, state: str | None = None) -> bool:
+        """Return whether the turn has begun; if not, the client was told why."""
         request, problem = self._with_state(request, state)
         self._speech_input.discard()
         self._end_announced_turn(request.hook_state)
-        if self._turns.begin(request) and problem:
+        if not self._turns.begin(request):
+            return False
+        if problem:
             self._notify("state_invalid", problem, request.id)
+        return True
 
     def _with_state(self, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
         """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
@@ -353,6 +370,7 @@ class Session:
             skills=_enabled_skills(settings.skills, snapshot),
             enable_tools=settings.enable_tools,
             language=settings.language,
+            instructions=settings.instructions,
             trace=settings.trace,
             policy=_system_policy(services.security, principal),
             principal=principal,

@@ -58,13 +58,14 @@ class ClientSettings:
     language: str | None = None
     speaker: str | None = None
     speed: float = 1.0
+    instructions: str | None = None
     conversation: str | None = None
     trace: bool = False
 
-    def with_configure(self, frame: wire.Configure, *, may_trace: bool) -> "ClientSettings":
-        """Fields left out keep their value; a trace that is not allowed stays off."""
+    def with_configure(self, frame: wire.Configure, *, may_trace: bool, may_instruct: bool) -> "ClientSettings":
+        """Fields left out keep their value; a trace that is not allowed stays off, and so do instructions."""
         names = ("voice", "turn_detection", "skills", "enable_tools", "language", "speaker", "speed", "conversation")
-        changed = _given(frame, names)
+        changed = _given(frame, names) | _instructions(frame, may_instruct)
         if frame.input is not UNSET:
             changed["sample_rate"] = frame.input.sample_rate
         if frame.output is not UNSET:
@@ -73,10 +74,17 @@ class ClientSettings:
             changed["trace"] = frame.trace and may_trace
         return replace(self, **changed)
 
-    def with_chat(self, frame: wire.Chat) -> "ClientSettings":
+    def with_chat(self, frame: wire.Chat, *, may_instruct: bool) -> "ClientSettings":
         """The settings of the frame's turn, which may choose for itself."""
-        return replace(self, **_given(frame, ("voice", "skills", "enable_tools")))
+        changed = _given(frame, ("voice", "skills", "enable_tools")) | _instructions(frame, may_instruct)
+        return replace(self, **changed)
 
 
 def _given(frame: wire.Configure | wire.Chat, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(frame, name)) is not UNSET}
+
+
+def _instructions(frame: wire.Configure | wire.Chat, is_allowed: bool) -> dict[str, Any]:
+    """Return the frame's instructions if it has some; those that are not allowed count as none."""
+    given = _given(frame, ("instructions",))
+    return given if is_allowed else dict.fromkeys(given)

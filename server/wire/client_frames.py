@@ -17,6 +17,9 @@ HookTexts = Annotated[
 SignedState = Annotated[
     str, Meta(description="`turn_end.state` of the last turn in `messages` that had one, unchanged")
 ]
+Instructions = Annotated[
+    str, Meta(min_length=1, max_length=16_384, description="follows the operator's system prompt; null: none")
+]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 
@@ -88,6 +91,7 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     speaker: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
     """One of `ready.speech.voices`; null, and a name that the voice does not have: its own."""
     speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
+    instructions: Instructions | UnsetType | None = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
     nudges: bool | UnsetType = UNSET
@@ -102,6 +106,7 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     skills: SkillNames | UnsetType | None = UNSET
     enable_tools: bool | UnsetType = UNSET
     voice: bool | UnsetType = UNSET
+    instructions: Instructions | UnsetType | None = UNSET
     hook_texts: HookTexts | UnsetType = UNSET
     """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
     state: SignedState | None = None

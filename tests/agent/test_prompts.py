@@ -17,6 +17,8 @@ def test_the_system_prompt_names_catalogue_and_language_behind_who_speaks() -> N
     assert prompt == (
         f"{FULL.system}\n\n- diary: writes\n\nThe user speaks and wants to hear this language (BCP 47): de"
     )
+    told = system_prompt(FULL, override=None, catalog="- diary: writes", language="de", instructions="Rhyme.")
+    assert told == f"{prompt}\n\nRhyme."
     assert system_prompt(FULL, override=None, catalog="", language=None) == FULL.system
 
 
@@ -28,8 +30,8 @@ def test_the_operator_s_system_prompt_replaces_the_built_in_one(override: str) -
 def test_the_agent_builds_the_system_prompt_of_its_options() -> None:
     agent = agent_for(ScriptedModel())
 
-    assert agent.system_prompt(TurnOptions(catalog="- diary", language="de")) == system_prompt(
-        FULL, override="You are a test.", catalog="- diary", language="de"
+    assert agent.system_prompt(TurnOptions(catalog="- diary", language="de", instructions="Rhyme.")) == system_prompt(
+        FULL, override="You are a test.", catalog="- diary", language="de", instructions="Rhyme."
     )
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.agent.loop import COMPACT, system_prompt
 from server.agent.prompt_fit import adapt
 from server.llm.coded_answers import quotation
 from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, compact_turn, is_looping, opening, turn_to_prefill
@@ -234,3 +235,10 @@ def test_one_passage_three_times_over_is_a_loop(text: str) -> None:
 )
 def test_ordinary_repetition_is_none(text: str) -> None:
     assert not is_looping(text)
+
+
+def test_what_a_client_adds_to_the_system_prompt_stands_before_the_words_of_hooks() -> None:
+    prompt = system_prompt(COMPACT, override="You are Parley.", catalog="", language=None, instructions="Rhyme.")
+    sent = adapt([m("system", prompt), m("user", "Hi"), m("system", "Be brief.")], "user", "4f1c")
+
+    assert compact_turn(sent).messages()[0] == m("system", "You are Parley.\n\nRhyme.\n\nBe brief.")
