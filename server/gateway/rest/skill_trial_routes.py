@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -256,12 +257,14 @@ class _Lines:
 def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, wanted.files) as place:
-        edited, diagnostics = with_skill(trial.snapshot, folder, place, wanted.skills_off), lint_skill(place)
+        edited = with_skill(trial.snapshot, folder, place, wanted.skills_off)
+        hooks = edited.hooks(None)
+        diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
     facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
-    played = play_turn(edited.hooks(None), wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
+    played = play_turn(hooks, wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
