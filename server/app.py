@@ -55,8 +55,9 @@ from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookManager, HookState, Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.authoring.skill_files import SkillFiles
+from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError
 
 logger = logging.getLogger(__name__)
@@ -332,11 +333,8 @@ class App:
         prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
-            injected: list[Message] = []
-            manager = HookManager(injected, self._skills.current.hooks(None), facts=HookFacts(model=model.info.name))
-            manager.inject("after_user_input")
-            manager.inject("before_planning")
-            late = [{"role": "system", "content": message["content"]} for message in injected]
+            texts = first_call_texts(self._skills.current.hooks(None), HookFacts(model=model.info.name, is_local=True))
+            late = [{"role": "system", "content": text} for text in texts]
             await model.warm_up([*beginning, *late])
         elif isinstance(model, FileModel):
             await model.warm_up(beginning)

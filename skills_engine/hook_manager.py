@@ -199,3 +199,12 @@ def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:
         "skill": hook.skill,
         "timing": hook.timing,
     }
+
+
+def first_call_texts(hooks: Iterable[HookInfo], facts: HookFacts) -> list[str]:
+    """Return the texts of the hooks that the planning call of a first turn reads, before the user has said anything."""
+    messages: list[Message] = []
+    manager = HookManager(messages, hooks, facts=facts)
+    manager.inject("after_user_input")
+    manager.inject("before_planning")
+    return [message["content"] for message in messages]

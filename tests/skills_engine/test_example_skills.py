@@ -3,11 +3,12 @@
 import json
 from pathlib import Path
 
-from skills_engine import TIMINGS, HookFacts, HookManager, estimate_tokens, load_snapshot
+from skills_engine import TIMINGS, HookFacts, estimate_tokens, load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.authoring.case_files import read_cases
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE
+from skills_engine.hook_manager import first_call_texts
 
 SKILLS = Path(__file__).parents[2] / "skills"
 ON = load_snapshot(SKILLS)
@@ -39,12 +40,9 @@ def test_together_they_use_everything_a_hook_can_be() -> None:
 
 
 def test_a_spoken_question_to_the_embedded_model_costs_two_short_texts() -> None:
-    manager = HookManager([], ON.hooks(None), facts=HookFacts(model="SmolLM2-135M-Instruct", channel="voice"))
+    facts = HookFacts(model="SmolLM2-135M-Instruct", channel="voice")
 
-    for timing in ("after_user_input", "before_planning"):
-        manager.inject(timing)
-
-    assert [hook.name for hook in manager.fired] == ["one-sentence", "plain-words"]
+    assert first_call_texts(ON.hooks(None), facts) == ["Answer in one short sentence.", "Use plain words."]
 
 
 def test_their_texts_are_short() -> None:
