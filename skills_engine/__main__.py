@@ -15,7 +15,7 @@ from skills_engine.authoring import case_command
 from skills_engine.authoring.case_format import CallSpec
 from skills_engine.authoring.lint import is_skill_folder, lint
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
-from skills_engine.authoring.simulate import play, render
+from skills_engine.authoring.simulate import play, render, render_costs
 from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo
@@ -105,6 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     ending = simulate_command.add_mutually_exclusive_group()
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
     ending.add_argument("--no-tools", action="store_true", help="tools are switched off")
+    simulate_command.add_argument(
+        "--cost", action="store_true", help="print what hooks cost, and what a prompt cache can use again"
+    )
     simulate_command.set_defaults(run=_simulate)
 
     test_command = commands.add_parser("test", help="run the tests of skills", epilog=case_command.EPILOG)
@@ -228,7 +231,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
             print(f"not fired: {trigger.skill}/{trigger.name} ({trigger.on}): its condition does not hold: {path}")
             return _tell_mistakes(arguments.path)
     played = play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
-    print(render(played), flush=True)
+    print(render(played), *([render_costs(played)] if arguments.cost else []), sep="\n\n", flush=True)
     return _tell_mistakes(arguments.path)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skills_engine.authoring.case_format import CallSpec, StepSpec
+from skills_engine.authoring.costs import CallCost, CostMeter, HookCost, HookName, PromptPart, hook_costs
 from skills_engine.authoring.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
@@ -46,6 +47,39 @@ def render(played: PlayedTurn) -> str:
     if played.silent:
         blocks.append("\n".join(map(_render_silent, played.silent)))
     return "\n\n".join(blocks)
+
+
+def render_costs(played: PlayedTurn) -> str:
+    """For a terminal: what each call and each hook cost, and which hook costs the cache."""
+    meter = CostMeter()
+    costs = [meter.measure(list(map(_prompt_part, call.messages))) for call in played.calls]
+    lines = ["cost in tokens, estimated: characters / 4, text in parentheses as printed"]
+    lines += [f"    call {number}: {_render_cost(cost, number)}" for number, cost in enumerate(costs, start=1)]
+    lines += [f"    {_render_hook_cost(cost, len(costs) - 1)}" for cost in hook_costs(costs)]
+    return "\n".join(lines)
+
+
+def _prompt_part(message: ReadMessage) -> PromptPart:
+    hook = message.hook
+    return PromptPart(message.role, message.text, None if hook is None else HookName(hook.skill, hook.name))
+
+
+def _render_cost(cost: CallCost, number: int) -> str:
+    text = f"{sum(tokens for _, tokens in cost.hooks)} of {cost.tokens} are of hooks"
+    if (common := cost.common) is None:
+        return text
+    text += f"; the first {common.tokens} ({common.share:.0%}) are the same as in call {number - 1}"
+    if common.ended_by is None:
+        return text
+    lost = f", without which {common.lost_tokens} more would be the same" if common.lost_tokens else ""
+    return f"{text}, up to {common.ended_by}{lost}"
+
+
+def _render_hook_cost(cost: HookCost, compared: int) -> str:
+    text = f"{cost.hook}: {cost.tokens}"
+    if cost.lost_calls:
+        text += f"; costs the cache {cost.lost_tokens} in {cost.lost_calls} of {compared} calls"
+    return text
 
 
 def _render_silent(silent: SilentHook) -> str:

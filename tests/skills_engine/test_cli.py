@@ -214,6 +214,14 @@ def test_simulate_plays_a_turn(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert titles(str(tmp_path), "--no-tools") == (["call 1: the only call: tools are off"], 0, 1)
 
 
+def test_simulate_prints_costs_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_skill(tmp_path, "a", entry("x"))
+
+    for option, line in (((), 0), (("--cost",), 1)):
+        assert main(["simulate", str(tmp_path), "--no-tools", *option]) == 0
+        assert capsys.readouterr().out.count("\n    a/x: 3\n") == line
+
+
 def test_simulate_says_what_the_user_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", str(make_skill(tmp_path, "a", entry()))]) == 0
     assert "    user      (the user's message)\n" in capsys.readouterr().out

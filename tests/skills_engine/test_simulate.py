@@ -5,7 +5,7 @@ import pytest
 from skills_engine import TIMINGS, HookInfo
 from skills_engine.authoring.case_format import CallSpec
 from skills_engine.authoring.scripted_turn import PlayedTurn
-from skills_engine.authoring.simulate import play, render
+from skills_engine.authoring.simulate import play, render, render_costs
 from skills_engine.hook_entries import Role
 
 SYSTEM = "(the system prompt and the catalogue)"
@@ -142,3 +142,22 @@ def test_a_play_can_be_read() -> None:
         "not fired: tutor/after_tool_call (after_tool_call): not reached: no agent loop"
     )
     assert render(play(hooks, rounds=[calls("a")])).count("\n\ncall ") == 2
+
+
+def test_costs_are_printed_for_each_call_and_each_hook() -> None:
+    hooks = [hook("before_each_agent"), hook("before_first_agent"), hook("after_user_input", persistent=True)]
+
+    played = play(hooks, texts=["Hi"], rounds=[calls("a"), calls("b")])
+
+    assert render_costs(played).splitlines() == [
+        "cost in tokens, estimated: characters / 4, text in parentheses as printed",
+        "    call 1: 5 of 22 are of hooks",
+        "    call 2: 16 of 33 are of hooks; the first 16 (48%) are the same as in call 1",
+        "    call 3: 16 of 40 are of hooks; the first 18 (45%) are the same as in call 2, up to tutor/before_each_agent, "
+        "without which 6 more would be the same",
+        "    call 4: 16 of 47 are of hooks; the first 29 (62%) are the same as in call 3, up to tutor/before_each_agent",
+        "    tutor/after_user_input: 20",
+        "    tutor/before_first_agent: 18",
+        "    tutor/before_each_agent: 15; costs the cache 6 in 1 of 3 calls",
+    ]
+    assert len(render_costs(play([], tools=False)).splitlines()) == 2
