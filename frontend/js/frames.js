@@ -2,7 +2,8 @@
  * Every frame of `parley.v1` that the page reads or writes, as types. No code:
  * the modules that name these types are checked against them, nothing is loaded.
  *
- * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null}} HookItem
+ * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null,
+ *   text?: string}} HookItem
  * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests,
  *   triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests

@@ -5,9 +5,13 @@
  * @typedef {{kind: string, name?: string, skill?: string, hook?: string, timing?: string, persistent?: boolean,
  *   unsigned?: boolean}} Origin
  * @typedef {{id: string, role: string, content: unknown, tool_calls?: unknown, tool_call_id?: string, origin?: Origin,
- *   cut?: boolean}} TraceMessage
+ *   tokens?: number, cut?: boolean}} TraceMessage
+ *   `tokens` of a prompt hook, estimated
+ * @typedef {{tokens: number, share: number, ended_by: {skill: string | null, hook: string | null} | null, lost_tokens: number}} CommonStart
+ *   what is the same as in the call before; `ended_by` null names: a process hook
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
- *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string}} ModelCall
+ *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string,
+ *   tokens: number, common: CommonStart | null}} ModelCall
  * @typedef {{call: number, finish: string, usage?: Record<string, number>, first_token_ms?: number | null,
  *   total_ms?: number | null, reply?: string}} ModelDone
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
@@ -110,5 +114,7 @@ function asCall(values) {
     tools: list(values.tools),
     tool_choice: values.tool_choice ?? "auto",
     late_system: values.late_system ?? "native",
+    tokens: Number(values.tokens ?? 0),
+    common: typeof values.common === "object" ? values.common : null,
   };
 }

@@ -28,6 +28,9 @@ from skills_engine import HookFacts, HookState, Skill, SkillsSnapshot, StateInva
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.authoring.reload_tests import SkillTestReport
 
+MAX_HOOK_TEXT_CHARS: Final = 2000
+MAX_HOOK_TEXTS_CHARS: Final = 200_000
+"""The most characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
 _ACTS = (wire.Chat, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
 _NO_INSTRUCTIONS: Final = (
@@ -98,7 +101,7 @@ class Session:
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
                 server=f"parley/{__version__}",
-                skills=_skill_items(snapshot, None, self._skill_tests()),
+                skills=_skill_items(snapshot, None, self._skill_tests(), shows_texts=self._may_trace()),
                 model=self._model_item(),
                 speech=services.speech.status,
                 limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -138,7 +141,9 @@ class Session:
             )
             for found in (*snapshot.diagnostics, *of_tests)
         ]
-        self.send(wire.Skills(skills=_skill_items(snapshot, self._settings.skills, tests), diagnostics=diagnostics))
+        selected, shows_texts = self._settings.skills, self._may_trace()
+        items = _skill_items(snapshot, selected, tests, shows_texts=shows_texts)
+        self.send(wire.Skills(skills=items, diagnostics=diagnostics))
         if self._nudges is not None:
             self._nudges.rearm()
 
@@ -497,15 +502,17 @@ class Session:
 
 
 def _skill_items(
-    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport]
+    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
 ) -> list[wire.SkillItem]:
     """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
+    count = sum(len(skill.hooks) for skill in snapshot.skills)
+    text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
     return [
         wire.SkillItem(
             name=skill.name,
             description=skill.description,
             enabled=selected is None or skill.name in selected,
-            hooks=_hook_items(skill),
+            hooks=_hook_items(skill, text_chars),
             tests=_tests_item(tests.get(skill.name)),
             triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
         )
@@ -520,7 +527,7 @@ def _tests_item(report: SkillTestReport | None) -> wire.SkillTestsItem | UnsetTy
     return msgspec.convert(report, wire.SkillTestsItem, from_attributes=True)
 
 
-def _hook_items(skill: Skill) -> list[wire.HookItem]:
+def _hook_items(skill: Skill, text_chars: int | None) -> list[wire.HookItem]:
     return [
         wire.HookItem(
             name=hook.name,
@@ -528,9 +535,14 @@ def _hook_items(skill: Skill) -> list[wire.HookItem]:
             role=hook.role,
             persistent=hook.persistent,
             tool_filter=None if hook.tool_filter is None else sorted(hook.tool_filter),
+            text=UNSET if text_chars is None else _beginning(hook.content, text_chars),
         )
         for hook in skill.hooks
     ]
+
+
+def _beginning(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[:max_chars] + "…"
 
 
 def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:

@@ -15,6 +15,8 @@ class HookItem(Struct, kw_only=True, frozen=True):
     role: str
     persistent: bool
     tool_filter: list[str] | None = None
+    text: str | UnsetType = UNSET
+    """At most 2,000 characters, and the fewer the more hooks there are; only for who may see traces."""
 
 
 class TriggerItem(Struct, kw_only=True, frozen=True):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.e2e.conftest import write_skill
 from tests.e2e.parley_page import ParleyPage
-from tests.support.openai_script import text
+from tests.support.openai_script import Tokens, calls, text
 from tests.support.openai_server import OpenAIServer
 
 
@@ -103,6 +104,48 @@ async def test_the_inspector_shows_what_each_call_read_and_what_did_not_fire(
     await expect(hooks.first.locator("pre")).to_have_text("The text of calm/tone.")
     read = await call.locator(".read-message").count()
     assert read == len(model.requests[0].messages)
+
+
+async def test_both_panels_say_what_hooks_cost_and_which_of_them_costs_the_cache(
+    page: ParleyPage, model: OpenAIServer, skills: Path
+) -> None:
+    """In round 1, `dear/now` stands before `dear/first`, which stays when it leaves."""
+    panel = await page.open_panel("Skills")
+    try:
+        hooks = {"first": ("before_first_agent", False), "now": ("before_each_agent", False)}
+        write_skill(skills, "dear", "Costs the cache.", hooks)
+        dear = panel.locator(".skill", has_text="Costs the cache.")
+        await expect(dear).to_be_visible()
+        model.queue(text("<need_tool>"), calls(("current_time", {})), text("Noon."))
+        await page.ask_and_wait("What time is it?")
+        model.queue(text("Yes.", usage=Tokens(prompt=600, cached=321)))
+        await page.ask_and_wait("Really?")
+
+        await dear.locator("summary").first.click()
+        await expect(dear).to_contain_text("2 hooks, ≈ 24 tokens in this conversation")
+        now = dear.locator(".hooks li", has_text="now")
+        await expect(now).to_contain_text("≈ 12 tokens in 2 calls")
+        await expect(now).to_contain_text("costs the cache ≈ 6 tokens in 1 of 3 calls")
+        await expect(now).to_contain_text("Last fired 1 turn ago. Not in the last turn: not reached: no agent loop")
+        await now.get_by_text("Text", exact=True).click()
+        await expect(now.locator("pre")).to_have_text("The text of dear/now.")
+        await expect(panel.locator(".hooks li", has_text="tone")).to_contain_text("Fired in the last turn.")
+
+        panel = await page.open_panel("Inspector")
+        costs = panel.locator(".hook-costs")
+        await costs.locator("summary").click()
+        await expect(costs.locator("li").first).to_contain_text("calm / tone")
+        await expect(costs.locator("li", has_text="costs the cache")).to_contain_text(re.compile("^dear / now"))
+        last = panel.locator(".call-cost").first
+        await expect(last).to_contain_text(
+            re.compile(r"the call before: \d+ % \(≈ \d+ tokens\), up to dear / first\. ")
+        )
+        await expect(last).to_contain_text("took 321 tokens from its cache")
+        await panel.locator(".trace-title", has_text="What time is it?").click()
+        lost = panel.locator(".call-cost", has_text="Without it, ≈ 6 more tokens would be the same.")
+        await expect(lost).to_contain_text("up to dear / now.")
+    finally:
+        shutil.rmtree(skills / "dear", ignore_errors=True)
 
 
 async def test_without_tools_the_model_gets_none(page: ParleyPage, model: OpenAIServer) -> None:

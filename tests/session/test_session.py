@@ -47,7 +47,14 @@ async def test_ready_comes_first_and_tells_all_that_a_client_needs() -> None:
         ("c", True, 0),
     ]
     assert ready["skills"][0]["hooks"] == [
-        {"name": "a1", "timing": "after_user_input", "role": "system", "persistent": False, "tool_filter": None}
+        {
+            "name": "a1",
+            "timing": "after_user_input",
+            "role": "system",
+            "persistent": False,
+            "tool_filter": None,
+            "text": "a1",
+        }
     ]
     assert ready["limits"] == {
         "max_message_bytes": 4194304,
@@ -107,6 +114,29 @@ async def test_only_operators_see_what_failing_tests_quote() -> None:
         [ready] = await harness.flushed()
 
     assert ready["skills"][0]["tests"] == {"count": 3, "failed": 1, "not_run": 0, "failures": []}
+
+
+async def test_only_who_may_see_traces_sees_texts_of_hooks() -> None:
+    principal = Principal("1.2.3.4", is_local=False, user_id="anna", is_operator=False, is_logged_in=True)
+    async with SessionHarness(FakeAgent(), snapshot=THREE, principal=principal) as harness:
+        harness.session.greet()
+        harness.session.send_skills(THREE)
+        ready, skills = await harness.flushed()
+
+    assert ready["skills"] == skills["skills"]
+    assert [set(hook) for item in ready["skills"] for hook in item["hooks"]] == [
+        {"name", "timing", "role", "persistent", "tool_filter"}
+    ] * 3
+
+
+@pytest.mark.parametrize(("hooks", "chars"), [(1, 2000), (200, 1000)])
+async def test_long_texts_of_hooks_are_cut_and_the_more_hooks_the_shorter(hooks: int, chars: int) -> None:
+    names = ["x" * 3000 + str(number) for number in range(hooks)]
+    async with SessionHarness(FakeAgent(), snapshot=SkillsSnapshot((skill("a", *names),), (), 1)) as harness:
+        harness.session.greet()
+        [ready] = await harness.flushed()
+
+    assert {hook["text"] for hook in ready["skills"][0]["hooks"]} == {"x" * chars + "…"}
 
 
 async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> None:

@@ -7,9 +7,9 @@
  * @typedef {import("../inspect.js").TraceMessage} TraceMessage
  */
 
-import { isUserMessage } from "../conversation.js";
-import { openConversation } from "../state.js";
+import { tracedTurns } from "../hook_costs.js";
 import { h, memoAll } from "./dom.js";
+import { callCostView, hookCostsView } from "./hook_costs_view.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { pretty, shortened } from "../text.js";
@@ -30,7 +30,8 @@ export function inspectorView(state) {
   if (!turns.length) return h("p", {}, t.inspector.nothing);
   const only = turns.filter(({ id }) => id === state.inspectedTurn);
   if (only.length) return [only.map((turn) => turnTraceView({ ...turn, isOpen: true })), allButton()];
-  return turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }));
+  const costs = hookCostsView(turns.map(({ trace }) => trace));
+  return [...(costs ? [costs] : []), ...turns.map((turn, index) => turnTraceView({ ...turn, isOpen: index === 0 }))];
 }
 
 function allButton() {
@@ -39,12 +40,9 @@ function allButton() {
 
 /** Of the open conversation, newest first. @param {State} state */
 function turnsOf(state) {
-  const history = openConversation(state)?.conversationHistory ?? [];
-  const asked = history.filter((message) => isUserMessage(message) && message._turn).reverse();
-  return asked.flatMap(({ _turn = "", content }) => {
-    const trace = state.traces[_turn];
-    const { metrics = null } = state.views[_turn]?.end ?? {};
-    return trace ? [{ id: _turn, asked: content, trace, metrics }] : [];
+  return tracedTurns(state).map(({ id, asked, trace }) => {
+    const { metrics = null } = state.views[id]?.end ?? {};
+    return { id, asked, trace, metrics };
   });
 }
 
@@ -138,6 +136,7 @@ function callView(call, trace, isOpen) {
       h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
     call.shortened.length > 0 &&
       h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
+    callCostView(call, trace),
     h(
       "ol",
       { class: "read" },
@@ -192,6 +191,7 @@ function readView(message, id, sentRole) {
         {},
         h("span", { class: "role" }, sentRole && sentRole !== role ? `${role} → ${sentRole}` : role),
         originView(origin),
+        message.tokens !== undefined && h("span", { class: "tag" }, t.costs.tokens(message.tokens)),
         h("span", { class: "excerpt" }, shortened(textOf(content), MAX_EXCERPT_CHARS) || callNames(message.tool_calls)),
       ),
       sentRole && sentRole !== role && h("p", { class: "fine" }, t.inspector.sentAs(role, sentRole)),

@@ -4,12 +4,16 @@
  * @typedef {import("../state.js").State} State
  */
 
+import { comparedCalls, hookCosts, hookFates, hookKey, tracedTurns } from "../hook_costs.js";
 import { h } from "./dom.js";
+import { hookCostView } from "./hook_costs_view.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
 /** @param {State} state */
-export function skillsView({ skills, diagnostics, settings, server }) {
+export function skillsView(state) {
+  const { skills, diagnostics, settings, server } = state;
+  const experience = experienceOf(state);
   const elsewhere = diagnostics
     .filter(({ skill }) => !skills.some(({ name }) => name === skill))
     .map((found) => ({ ...found, file: [found.skill, found.file].filter(Boolean).join("/") }));
@@ -33,6 +37,7 @@ export function skillsView({ skills, diagnostics, settings, server }) {
           skill,
           !settings.skillsOff.includes(skill.name),
           diagnostics.filter((diagnostic) => diagnostic.skill === skill.name),
+          experience,
         ),
       ),
     ),
@@ -47,11 +52,30 @@ export function skillsView({ skills, diagnostics, settings, server }) {
 }
 
 /**
+ * What the traces of the conversation say of its hooks.
+ *
+ * @typedef {object} Experience
+ * @property {Map<string, import("../hook_costs.js").HookCost>} costs by hook
+ * @property {Map<string, import("../hook_costs.js").HookFate>} fates by hook
+ * @property {number} compared calls that could use a cache
+ */
+
+/** @param {State} state @returns {Experience} */
+function experienceOf(state) {
+  const turns = tracedTurns(state);
+  const traces = turns.map(({ trace }) => trace);
+  const costs = new Map(hookCosts(traces).map((cost) => [hookKey(cost), cost]));
+  return { costs, fates: hookFates(turns), compared: comparedCalls(traces) };
+}
+
+/**
  * @param {import("../frames.js").SkillItem} skill
  * @param {boolean} isOn
  * @param {import("../frames.js").Diagnostic[]} diagnostics
+ * @param {Experience} experience
  */
-function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics) {
+function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics, experience) {
+  const tokens = hooks.reduce((sum, { name: hook }) => sum + (costOf(experience, name, hook)?.tokens ?? 0), 0);
   return h(
     "li",
     { class: "skill", key: name },
@@ -77,8 +101,8 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
       h(
         "details",
         { class: "hooks" },
-        h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length)),
-        h("ul", {}, hooks.map(hookView)),
+        h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length), tokens > 0 && t.costs.ofSkill(tokens)),
+        h("ul", {}, hooks.map((hook) => hookView(name, hook, experience))),
       ),
   );
 }
@@ -113,16 +137,44 @@ function failureView({ name, file, line, details }) {
   );
 }
 
-/** @param {import("../frames.js").HookItem} hook */
-function hookView({ name, timing, role, persistent, tool_filter }) {
+/** @param {Experience} experience @param {string} skill @param {string} hook */
+function costOf({ costs }, skill, hook) {
+  return costs.get(hookKey({ skill, hook }));
+}
+
+/** @param {string} skill @param {import("../frames.js").HookItem} hook @param {Experience} experience */
+function hookView(skill, { name, timing, role, persistent, tool_filter, text }, experience) {
+  const cost = costOf(experience, skill, name);
   return h(
     "li",
-    {},
+    { key: `${name} ${timing}` },
     h("span", { class: "hook-name" }, name),
     h("span", { class: "tag" }, timing),
     h("span", { class: "tag" }, role),
     persistent && h("span", { class: "tag tag-accent" }, t.skills.persistent),
     tool_filter && h("span", { class: "tag" }, t.skills.after(tool_filter.join(", ") || t.skills.noTool)),
+    cost && hookCostView(cost, experience.compared),
+    fateView(experience.fates.get(hookKey({ skill, hook: name }))),
+    text !== undefined &&
+      h(
+        "details",
+        { class: "hook-text" },
+        h("summary", {}, icon("chevron"), t.costs.text),
+        h("pre", { tabindex: "0" }, text),
+      ),
+  );
+}
+
+/** @param {import("../hook_costs.js").HookFate | undefined} fate */
+function fateView(fate) {
+  if (!fate) return null;
+  const { firedAgo, silence } = fate;
+  return h(
+    "p",
+    { class: "fine" },
+    firedAgo !== null && t.costs.fired(firedAgo),
+    firedAgo !== 0 &&
+      silence && [t.costs.silent, silence.path ? [t.inspector.conditionFailed, h("code", {}, silence.path)] : silence.reason],
   );
 }
 

@@ -434,6 +434,32 @@ export const en = {
     conditionFailed: "Its condition does not hold: ",
   },
 
+  costs: {
+    title: "What hooks cost in this conversation",
+    help: "Estimated: characters / 4, in every call that read the hook, as far as the inspector has seen the conversation.",
+    breaksCache: "costs the cache",
+    tokens: (/** @type {number} */ n) => `≈ ${count(n, "token")}`,
+    sum: (/** @type {number} */ tokens, /** @type {number} */ calls) =>
+      `≈ ${count(tokens, "token")} in ${count(calls, "call")}`,
+    lostSum: (/** @type {number} */ tokens, /** @type {number} */ calls, /** @type {number} */ of) =>
+      `costs the cache ≈ ${count(tokens, "token")} in ${calls} of ${count(of, "call")}`,
+    ofHooks: (/** @type {number} */ hooks, /** @type {number} */ all) =>
+      `Hooks are ≈ ${hooks} of ≈ ${count(all, "token")} here. `,
+    same: (/** @type {number} */ percent, /** @type {number} */ tokens) =>
+      `The same as in the call before: ${percent} % (≈ ${count(tokens, "token")})`,
+    upTo: ", up to ",
+    end: ". ",
+    processHook: "a process hook",
+    lost: (/** @type {number} */ n) => `Without it, ≈ ${count(n, "more token")} would be the same. `,
+    cached: (/** @type {number} */ n) => `The model server took ${count(n, "token")} from its cache. `,
+    otherTools: "The tools differ, so the model server may have read everything again.",
+    ofSkill: (/** @type {number} */ n) => `, ≈ ${count(n, "token")} in this conversation`,
+    text: "Text",
+    fired: (/** @type {number} */ ago) =>
+      ago === 0 ? "Fired in the last turn. " : `Last fired ${count(ago, "turn")} ago. `,
+    silent: "Not in the last turn: ",
+  },
+
   hookSteps: {
     title: "What hooks did",
     discarded: "discarded",

@@ -408,6 +408,27 @@ export const zh = {
     conditionFailed: "条件不成立：",
   },
 
+  costs: {
+    title: "钩子在此对话中的开销",
+    help: "估算：字符数 / 4，按读到该钩子的每次调用累计，仅限检查器看到的部分。",
+    breaksCache: "损失缓存",
+    tokens: (n) => `约 ${n} 个词元`,
+    sum: (tokens, calls) => `${calls} 次调用中约 ${tokens} 个词元`,
+    lostSum: (tokens, calls, of) => `${of} 次调用中有 ${calls} 次使缓存损失约 ${tokens} 个词元`,
+    ofHooks: (hooks, all) => `此处约 ${all} 个词元中，钩子约占 ${hooks} 个。`,
+    same: (percent, tokens) => `与上一次调用相同的开头：${percent}%（约 ${tokens} 个词元）`,
+    upTo: "，止于 ",
+    end: "。",
+    processHook: "进程钩子",
+    lost: (n) => `没有它，还会有约 ${n} 个词元相同。`,
+    cached: (n) => `模型服务器从缓存中取用了 ${n} 个词元。`,
+    otherTools: "工具与上一次不同，模型服务器可能重新读取了全部内容。",
+    ofSkill: (n) => `，在此对话中约 ${n} 个词元`,
+    text: "文字",
+    fired: (ago) => (ago === 0 ? "在最近一轮中触发。" : `上次触发在 ${ago} 轮之前。`),
+    silent: "最近一轮未触发：",
+  },
+
   hookSteps: {
     title: "钩子做了什么",
     discarded: "已丢弃",
