@@ -238,8 +238,8 @@ class SkillFiles:
         target = folder.joinpath(*parts)
         if Path(os.path.realpath(target)) != folder.resolve().joinpath(*parts):
             raise EditError("path_invalid", f"{path} is a link or is behind one; edit the file it leads to")
-        if target.is_dir():
-            raise EditError("path_invalid", f"{path} is a folder")
+        if target.exists() and not target.is_file():  # opening a named pipe would wait for its writer
+            raise EditError("path_invalid", f"{path} is not a regular file")
         return target
 
     def _require_on(self) -> None:

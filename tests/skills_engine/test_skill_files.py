@@ -1,5 +1,6 @@
 """skills_engine/authoring/skill_files.py and edit_history.py: their limits; what they do over REST, tests/gateway/rest shows."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,15 @@ def test_what_was_undone_cannot_be_redone_after_another_edit(files: SkillFiles) 
 
     with pytest.raises(EditError, match="nothing to redo"):
         files.redo("calm", expected={ANY})
+
+
+def test_a_named_pipe_or_a_folder_is_not_written(files: SkillFiles, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "skills" / "calm" / "hooks" / "pipe")
+    (tmp_path / "skills" / "calm" / "hooks" / "more").mkdir()
+
+    for path in ("hooks/pipe", "hooks/more"):
+        with pytest.raises(EditError, match=f"{path} is not a regular file"):
+            files.write("calm", path, "x", expected={ANY})
 
 
 def test_a_skill_has_a_limited_number_of_files(files: SkillFiles, tmp_path: Path) -> None:
