@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from skills_engine.authoring.skill_files import EDITABLE, EditError, require_segments
+from skills_engine.authoring.skill_files import EditError, require_editable
 from skills_engine.library import SkillsSnapshot
 from skills_engine.sharing.pack import skill_files
 from skills_engine.skills_config import Skill
@@ -33,10 +33,7 @@ def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy / name)
         for name, text in edits.items():
-            parts = require_segments(name)
-            if len(parts) > 1 and parts[0] not in EDITABLE:
-                raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
-            target = copy.joinpath(*parts)
+            target = copy.joinpath(*require_editable(folder, name))
             if text is None:
                 target.unlink(missing_ok=True)
                 continue

@@ -188,9 +188,8 @@ class SkillFiles:
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
         folder = self._whole(skill, expected)
-        hidden = (
-            self._root / f".{secrets.token_hex(4)}.deleted"
-        )  # gone at once, however long it takes to move it to another disk
+        # Gone at once, however long it takes to move it to another disk.
+        hidden = self._root / f".{secrets.token_hex(4)}.deleted"
         folder.rename(hidden)
         with self._binned(skill) as place:
             shutil.move(hidden, place)
@@ -231,10 +230,7 @@ class SkillFiles:
         """Return where a file that may be written stands. Raises EditError."""
         folder = self.folder(skill)
         self._require_writable(skill)
-        parts = require_segments(path)
-        is_page = len(parts) == 1 and path == (find_skill_file(folder) or "SKILL.md")
-        if not is_page and (len(parts) < 2 or parts[0] not in EDITABLE):
-            raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
+        parts = require_editable(folder, path)
         target = folder.joinpath(*parts)
         if Path(os.path.realpath(target)) != folder.resolve().joinpath(*parts):
             raise EditError("path_invalid", f"{path} is a link or is behind one; edit the file it leads to")
@@ -274,10 +270,20 @@ class SkillFiles:
 
 
 def require_segments(path: str) -> Sequence[str]:
+    """Return the names of a path inside a skill's folder. Raises EditError."""
     parts = path.split("/")
     if len(parts) > MAX_DEPTH or not all(map(is_segment, parts)):
         message = f"expected a path in the skill's folder, such as hooks/hint.md, at most {MAX_DEPTH} names deep"
         raise EditError("path_invalid", message)
+    return parts
+
+
+def require_editable(folder: Path, path: str) -> Sequence[str]:
+    """Return the names of a path at which a file may be written. Raises EditError."""
+    parts = require_segments(path)
+    is_page = len(parts) == 1 and path == (find_skill_file(folder) or "SKILL.md")
+    if not is_page and (len(parts) < 2 or parts[0] not in EDITABLE):
+        raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
     return parts
 
 
