@@ -53,6 +53,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--speed", type=float, help="of the voice, 0.25 to 2")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     parser.add_argument("--instructions", metavar="TEXT", help="added to the server's system prompt, if it allows that")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="the longest reply, up to the server's own limit")
     return parser.parse_args()
 
 
@@ -84,7 +85,12 @@ async def _talk(options: argparse.Namespace) -> int:
         voices = ready["speech"].get("voices", [])
         if options.speaker is not None and options.speaker not in voices:
             print(f"[no voice {options.speaker!r} is known; there are: {', '.join(voices) or 'none'}]")
-        chosen = {"speaker": options.speaker, "speed": options.speed, "instructions": options.instructions}
+        chosen = {
+            "speaker": options.speaker,
+            "speed": options.speed,
+            "instructions": options.instructions,
+            "max_tokens": options.max_tokens,
+        }
         await client.configure(
             voice=output is not None,
             language=options.language,

@@ -31,6 +31,8 @@ class TurnOptions:
     language: str | None = None
     instructions: str | None = None
     """The client's addition to the system prompt."""
+    max_tokens: int | None = None
+    """The client's limit for each model call, in force where it is below the operator's."""
     trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
@@ -177,6 +179,7 @@ class AgentClient:
             events=events,
             hooks=layers,
             tools=tools,
+            max_tokens=options.max_tokens,
         )
         turn = AgentTurn(
             prompts=self.prompts,

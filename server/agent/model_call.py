@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+import msgspec
+
 from server import config
 from server.agent.chunks import LLMChunk, NoticeGiven, emit
 from server.agent.messages import Conversation, Origin, find_violation
@@ -51,6 +53,7 @@ MAX_ATTEMPTS = 3
 MAX_RETRY_WAIT_S = 5.0
 _FIRST_BACKOFF_S = 0.3
 _REPLY_SHARE = 4  # a quarter of the context is kept for the reply where max_tokens does not say
+_LIMITS = ("max_tokens", "max_completion_tokens")  # in llm.options
 _NATIVE_HOSTS = ("api.openai.com",)
 
 
@@ -86,10 +89,12 @@ class ModelCalls:
         events: RuntimeEvents | None = None,
         hooks: TurnHooks | None = None,
         tools: Sequence[ToolSpec] = (),
+        max_tokens: int | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """`max_tokens`: a limit for each reply, in force where it is below the operator's."""
         self._model = model
-        self._settings = settings
+        self._settings, self._wishes = _limited(settings, model, max_tokens)
         self._memory = memory
         self._conversation = conversation
         self._tracer = tracer
@@ -112,6 +117,7 @@ class ModelCalls:
         Finished; what else belongs to the turn is emitted. Raises ProviderError and
         TurnAborted; closing the generator closes the provider's stream.
         """
+        request = replace(request, options=self._wishes)
         given: Fitted | None = None
         if self._hooks is not None:
             await emit(LLMChunk(held=True))
@@ -192,7 +198,9 @@ class ModelCalls:
         )
         messages = result.messages
         changed_options = {k: v for k, v in result.options.items() if k not in options or options[k] != v}
-        request = replace(request, options=changed_options, model=None if result.model == model else result.model)
+        request = replace(
+            request, options={**self._wishes, **changed_options}, model=None if result.model == model else result.model
+        )
         if planning is not None:
             names = [tool.name for tool in result.tools]
             request = replace(request, tool_names=names)
@@ -278,18 +286,30 @@ class ModelCalls:
                 raise error
 
     def _learn_length(self, error: ContextTooLong, request: ModelRequest, fitted: Fitted) -> None:
-        """Keep this turn to our estimate, and all others only to what one turn's pictures cannot have falsified."""
+        """Keep this turn to our estimate, and all others only to what one turn's pictures or limit cannot have falsified."""
         size = sum(estimate_tokens(m) for m in fitted.messages) + estimate_tools(request.tools)
         self._budget_tokens = min(error.limit_tokens or size, size) * 3 // 4
         if error.limit_tokens:
             self._memory.budget_tokens = error.limit_tokens * 3 // 4
-        elif not any(map(has_image, fitted.messages)):
+        elif not self._wishes and not any(map(has_image, fitted.messages)):
             self._memory.budget_tokens = self._budget_tokens
         logger.warning("the context was too long; the turn's prompts are limited to %d tokens", self._budget_tokens)
 
     def _may_change_roles(self, mode: LateSystem) -> bool:
         is_auto = self._settings.late_system == "auto" and self._model.late_system is None
         return is_auto and mode == "native" and self._model.info.host not in _NATIVE_HOSTS
+
+
+def _limited(
+    settings: config.LlmSettings, model: LanguageModel, limit: int | None
+) -> tuple[config.LlmSettings, dict[str, Any]]:
+    """Return the settings and the fields of the request under the limit; both as they are where the operator's is no higher."""
+    allowed = [settings.max_tokens or model.info.options.get("max_tokens"), *map(settings.options.get, _LIMITS)]
+    if limit is None or any(isinstance(most, int) and most <= limit for most in allowed):
+        return settings, {}
+    options = {name: value for name, value in settings.options.items() if name not in _LIMITS}
+    replaced = dict.fromkeys(settings.options.keys() & {_LIMITS[1]})  # None takes it out: one name is enough
+    return msgspec.structs.replace(settings, max_tokens=limit, options=options), {**replaced, "max_tokens": limit}
 
 
 def late_mode(settings: config.LlmSettings, model: LanguageModel, memory: EndpointMemory) -> LateSystem:

@@ -181,13 +181,17 @@ class EmbeddedModel:
             yield TextDelta(unlike(answer, turn.last_reply))
             yield Finished(reason="stop")
             return
-        async with aclosing(self._answer(client, turn)) as events:
+        async with aclosing(self._answer(client, turn, request.options)) as events:
             async for event in events:
                 yield event
 
-    async def _answer(self, client: OpenAICompatible, turn: CompactTurn) -> AsyncGenerator[ModelEvent, None]:
+    async def _answer(
+        self, client: OpenAICompatible, turn: CompactTurn, wishes: Mapping[str, Any]
+    ) -> AsyncGenerator[ModelEvent, None]:
         """Let the model answer; where nothing is left of its reply, once more and without the conversation."""
-        for is_alone, options in ((False, {}), (True, _SECOND_TRY)):
+        limit = wishes.get("max_tokens")  # a hook may have set it to anything
+        wished = {"max_tokens": limit} if isinstance(limit, int) and limit > 0 else {}
+        for is_alone, options in ((False, wished), (True, {**_SECOND_TRY, **wished})):
             guard = ReplyGuard([*turn.instructions, turn.last_reply, turn.question])
             messages = turn.messages(is_alone=is_alone)
             async with aclosing(self._generate(client, messages, options)) as events:

@@ -89,6 +89,8 @@ class TurnRequest:
     """Knows the last model call of this client, for the trace."""
     instructions: str | None = None
     """The client's addition to the system prompt."""
+    max_tokens: int | None = None
+    """The client's limit for each model call, in force where it is below the operator's."""
     ask: AskHuman | None = None
     """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
@@ -244,6 +246,7 @@ class ChatHandler:
             catalog=catalog.text,
             language=request.language,
             instructions=request.instructions,
+            max_tokens=request.max_tokens,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             costs=request.costs,

@@ -376,6 +376,7 @@ class Session:
             enable_tools=settings.enable_tools,
             language=settings.language,
             instructions=settings.instructions,
+            max_tokens=settings.max_tokens,
             trace=settings.trace,
             policy=_system_policy(services.security, principal),
             principal=principal,

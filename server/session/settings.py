@@ -20,6 +20,9 @@ from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot
 from skills_engine.authoring.reload_tests import SkillTestReport
 
+_OF_A_TURN = ("voice", "skills", "enable_tools", "max_tokens")
+_CONFIGURED = (*_OF_A_TURN, "turn_detection", "language", "speaker", "speed", "conversation")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
@@ -59,13 +62,13 @@ class ClientSettings:
     speaker: str | None = None
     speed: float = 1.0
     instructions: str | None = None
+    max_tokens: int | None = None
     conversation: str | None = None
     trace: bool = False
 
     def with_configure(self, frame: wire.Configure, *, may_trace: bool, may_instruct: bool) -> "ClientSettings":
         """Fields left out keep their value; a trace that is not allowed stays off, and so do instructions."""
-        names = ("voice", "turn_detection", "skills", "enable_tools", "language", "speaker", "speed", "conversation")
-        changed = _given(frame, names) | _instructions(frame, may_instruct)
+        changed = _given(frame, _CONFIGURED) | _instructions(frame, may_instruct)
         if frame.input is not UNSET:
             changed["sample_rate"] = frame.input.sample_rate
         if frame.output is not UNSET:
@@ -76,7 +79,7 @@ class ClientSettings:
 
     def with_chat(self, frame: wire.Chat, *, may_instruct: bool) -> "ClientSettings":
         """The settings of the frame's turn, which may choose for itself."""
-        changed = _given(frame, ("voice", "skills", "enable_tools")) | _instructions(frame, may_instruct)
+        changed = _given(frame, _OF_A_TURN) | _instructions(frame, may_instruct)
         return replace(self, **changed)
 
 

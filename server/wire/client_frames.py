@@ -20,6 +20,10 @@ SignedState = Annotated[
 Instructions = Annotated[
     str, Meta(min_length=1, max_length=16_384, description="follows the operator's system prompt; null: none")
 ]
+MaxTokens = Annotated[
+    int,
+    Meta(ge=1, le=1_000_000, description="of each model call; null, or more than the operator allows: the operator's"),
+]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 
@@ -92,6 +96,7 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     """One of `ready.speech.voices`; null, and a name that the voice does not have: its own."""
     speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
     instructions: Instructions | UnsetType | None = UNSET
+    max_tokens: MaxTokens | UnsetType | None = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
     nudges: bool | UnsetType = UNSET
@@ -107,6 +112,7 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     enable_tools: bool | UnsetType = UNSET
     voice: bool | UnsetType = UNSET
     instructions: Instructions | UnsetType | None = UNSET
+    max_tokens: MaxTokens | UnsetType | None = UNSET
     hook_texts: HookTexts | UnsetType = UNSET
     """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
     state: SignedState | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -183,6 +184,16 @@ async def test_a_refused_call_is_not_tried_again_and_its_refusal_not_read_out(
 
     assert events == [TextDelta("That was not allowed, so I did not do it."), Finished("stop")]
     assert server.requests == []
+
+
+@pytest.mark.parametrize(("wished", "sent"), [({}, 160), ({"max_tokens": 20}, 20), ({"max_tokens": "x"}, 160)])
+async def test_the_length_that_a_call_wishes_is_kept(
+    server: OpenAIServer, model: EmbeddedModel, wished: Json, sent: int
+) -> None:
+    server.queue(text(""), text("Fine."))  # of an empty reply, a second is asked
+    await ask(model, replace(asking("A poem"), options=wished))
+
+    assert [request.body["max_tokens"] for request in server.requests] == [sent, sent]
 
 
 async def test_a_reply_that_repeats_itself_is_ended(server: OpenAIServer, model: EmbeddedModel) -> None:

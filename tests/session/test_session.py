@@ -435,6 +435,26 @@ async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
     assert [(a.enable_tools, a.options.language) for a in agent.asked] == [(False, "de"), (True, "de"), (False, None)]
 
 
+async def test_a_turn_s_limit_of_tokens_stands_in_for_that_of_the_connection_and_null_takes_it_away() -> None:
+    agent = FakeAgent([say("Hi.")])
+    async with SessionHarness(agent) as harness:
+        harness.send("configure", max_tokens=200)
+        harness.send("configure", max_tokens=0)
+        harness.chat()
+        await harness.until("turn_end")
+        for count, limit in enumerate([50, None], start=2):
+            harness.chat(max_tokens=limit)
+            await harness.until("turn_end", count)
+        harness.chat()
+        await harness.until("turn_end", 4)
+        harness.send("configure", max_tokens=None)
+        harness.chat()
+        await harness.until("turn_end", 5)
+
+    assert [asked.options.max_tokens for asked in agent.asked] == [200, 50, None, 200, None]
+    assert [frame["path"] for frame in harness.frames if frame["type"] == "error"] == ["$.max_tokens"]
+
+
 async def test_the_client_chooses_speaker_and_speed_among_what_ready_lists() -> None:
     synthesizer = FakeSynthesizer()
     async with SessionHarness(FakeAgent([say("Hello.")]), speech=speech(synthesizer=synthesizer)) as harness:
