@@ -18,6 +18,8 @@ _AFTER_CALLS = ("before_each_agent", "after_tool_call")
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
 _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 """The beginning of a language range: a code of two or three letters, or any."""
+_FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
+"""An expression with the flags of JavaScript, of which only i is one here."""
 _GLOB = frozenset("*?[")
 """Characters of globs."""
 _SIGNER = Signer([bytes(32)])
@@ -87,6 +89,8 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
         for text in value:
             if len(text) > 1 and "*" in (text[0], text[-1]):
                 report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
+            elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
+                report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
 
 
 def _includes_first(value: Any) -> bool:

@@ -25,6 +25,7 @@ def advice(folder: Path) -> list[tuple[str, str]]:
         ("after_tool_call", {"when": {"all": [{"tool": ["shop"]}]}}, "when.all[0].tool", "no built-in tool"),
         ("after_user_input", {"when": {"language": ["de", "German"]}}, "when.language", '"German" fits no language'),
         ("after_user_input", {"when": {"user_text": ["*money*"]}}, "when.user_text", "a text is no glob"),
+        ("after_user_input", {"when": {"user_text": ["/refund/gi"]}}, "when.user_text", "searched as a text"),
         ("after_user_input", {"requires_tools": ["serch_text"]}, "requires_tools", "(did you mean search_text?)"),
         ("after_user_input", {"group": "tone"}, "group", "alone it changes nothing"),
         ("after_user_input", {"once": "conversation", "sticky": 2}, "sticky", "in 2 further turns"),
