@@ -156,6 +156,8 @@ def collect(tree: SourceTree, folder: str) -> SkillBundle:
     for path, kind in kept.items():
         if not all(map(is_segment, path.split("/"))):
             raise SharingError(f"{path!r} is no name that a file of a skill may have: rename it")
+        if not kept.keys().isdisjoint(_above(path)):
+            raise SharingError(f"{path} stands below a file as if that were a folder: pack the skill again")
         if kind == "other":
             raise SharingError(f"{path} is neither a file nor a folder: put a file there")
     if len(kept) > MAX_FILES:

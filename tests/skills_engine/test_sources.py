@@ -277,6 +277,12 @@ def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     assert "two files of one name" in refusal(path)
 
 
+def test_a_file_below_a_file_is_refused(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "x.zip", {"calm/SKILL.md": PAGE, "calm/hooks": "x", "calm/hooks/a.md": "x"})
+
+    assert "hooks/a.md stands below a file" in refusal(path)
+
+
 def test_too_many_files_are_refused(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "calm")
     for number in range(MAX_FILES - 1):
