@@ -12,6 +12,8 @@ import re2
 MAX_TEXT_BYTES = 64 * 1024
 """The part of a text that is looked at."""
 MAX_EXPRESSION_MEMORY_BYTES = 1 << 20
+MAX_EXPRESSION_STEPS = 1000
+"""The size of a compiled expression; larger ones are linear, too, but may take seconds for a long text."""
 
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
 _UNSPACED = re2.compile(
@@ -89,7 +91,13 @@ def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
     options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
     options.case_sensitive = not ignore_case
     try:
-        return re2.compile(inner, options)
+        expression = re2.compile(inner, options)
     except (re2.error, UnicodeEncodeError) as error:
         why = error.args[0].decode(errors="replace") if isinstance(error, re2.error) else "it is not Unicode"
         raise PatternError(f"{pattern} is no expression that can be searched in linear time (RE2): {why}") from error
+    if expression.programsize > MAX_EXPRESSION_STEPS:
+        raise PatternError(
+            f"{pattern} is too large an expression: {expression.programsize} steps of at most {MAX_EXPRESSION_STEPS}; "
+            "write smaller repetitions"
+        )
+    return expression

@@ -72,6 +72,12 @@ def test_an_expression_that_is_not_linear_in_time_is_an_error_when_it_is_read(pa
         Patterns([pattern])
 
 
+@pytest.mark.parametrize("pattern", ["/(.?){1000}z/", "/(?:[a-h ]{0,30}){30}z/", r"/\pL{1,90}x/i"])
+def test_an_expression_that_would_search_a_long_text_for_seconds_is_an_error(pattern: str) -> None:
+    with pytest.raises(PatternError, match=r"too large an expression: \d+ steps of at most 1000"):
+        Patterns([pattern])
+
+
 def test_an_expression_that_makes_others_backtrack_takes_no_time() -> None:
     assert not Patterns(["/(a*)*(a*)*b/"]).are_found_in(SearchedText("a" * MAX_TEXT_BYTES))
 
