@@ -92,12 +92,14 @@ def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
     options.case_sensitive = not ignore_case
     try:
         expression = re2.compile(inner, options)
+        options.encoding = re2.Options.Encoding.LATIN1  # in which the size of `\pL` does not count
+        steps = re2.compile(inner.encode(), options).programsize
     except (re2.error, UnicodeEncodeError) as error:
         why = error.args[0].decode(errors="replace") if isinstance(error, re2.error) else "it is not Unicode"
         raise PatternError(f"{pattern} is no expression that can be searched in linear time (RE2): {why}") from error
-    if expression.programsize > MAX_EXPRESSION_STEPS:
+    if steps > MAX_EXPRESSION_STEPS:
         raise PatternError(
-            f"{pattern} is too large an expression: {expression.programsize} steps of at most {MAX_EXPRESSION_STEPS}; "
+            f"{pattern} is too large an expression: {steps} steps of at most {MAX_EXPRESSION_STEPS}; "
             "write smaller repetitions"
         )
     return expression
