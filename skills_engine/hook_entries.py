@@ -187,11 +187,12 @@ def _report_unknown(key: str, place: str, report: Report) -> None:
 
 
 def _is_one_letter_off(word: str, known: str) -> bool:
-    """Tell whether one letter is missing, too many or wrong."""
+    """Tell whether one letter is missing, too many or wrong, or two neighbours changed places."""
     shorter = min(len(word), len(known))
     start = next((at for at in range(shorter) if word[at] != known[at]), shorter)
     ends = ((start + 1, start + 1), (start, start + 1), (start + 1, start))
-    return word != known and any(word[one:] == known[other:] for one, other in ends)
+    swapped = known[:start] + known[start : start + 2][::-1] + known[start + 2 :]
+    return word != known and (word == swapped or any(word[one:] == known[other:] for one, other in ends))
 
 
 def right_values(

@@ -207,7 +207,9 @@ def _is_integer(value: Any, least: float, most: float) -> bool:
 
 
 def _is_one_letter_off(key: str, known: str) -> bool:
-    """L1-40: a letter too many, too few, or another one."""
+    """L1-40: a letter too many, too few, or another one, or two neighbours that changed places."""
+    if key in {known[:at] + known[at + 1] + known[at] + known[at + 2 :] for at in range(len(known) - 1)}:
+        return True
     without = {known[:at] + known[at + 1 :] for at in range(len(known))}
     if key in without or known in {key[:at] + key[at + 1 :] for at in range(len(key))}:
         return True

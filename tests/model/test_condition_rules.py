@@ -119,6 +119,6 @@ def test_of_a_group_and_of_a_budget_the_strongest_stay() -> None:
 
 def test_what_reads_like_a_condition_is_no_hook() -> None:
     entry = {"name": "h", "file": "h.md", "timing": "after_user_input", "role": "system", "persistent": False}
-    entries = [{**entry, "name": key, key: 1} for key in ("matcher", "wen", "whens", "than", "when", "note")]
+    entries = [{**entry, "name": key, key: 1} for key in ("matcher", "wen", "whens", "wehn", "than", "when", "note")]
 
     assert [one.name for one in read("s", entries, {"h.md": "text"})] == ["than", "note"]
