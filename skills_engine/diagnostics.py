@@ -44,7 +44,12 @@ class Report:
         return [diagnostic for diagnostic in self.found if diagnostic.severity == "error"]
 
     def _add(self, severity: Severity, path: str, message: str) -> None:
-        self.found.append(Diagnostic(severity, self.skill, self.file, path, message))
+        self.found.append(Diagnostic(severity, self.skill, self.file, _as_unicode(path), _as_unicode(message)))
+
+
+def _as_unicode(text: str) -> str:
+    """Replace halves of surrogate pairs by their escapes: they can be neither printed nor sent."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def has_errors(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> bool:

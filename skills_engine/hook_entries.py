@@ -216,7 +216,7 @@ def right_values(
         value = entry[field.name]
         try:
             values[field.name] = msgspec.convert(value, field.type)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair, where words are chosen from
             hint = did_you_mean(value, choices.get(field.name, ()))
             report.error(f"{place}.{field.name}", f"expected {wanted}; got {quoted(value)}{hint}")
     return values

@@ -9,6 +9,8 @@ from unicodedata import normalize
 
 import re2
 
+from skills_engine.diagnostics import quoted
+
 MAX_TEXT_BYTES = 64 * 1024
 """The part of a text that is looked at."""
 MAX_EXPRESSION_MEMORY_BYTES = 1 << 20
@@ -16,6 +18,7 @@ MAX_EXPRESSION_STEPS = 1000
 """The size of a compiled expression; larger ones are linear, too, but may take seconds for a long text."""
 
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSPACED = re2.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3040}-\x{30ff}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]"
 )
@@ -43,6 +46,8 @@ class Patterns:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         """Compile them. Raises PatternError."""
+        if broken := next(filter(_SURROGATE.search, patterns), None):
+            raise PatternError(f"{quoted(broken)} holds half of a surrogate pair: write the character itself")
         expressions = {pattern: found for pattern in patterns if (found := _EXPRESSION.fullmatch(pattern))}
         self._expressions = [_expression(pattern, *found.groups()) for pattern, found in expressions.items()]
         self._words = [_words(_folded(pattern)) for pattern in patterns if pattern not in expressions]
@@ -87,19 +92,20 @@ def _words(text: str) -> tuple[str, re.Pattern[str]]:
 def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
     options = re2.Options()
     options.log_errors = False
-    options.never_capture = True
     options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
     options.case_sensitive = not ignore_case
     try:
         expression = re2.compile(inner, options)
         options.encoding = re2.Options.Encoding.LATIN1  # in which the size of `\pL` does not count
         steps = re2.compile(inner.encode(), options).programsize
-    except (re2.error, UnicodeEncodeError) as error:
-        why = error.args[0].decode(errors="replace") if isinstance(error, re2.error) else "it is not Unicode"
-        raise PatternError(f"{pattern} is no expression that can be searched in linear time (RE2): {why}") from error
+    except re2.error as error:
+        why = error.args[0].decode(errors="replace")
+        raise PatternError(
+            f"{quoted(pattern)} is no expression that can be searched in linear time (RE2): {why:.100}"
+        ) from error
     if steps > MAX_EXPRESSION_STEPS:
         raise PatternError(
-            f"{pattern} is too large an expression: {steps} steps of at most {MAX_EXPRESSION_STEPS}; "
+            f"{quoted(pattern)} is too large an expression: {steps} steps of at most {MAX_EXPRESSION_STEPS}; "
             "write smaller repetitions"
         )
     return expression

@@ -173,7 +173,7 @@ class _Reader:
         try:
             right = msgspec.convert(value, _FIELDS[key])
             return None if key == "scan_turns" else _leaf(key, right, path, siblings.get("scan_turns", 1))
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair, where words are chosen from
             self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
         except ValueError as error:
             self._error(path, str(error))

@@ -185,7 +185,7 @@ def test_a_mistake_is_named_with_its_place_and_the_cure(lines: list[str], proble
 def test_an_expression_that_is_not_linear_is_a_mistake() -> None:
     [problem] = problems_of_test("user: x", "expect: {reads: [{contains: /(?=a)/}]}")
 
-    assert problem.startswith("expect.reads[0].contains line 4: /(?=a)/ is no expression")
+    assert problem.startswith('expect.reads[0].contains line 4: "/(?=a)/" is no expression')
 
 
 def test_a_name_stands_once_and_after_finds_a_test_that_has_an_end() -> None:

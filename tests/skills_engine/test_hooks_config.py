@@ -59,6 +59,7 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"role": ...}, "role", "missing: expected system or user"),
     ({"role": "assistant"}, "role", 'expected system or user; got "assistant"'),
+    ({"role": "\ud83d"}, "role", 'expected system or user; got "\\ud83d"'),
     ({"role": "users"}, "role", 'expected system or user; got "users" (did you mean user?)'),
     ({"role": "before_planning"}, "role", 'expected system or user; got "before_planning"'),
     ({"persistent": ...}, "persistent", "missing: expected true or false"),
@@ -360,7 +361,7 @@ def test_a_file_that_cannot_be_a_text_drops_its_entry(tmp_path: Path, file: str,
     (hooks / "away.md").symlink_to(folder / "SKILL.md")
     (hooks / "loop.md").symlink_to(hooks / "loop.md")
 
-    shown = json.dumps(file, ensure_ascii=False)
+    shown = json.dumps(file, ensure_ascii=False).encode(errors="backslashreplace").decode()
     shown = shown if len(shown) <= 80 else shown[:79] + "…"
     assert names(folder) == ["last"]
     assert problems(folder) == [("error", "$.hooks[0].file", f"{shown} {message}")]
@@ -619,7 +620,22 @@ def test_a_wrong_condition_drops_the_hook_and_is_named_by_its_place(tmp_path: Pa
 @pytest.mark.rule("L1-40")
 @pytest.mark.parametrize(
     "key",
-    ["if", "unless", "only", "match", "matcher", "every", "budget", "whn", "When", "whenn", "one", "var", "groups"],
+    [
+        "if",
+        "unless",
+        "only",
+        "match",
+        "matcher",
+        "every",
+        "budget",
+        "whn",
+        "When",
+        "whenn",
+        "one",
+        "var",
+        "vaars",
+        "groups",
+    ],
 )
 def test_a_key_that_reads_like_a_condition_drops_the_hook(tmp_path: Path, key: Any) -> None:
     folder = make_skill(tmp_path, "tutor", entry("hint", **{key: True}), entry("other"))
