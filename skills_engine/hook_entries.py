@@ -144,6 +144,11 @@ class HookInfo:
         """Whether it matters in later turns in which turn it fired (L1-45)."""
         return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
 
+    @property
+    def memory_turns(self) -> int:
+        """The number of turns after one in which it fired of itself that `sticky` and `cooldown` decide about (L1-44)."""
+        return (self.sticky or 0) + (self.cooldown or 0)
+
     def fits_tool(self, tool_name: str | None) -> bool:
         """Tell whether it fires after this tool: one that `tool_filter` names, exactly or as a glob (L1-02)."""
         if self.tool_filter is None or tool_name in self.tool_filter:

@@ -175,8 +175,8 @@ class HookManager:
         self._persistent -= hook.persistent
         self._keep_out(hook, reason)
 
-    def _keep_out(self, hook: HookInfo, reason: Reason, path: str = "") -> None:
-        self.not_fired.append(NotFired(hook, hook.timing, reason, path))
+    def _keep_out(self, hook: HookInfo, reason: Reason) -> None:
+        self.not_fired.append(NotFired(hook, hook.timing, reason))
 
     def _take_out(self, messages: Sequence[Message]) -> None:
         missing = {id(message) for message in messages}

@@ -124,7 +124,7 @@ def _explain(said: NotFired) -> str:
         case "once":
             return f"once a {hook.once}: it has fired already"
         case "cooldown":
-            return f"cooldown: it fired less than {(hook.sticky or 0) + (hook.cooldown or 0) + 1} turns ago"
+            return f"cooldown: it fired less than {hook.memory_turns + 1} turns ago"
         case "when":
             return f"its condition does not hold: {said.path}"
         case "group":

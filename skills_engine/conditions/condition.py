@@ -42,22 +42,15 @@ class SearchedTurn:
 
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
-        self._texts: list[
-            SearchedText
-        ] = []  # of the last user messages, the last one first, as far as they were asked for
+        self._texts: list[SearchedText] = []  # of the last user messages asked for so far, the last one first
         self._found: dict[tuple[Patterns, int], bool] = {}  # the words do not change in a turn
 
     def finds(self, patterns: Patterns, *, last: int) -> bool:
         """Tell whether one of the patterns is in one of the last user messages."""
         key = (patterns, last)
-        if (found := self._found.get(key)) is None:
-            found = False
-            for text in self._last_texts(last):
-                if patterns.are_found_in(text):
-                    found = True
-                    break
-            self._found[key] = found
-        return found
+        if key not in self._found:
+            self._found[key] = any(map(patterns.are_found_in, self._last_texts(last)))
+        return self._found[key]
 
     def _last_texts(self, number: int) -> list[SearchedText]:
         """Return so many of the last user messages, the last one first."""
@@ -116,34 +109,21 @@ class CallLeaf:
         self.path = path
         self.test = test
 
-    def why_not(self, moment: Moment) -> str | None:
-        return None if any(map(self.test, moment.calls)) else self.path
-
     def why(self, moment: Moment) -> str | None:
         return self.path if any(map(self.test, moment.calls)) else None
 
 
 class AllOf:
-    """An object, or the list of `all`."""
+    """An object, or the list of `all`. Of its leaves about tool calls, all must hold of one call."""
 
-    def __init__(self, path: str, parts: Sequence[Node]) -> None:
+    def __init__(self, path: str, parts: Sequence[Node | CallLeaf]) -> None:
         self._path = path
         self._parts = parts
 
-    def why_not(self, moment: Moment) -> str | None:
-        for part in self._parts:
-            if (path := part.why_not(moment)) is not None:
-                return path
-        return None
-
     def why(self, moment: Moment) -> str | None:
-        if self.why_not(moment) is not None:
-            return None
-        return self._parts[0].why(moment) if len(self._parts) == 1 else self._path
-
-
-class AllOfCall(AllOf):
-    """An object with leaves about tool calls: there must be one call of which they all hold."""
+        if len(self._parts) == 1:
+            return self._parts[0].why(moment)
+        return self._path if self.why_not(moment) is None else None
 
     def why_not(self, moment: Moment) -> str | None:
         calls = moment.calls

@@ -69,7 +69,7 @@ class TurnMemory:
                 return None
             if hook.once == "conversation":
                 return "once", ""
-            if self._now <= turn + (hook.sticky or 0) + (hook.cooldown or 0):
+            if self._now <= turn + hook.memory_turns:
                 return "cooldown", ""
         if hook.when is not None and (path := hook.when.why_not(moment)) is not None:
             return "when", path
@@ -125,4 +125,4 @@ def tokens_of(text: str) -> int:
 
 def _until(hook: HookInfo, turn: int) -> int | None:
     """Return the last turn in which it counts that the hook fired in `turn`; None: it counts for good."""
-    return None if hook.once == "conversation" else turn + (hook.sticky or 0) + (hook.cooldown or 0)
+    return None if hook.once == "conversation" else turn + hook.memory_turns

@@ -38,8 +38,14 @@ def used_variables(text: str) -> set[str]:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Fill in the variables. What is filled in is not looked at again."""
-    return _PLACE.sub(lambda found: "{{" if found[1] is None else _one_line(values.get(found[1], found[0])), text)
+    """Fill in the variables; what is written like one, but has no value, stays. What is filled in is not looked at again."""
+
+    def replace(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "{{"
+        return _one_line(values[found[1]]) if found[1] in values else found[0]
+
+    return _PLACE.sub(replace, text)
 
 
 def variable_values(moment: Moment, *, skill: str) -> dict[str, str]:
@@ -50,7 +56,7 @@ def variable_values(moment: Moment, *, skill: str) -> dict[str, str]:
         "date": f"{now:%Y-%m-%d}",
         "time": f"{now:%H:%M}",
         "weekday": _WEEKDAYS[now.weekday()],
-        "timezone": now.tzname() or "",
+        "timezone": f"{now:%Z}",
         "user": facts.user or "",
         "language": facts.language or "",
         "channel": facts.channel,

@@ -1,6 +1,7 @@
 """The `when` of an entry in hooks.json: its form, and the condition that comes of it (L1-42)."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -10,7 +11,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from skills_engine.conditions.condition import (
     AllOf,
-    AllOfCall,
     AnyOf,
     CallLeaf,
     Condition,
@@ -146,11 +146,10 @@ class _Reader:
         elif depth > MAX_DEPTH:
             self._error(path, f"is nested too deep: at most {MAX_DEPTH} objects, one in the other, are allowed")
         else:
-            parts = [part for key in value if (part := self._part(key, value, path, depth)) is not None]
-            return (AllOfCall if any(isinstance(part, CallLeaf) for part in parts) else AllOf)(path, parts)
+            return AllOf(path, [part for key in value if (part := self._part(key, value, path, depth)) is not None])
         return AllOf(path, ())
 
-    def _part(self, key: str, siblings: Mapping[str, Any], parent: str, depth: int) -> Node | None:
+    def _part(self, key: str, siblings: Mapping[str, Any], parent: str, depth: int) -> Node | CallLeaf | None:
         value, path = siblings[key], f"{parent}.{key}"
         match key:
             case "all":
@@ -189,7 +188,7 @@ class _Reader:
         self._report.error(self._place + path.removeprefix("when"), message)
 
 
-def _leaf(key: str, value: Any, path: str, last: int) -> Node:
+def _leaf(key: str, value: Any, path: str, last: int) -> Leaf | CallLeaf:
     """Build the leaf of a value that has the right form. Raises ValueError, of which PatternError is one."""
     if (test := _call_test(key, value)) is not None:
         return CallLeaf(path, test)
@@ -242,7 +241,7 @@ def _bounds(value: "int | CountSpan") -> tuple[float, float]:
     if value.min is UNSET and value.max is UNSET:
         raise ValueError(f"expected {_COUNT}: neither of the two is given")
     low = 0 if value.min is UNSET else value.min  # a conversation that a nudge begins has no user message
-    high = float("inf") if value.max is UNSET else value.max
+    high = math.inf if value.max is UNSET else value.max
     if low > high:
         raise ValueError(f"expected {_COUNT}: min is greater than max")
     return low, high

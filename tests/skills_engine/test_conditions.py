@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rule("L1-42")
 SHOP = CallFacts(
     name="shop__refund", status="error", arguments={"id": 3, "order": {"no": "A7"}}, result="No such order."
 )
-SEARCH = CallFacts(name="search_text", arguments={"query": "refund", "deep": True, "list": [1, "b"]}, result="nothing")
+SEARCH = CallFacts(name="search_text", arguments={"query": "refund", "deep": True, "list": [1, "ü"]}, result="nothing")
 SUNDAY_0030 = datetime(2026, 11, 22, 0, 30, tzinfo=ZoneInfo("UTC"))
 
 
@@ -77,6 +77,8 @@ def mistakes(when: object) -> list[tuple[str, str]]:
         ({"skills": ["a", "d"]}, {"skills": frozenset("abc")}, "when.skills"),
         ({"tool": ["*"]}, {}, "when.tool"),
         ({"round": 1}, {}, "when.round"),
+        ({"any": [{"user_text": ["a"]}, {"user_text": ["b"]}]}, {"user_messages": ("b",)}, None),
+        ({"user_text": ["a"], "any": [{"user_text": ["b"]}]}, {"user_messages": ("a",)}, "when.any[0].user_text"),
     ],
 )
 def test_a_leaf_holds_or_says_no(when: dict[str, Any], facts: dict[str, Any], path: str | None) -> None:
@@ -91,6 +93,7 @@ def test_a_leaf_holds_or_says_no(when: dict[str, Any], facts: dict[str, Any], pa
         ({"not": {}}, "when.not"),
         ({"not": {"any": []}}, None),
         ({"not": {"channel": "text"}}, "when.not.channel"),
+        ({"not": {"channel": "voice"}}, None),
         ({"not": {"not": {"channel": "voice"}}}, "when.not.not.channel"),
         ({"not": {"round": 1}}, None),
         ({"not": {"channel": "text", "turn": {"max": 9}}}, None),
@@ -124,6 +127,8 @@ def test_the_path_names_what_alone_decides(when: dict[str, Any], path: str | Non
         ({"tool_result": ["no such order"]}, None),
         ({"tool_result": ["done"]}, "when.tool_result"),
         ({"not": {"tool": ["shop__*"]}}, "when.not.tool"),
+        ({"not": {"tool": ["search_text"]}}, None),
+        ({"not": {"tool": ["shop__*"], "tool_status": ["ok"]}}, None),
         ({"not": {"tool": ["shop__*"], "tool_status": ["error"]}}, "when.not"),
         ({"round": 2, "tool": ["shop__*"]}, None),
     ],
@@ -139,7 +144,7 @@ def test_after_a_tool_conditions_ask_about_its_call(when: dict[str, Any], path: 
         ({"tool": ["shop__*"], "tool_status": ["ok"]}, "when.tool_status"),
         ({"tool_status": ["ok"], "tool": ["shop__*"]}, "when.tool"),
         ({"tool": ["shop__*"], "all": [{"tool_status": ["ok"]}]}, None),
-        ({"tool_args": {"deep": ["true"], "list": ['[1,"b"]']}}, None),
+        ({"tool_args": {"deep": ["true"], "list": ['[1,"ü"]']}}, None),
         ({"round": {"min": 2, "max": 2}}, None),
     ],
 )
@@ -153,7 +158,9 @@ def test_other_timings_know_no_call_and_no_round() -> None:
         assert why_not({"round": 1}, moment(timing, round_number=1)) == "when.round"
     assert why_not({"tool": ["*"]}, moment("before_first_agent", calls=(SHOP,))) == "when.tool"
     assert why_not({"round": 1}, moment("before_first_agent")) is None
+    assert why_not({"round": 1, "channel": "text"}, moment("before_first_agent")) is None
     assert why_not({"tool": ["*"]}, moment("after_tool_call")) == "when.tool"
+    assert why_not({"round": 2, "channel": "text"}, moment("after_tool_call", round_number=2)) is None
     assert why_not({"tool": ["*"]}, moment("before_each_agent", round_number=1)) == "when.tool"
 
 
@@ -167,6 +174,7 @@ def test_other_timings_know_no_call_and_no_round() -> None:
         ({"to": "00:31"}, True),
         ({"from": "22:00", "to": "06:00"}, True),
         ({"from": "22:00", "to": "00:30"}, False),
+        ({"from": "00:30", "to": "00:10"}, True),
         ({"from": "22:00", "to": "06:00", "days": ["sat"]}, True),
         ({"from": "22:00", "to": "06:00", "days": ["sun"]}, False),
         ({"from": "00:00", "to": "06:00", "days": ["sun"]}, True),
@@ -183,6 +191,12 @@ def test_the_clock_is_in_a_span_or_not(span: dict[str, Any], does_hold: bool) ->
     assert why_not({"time": span}, at) == (None if does_hold else "when.time")
 
 
+def test_the_clock_is_that_of_the_zone_in_which_the_turn_started() -> None:
+    tokyo = moment(started_at=SUNDAY_0030.astimezone(ZoneInfo("Asia/Tokyo")))
+
+    assert why_not({"time": {"from": "09:30", "to": "09:31"}}, tokyo) is None
+
+
 def test_a_span_that_passes_midnight_holds_before_it_on_its_own_day() -> None:
     saturday = moment(started_at=datetime(2026, 11, 21, 23, 59, 59, tzinfo=ZoneInfo("UTC")))
 
@@ -194,6 +208,7 @@ def test_a_span_that_passes_midnight_holds_before_it_on_its_own_day() -> None:
     ("when", "path", "words"),
     [
         ("always", "$.when", "expected an object of conditions"),
+        ({"tool": []}, "$.when.tool", "expected a list of 1 to 32 non-empty strings; got []"),
         ({"usertext": ["a"]}, "$.when.usertext", "unknown condition (did you mean user_text?)"),
         ({"and": [{}]}, "$.when.and", "unknown condition (did you mean all?)"),
         ({"not": {"chanel": "text"}}, "$.when.not.chanel", "(did you mean channel?)"),
@@ -210,11 +225,11 @@ def test_a_span_that_passes_midnight_holds_before_it_on_its_own_day() -> None:
         ({"turn": True}, "$.when.turn", "expected a number"),
         ({"time": {"from": "7:00"}}, "$.when.time", "expected an object of from"),
         ({"time": {"from": "07:00\n"}}, "$.when.time", "expected an object of from"),
-        ({"time": {"timezone": "Middle/Earth"}}, "$.when.time", "no time zone"),
+        ({"time": {"timezone": "Middle/Earth"}}, "$.when.time", 'no time zone is called "Middle/Earth": write it'),
         ({"time": {"timezone": "../../etc/passwd"}}, "$.when.time", "no time zone"),
         ({"time": {"timezone": "Europe"}}, "$.when.time", "no time zone"),
         ({"tool_status": ["failed"]}, "$.when.tool_status", "expected a list of ok, error, refused"),
-        ({"all": {}}, "$.when.all", "expected a list of objects"),
+        ({"all": {}}, "$.when.all", "expected a list of objects, got {}"),
         ({"any": [3]}, "$.when.any[0]", "expected an object"),
     ],
 )
@@ -237,9 +252,22 @@ def test_a_condition_has_at_most_64_leaves() -> None:
     assert mistakes(of(65)) == [("$.when", "has 65 conditions: at most 64 are allowed")]
 
 
-def test_objects_are_nested_at_most_8_deep() -> None:
+def test_conditions_that_do_not_count_at_a_place_are_named_with_those_that_do() -> None:
+    report = Report("", "")
+
+    assert read_when({"tool": ["a"], "scan_turns": 2}, "$", report, known=("user", "time")) is None
+    assert [(found.path, found.message) for found in report.found] == [
+        ("$.tool", "does not count here; these do: user, time"),
+        ("$.scan_turns", "counts beside user_text only"),
+    ]
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_objects_are_nested_at_most_8_deep(is_list: bool) -> None:
     def of(depth: int) -> dict[str, Any]:
-        return {"turn": 1} if depth == 1 else {"any": [of(depth - 1)]}
+        if depth == 1:
+            return {"turn": 1}
+        return {"any": [of(depth - 1)]} if is_list else {"not": of(depth - 1)}
 
     assert mistakes(of(8)) == []
     assert [message for _, message in mistakes(of(9))] == [

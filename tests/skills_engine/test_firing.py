@@ -77,6 +77,7 @@ def test_the_first_that_says_no_is_the_reason() -> None:
 def test_reasons_are_those_of_the_last_injection() -> None:
     turn = Turn([hook("off", enabled=False)])
 
+    assert turn.reasons == []
     turn.inject()
     assert turn.reasons == [("off", "enabled")]
     turn.inject("before_planning")
@@ -177,14 +178,11 @@ def test_a_sticky_hook_asks_what_stands_before_its_memory() -> None:
 
 @pytest.mark.rule("L1-44")
 @pytest.mark.parametrize(
-    "facts",
-    [{"max_persistent": 0}, {"hook_tokens": 0}, {"winner": True}],
+    ("facts", "others"),
+    [({"max_persistent": 0}, []), ({"hook_tokens": 0}, []), ({}, [hook("y", priority=1, group="g")])],
 )
-def test_a_hook_that_would_have_been_put_in_has_not_fired(facts: dict[str, Any]) -> None:
-    hooks = [hook("x", persistent=True, once="conversation", group="g")]
-    if facts.pop("winner", False):
-        hooks.append(hook("y", priority=1, group="g"))
-    turn = Turn(hooks, **facts)
+def test_a_hook_that_would_have_been_put_in_has_not_fired(facts: dict[str, Any], others: list[HookInfo]) -> None:
+    turn = Turn([hook("x", persistent=True, once="conversation", group="g"), *others], **facts)
 
     assert "x" not in turn.inject()
     assert turn.manager.state == HookState(1)
@@ -193,6 +191,7 @@ def test_a_hook_that_would_have_been_put_in_has_not_fired(facts: dict[str, Any])
 @pytest.mark.rule("L1-45")
 def test_what_is_off_or_gone_keeps_its_place_in_the_state_while_it_counts() -> None:
     hooks = [hook("short", cooldown=1), hook("long", sticky=1, cooldown=2), hook("for-good", once="conversation")]
+    hooks.append(hook("stuck", sticky=1))
     turn = Turn(hooks)
     turn.inject()
     state, kept = turn.manager.state, []
@@ -201,7 +200,8 @@ def test_what_is_off_or_gone_keeps_its_place_in_the_state_while_it_counts() -> N
         kept.append(" ".join(firing.hook for firing in state.firings))
         state = Turn([hook("other", cooldown=9, when=NEVER)], state=state).manager.state
 
-    assert kept == ["for-good long short", "for-good long short", "for-good long", "for-good long", "for-good"]
+    both = "for-good long short stuck"
+    assert kept == [both, both, "for-good long", "for-good long", "for-good"]
 
 
 # -- group, priority, budget --------------------------------------------------------------------------------------------
@@ -232,14 +232,22 @@ def test_hooks_stand_by_priority_low_first_then_in_their_order() -> None:
 
 
 @pytest.mark.rule("L1-30")
+def test_persistent_hooks_without_conditions_have_a_limit_too() -> None:
+    turn = Turn([hook("a", persistent=True), hook("b", persistent=True)], max_persistent=1)
+
+    assert turn.inject() == ["a"]
+    assert turn.reasons == [("b", "persistent")]
+
+
+@pytest.mark.rule("L1-30")
 @pytest.mark.rule("L1-46")
 def test_room_that_a_hook_of_a_group_did_not_take_is_there_again() -> None:
     hooks = [hook("a", persistent=True, group="g"), hook("b", persistent=True, group="g", priority=1)]
-    turn = Turn(hooks, max_persistent=2)
+    turn = Turn([*hooks, hook("c", persistent=True)], max_persistent=3)
 
-    assert turn.inject() == ["b"]
+    assert turn.inject() == ["c", "b"]
     assert turn.inject() == ["a"]  # there was room for the first only
-    assert turn.reasons == [("b", "persistent")]
+    assert turn.reasons == [("b", "persistent"), ("c", "persistent")]
 
 
 @pytest.mark.rule("L1-47")

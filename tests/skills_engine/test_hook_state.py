@@ -36,12 +36,31 @@ def test_a_state_signed_with_an_older_key_is_read() -> None:
         HookState(7).signed(Signer([b"o" * 32])),
         SIGNER.sign("", "", "", "[7,[]]") + " [7,[]]",  # a hook's signature is none of a state
         HookState(7).signed(SIGNER) + "\ud800",
+        "ü" * MAX_STATE_BYTES,
         HookState(7).signed(SIGNER).ljust(MAX_STATE_BYTES + 1),
     ],
 )
 def test_a_forged_or_foreign_state_is_refused(text: str) -> None:
-    with pytest.raises(StateInvalidError):
+    with pytest.raises(StateInvalidError) as refused:
         HookState.read(text, SIGNER)
+
+    is_large = len(text) > MAX_STATE_BYTES
+    assert str(refused.value) == (
+        "the state is larger than 8 KiB" if is_large else "the state has no valid signature of this server"
+    )
+
+
+@pytest.mark.rule("L1-45")
+def test_a_state_is_compact_and_may_be_as_large_as_8_kib() -> None:
+    def of(name: str) -> str:
+        return HookState(3, (fired(name, 1),)).signed(SIGNER)
+
+    full = of("x" * (MAX_STATE_BYTES - len(of(""))))
+
+    assert of("a").partition(" ")[2] == '[3,[["skill","a",1,null]]]'
+    assert len(full) == MAX_STATE_BYTES
+    assert len(HookState.read(full, SIGNER).firings) == 1
+    assert HookState.read(of("x" * MAX_STATE_BYTES), SIGNER) == HookState(3)
 
 
 @pytest.mark.rule("L1-45")

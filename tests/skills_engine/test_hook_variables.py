@@ -63,6 +63,10 @@ def test_a_value_is_one_short_line_that_opens_no_variable(user: str, filled: str
     assert text("{{user}}", facts=HookFacts(user=user)) == filled
 
 
+def test_what_is_no_variable_stays_as_it_is_written() -> None:
+    assert text("{{usr}} {{ user }}{{user}}") == "{{usr}} {{ user }}anna"
+
+
 def test_without_vars_nothing_is_filled_in() -> None:
     messages: list[dict[str, Any]] = []
     hook = HookInfo("x", "x.md", "after_user_input", "system", False, "{{user}} {{{{", "tutor", priority=1)

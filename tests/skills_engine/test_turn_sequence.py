@@ -4,17 +4,23 @@ from typing import Any
 
 import pytest
 
-from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState
+from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Timing
+from skills_engine.hook_manager import Message
 from skills_engine.turn_sequence import TurnSequence
 from tests.skills_engine.test_firing import NEVER, hook, when
 
 pytestmark = pytest.mark.rule("L1-41")
 
 
-def reasons(hooks: list[HookInfo], *, batches: list[list[CallFacts]] | None = None, **facts: Any) -> dict[str, str]:
+def reasons(
+    hooks: list[HookInfo],
+    *,
+    batches: list[list[CallFacts]] | None = None,
+    max_persistent: int | None = None,
+    **facts: Any,
+) -> dict[str, str]:
     """Play a turn with these batches of calls (None: it needs no tools); return why hooks stayed out."""
-    limit = facts.pop("max_persistent", None)
-    sequence = TurnSequence(HookManager([], hooks, max_persistent=limit, facts=HookFacts(**facts)))
+    sequence = TurnSequence(HookManager([], hooks, max_persistent=max_persistent, facts=HookFacts(**facts)))
     sequence.start()
     sequence.begin_planning("plan")
     sequence.end_planning()
@@ -24,11 +30,15 @@ def reasons(hooks: list[HookInfo], *, batches: list[list[CallFacts]] | None = No
             sequence.end_batch(batch)
         sequence.end_round()
     sequence.end_loop()
-    return {silent.hook.name: silent.reason for silent in sequence.silent_hooks()}
+    silent_hooks = sequence.silent_hooks()
+    assert all(silent.reason.endswith(silent.path) for silent in silent_hooks)
+    return {silent.hook.name: silent.reason for silent in silent_hooks}
 
 
 def test_each_reason_is_a_sentence_for_the_author() -> None:
-    before = HookManager([], [hook("once", once="conversation"), hook("cools", sticky=1, cooldown=2)])
+    before = HookManager(
+        [], [hook("once", once="conversation"), hook("cools", sticky=1, cooldown=2), hook("brief", cooldown=2)]
+    )
     before.inject("after_user_input")
     assert before.state is not None
 
@@ -38,6 +48,7 @@ def test_each_reason_is_a_sentence_for_the_author() -> None:
             hook("tools", requires_tools=("a", "b*")),
             hook("once", once="conversation"),
             hook("cools", sticky=1, cooldown=2),
+            hook("brief", cooldown=2),
             hook("when", when=when({"not": {"channel": "text"}})),
             hook("group", group="tone"),
             hook("winner", group="tone", priority=1),
@@ -52,6 +63,7 @@ def test_each_reason_is_a_sentence_for_the_author() -> None:
         "tools": "the turn has not all of the tools that it requires: a, b*",
         "once": "once a conversation: it has fired already",
         "cools": "cooldown: it fired less than 4 turns ago",
+        "brief": "cooldown: it fired less than 3 turns ago",
         "when": "its condition does not hold: when.not.channel",
         "group": "another hook of the group tone was put in",
         "dear": "there was no room for it in skills.hook_tokens",
@@ -82,3 +94,90 @@ def test_what_fired_once_is_not_silent() -> None:
     rounds = [hook("first", "before_each_agent", when=when({"round": 1}))]
 
     assert reasons(rounds, batches=[[CallFacts(name="a")]]) == {}
+
+
+def test_a_turn_without_a_planning_round_says_so() -> None:
+    sequence = TurnSequence(HookManager([], [hook("plan", "before_planning")]))
+    sequence.start()
+
+    assert [(silent.hook.name, silent.reason) for silent in sequence.silent_hooks()] == [
+        ("plan", "not reached: no planning round")
+    ]
+
+
+def test_tools_that_ran_are_named_in_their_order_with_the_one_that_was_meant() -> None:
+    hooks = [
+        hook("near", "after_tool_call", tool_filter=frozenset({"read_fil", "zzz"})),
+        hook("far", "after_tool_call", tool_filter=frozenset({"read_xyzw"})),
+        hook("none", "after_tool_call", tool_filter=frozenset()),
+    ]
+    ran = "tool_filter names none of: shop, read_file"
+
+    assert reasons(hooks, batches=[[CallFacts(name="shop")], [CallFacts(name="read_file")]]) == {
+        "near": f"{ran} (did you mean read_file?)",
+        "far": ran,
+        "none": ran,
+    }
+
+
+@pytest.mark.rule("L1-12", "L1-25", "L1-26")
+def test_each_step_puts_in_and_takes_out_what_is_its_own() -> None:
+    timings: tuple[Timing, ...] = (
+        "after_user_input",
+        "before_planning",
+        "before_first_agent",
+        "before_each_agent",
+        "after_tool_call",
+    )
+    messages: list[Message] = []
+    sequence = TurnSequence(HookManager(messages, [hook(timing, timing) for timing in timings]))
+    seen = []
+
+    def look() -> None:
+        seen.append([message["content"] for message in messages])
+        assert sequence.prompt is None or sequence.prompt is messages[-1]
+
+    sequence.start()
+    sequence.begin_planning("plan")
+    look()
+    sequence.end_planning()
+    look()
+    for _ in range(2):
+        sequence.begin_round("step")
+        look()
+        sequence.end_round()
+        sequence.end_batch([CallFacts(name="a"), CallFacts(name="b")])
+        look()
+    sequence.end_loop()
+    look()
+
+    always, each, first, after = "after_user_input", "before_each_agent", "before_first_agent", "after_tool_call"
+    assert seen == [
+        [always, "before_planning", "plan"],
+        [always],
+        [always, each, first, "step"],
+        [always, each, first, after, after],
+        [always, first, after, after, each, "step"],
+        [always, first, each, after, after],
+        [always, each],
+    ]
+
+
+def test_persistent_hooks_are_returned_by_the_step_that_put_them_in() -> None:
+    timings: tuple[Timing, ...] = ("before_planning", "before_each_agent", "before_first_agent", "after_tool_call")
+    hooks = [hook(timing, timing, persistent=True) for timing in timings]
+    hooks.append(hook("of-a-batch", "before_each_agent", persistent=True, when=when({"tool": ["b"]})))
+    hooks.append(hook("of-round-1", "before_first_agent", persistent=True, when=when({"round": 1})))
+    sequence = TurnSequence(HookManager([], hooks))
+    calls = [CallFacts(name="a"), CallFacts(name="b")]
+
+    steps = [sequence.start(), sequence.begin_planning("plan"), sequence.begin_round("step")]
+    steps += [sequence.end_batch(calls), sequence.begin_round("step")]
+
+    assert [[frame["name"] for frame in frames] for frames in steps] == [
+        [],
+        ["before_planning"],
+        ["before_each_agent", "before_first_agent", "of-round-1"],
+        ["after_tool_call", "after_tool_call"],
+        ["before_each_agent", "of-a-batch"],
+    ]
