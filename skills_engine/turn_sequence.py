@@ -63,7 +63,7 @@ class TurnSequence:
         self._hooks.remove("before_each_agent")
         persistent = self._inject("before_each_agent", calls=self._batch, round=self._round)
         if self._round == 1:
-            persistent += self._inject("before_first_agent", round=1)
+            persistent += self._inject("before_first_agent")
         self.prompt = self._hooks.inject_prompt(prompt)
         return persistent
 
@@ -74,7 +74,7 @@ class TurnSequence:
         self._hooks.remove("after_tool_call")
         persistent: list[HookFrame] = []
         for call in calls:
-            persistent += self._inject("after_tool_call", tool_name=call.name, call=call, round=self._round)
+            persistent += self._inject("after_tool_call", call=call, round=self._round)
         return persistent
 
     def end_round(self) -> None:

@@ -92,6 +92,7 @@ def _words(text: str) -> tuple[str, re.Pattern[str]]:
 def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
     options = re2.Options()
     options.log_errors = False
+    options.never_capture = True
     options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
     options.case_sensitive = not ignore_case
     try:

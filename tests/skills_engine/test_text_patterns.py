@@ -94,6 +94,10 @@ def test_the_error_holds_what_it_has_room_for_and_is_printed_nowhere_else(capfd:
     assert capfd.readouterr().err == ""
 
 
+def test_groups_do_not_add_to_the_size_of_an_expression() -> None:
+    assert Patterns([f"/{'(a)' * 400}/"]).are_found_in(SearchedText("a" * 400))
+
+
 @pytest.mark.parametrize("pattern", ["\ud800", "a\udfffb", "/\ud800/"])
 def test_a_pattern_with_half_of_a_surrogate_pair_is_an_error(pattern: str) -> None:
     with pytest.raises(PatternError, match="holds half of a surrogate pair"):
