@@ -97,13 +97,16 @@ def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
     options.case_sensitive = not ignore_case
     try:
         expression = re2.compile(inner, options)
-        options.encoding = re2.Options.Encoding.LATIN1  # in which the size of `\pL` does not count
-        steps = re2.compile(inner.encode(), options).programsize
     except re2.error as error:
-        why = error.args[0].decode(errors="replace")
+        why = error.args[0].decode()
         raise PatternError(
             f"{quoted(pattern)} is no expression that can be searched in linear time (RE2): {why:.100}"
         ) from error
+    options.encoding = re2.Options.Encoding.LATIN1  # in which the size of `\pL` does not count
+    try:
+        steps = re2.compile(inner.encode(), options).programsize
+    except re2.error:  # \x{4e00} and the like, which Latin-1 has not
+        steps = expression.programsize
     if steps > MAX_EXPRESSION_STEPS:
         raise PatternError(
             f"{quoted(pattern)} is too large an expression: {steps} steps of at most {MAX_EXPRESSION_STEPS}; "

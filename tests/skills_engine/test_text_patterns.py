@@ -94,6 +94,12 @@ def test_the_error_holds_what_it_has_room_for_and_is_printed_nowhere_else(capfd:
     assert capfd.readouterr().err == ""
 
 
+def test_characters_may_be_written_as_their_numbers() -> None:
+    assert Patterns([r"/^[\x{4e00}-\x{9fff}]+$/"]).are_found_in(SearchedText("退款"))
+    with pytest.raises(PatternError, match="too large an expression"):
+        Patterns([r"/(\x{4e00}.?){900}/"])
+
+
 def test_groups_do_not_add_to_the_size_of_an_expression() -> None:
     assert Patterns([f"/{'(a)' * 400}/"]).are_found_in(SearchedText("a" * 400))
 
