@@ -56,9 +56,9 @@ from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
-from skills_engine.authoring.skill_files import SkillFiles
 from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError
+from skills_engine.studio.skill_files import SkillFiles
 
 logger = logging.getLogger(__name__)
 

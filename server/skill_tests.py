@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from skills_engine import SkillsSnapshot
-from skills_engine.authoring.reload_tests import SkillTestReport, run_reload_tests
+from skills_engine.testing.reload_tests import SkillTestReport, run_reload_tests
 
 logger = logging.getLogger(__name__)
 

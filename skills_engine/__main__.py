@@ -11,8 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast, get_args
 
-from skills_engine.authoring import case_command
-from skills_engine.authoring.case_format import CallSpec
 from skills_engine.authoring.lint import is_skill_folder, lint
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skills_engine.authoring.simulate import play, render, render_costs
@@ -24,6 +22,8 @@ from skills_engine.library import load_snapshot
 from skills_engine.sharing import share_command
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.skills_folder import list_skills
+from skills_engine.testing import case_command
+from skills_engine.testing.case_format import CallSpec
 from skills_engine.trigger_entries import TriggerInfo
 
 OK, FAILED, USAGE = 0, 1, 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from server.skill_tests import SkillTests
 from skills_engine import SkillsLibrary, load_snapshot
-from skills_engine.authoring.reload_tests import run_reload_tests
+from skills_engine.testing.reload_tests import run_reload_tests
 from tests.skills_engine.folders import entry, make_skill
 
 PASSES = "  - {name: n%d, user: hello, expect: {fires: [hint]}}\n"

@@ -26,7 +26,7 @@ from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, Skill, SkillsSnapshot, StateInvalidError, TriggerInfo
 from skills_engine.authoring.costs import CostMeter
-from skills_engine.authoring.reload_tests import SkillTestReport
+from skills_engine.testing.reload_tests import SkillTestReport
 
 MAX_HOOK_TEXT_CHARS: Final = 2000
 MAX_HOOK_TEXTS_CHARS: Final = 200_000

@@ -18,7 +18,7 @@ from server.speech.service import SpeechService
 from server.speech.utterances import TurnDetection
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot
-from skills_engine.authoring.reload_tests import SkillTestReport
+from skills_engine.testing.reload_tests import SkillTestReport
 
 _OF_A_TURN = ("voice", "skills", "enable_tools", "max_tokens")
 _CONFIGURED = (*_OF_A_TURN, "turn_detection", "language", "speaker", "speed", "conversation")

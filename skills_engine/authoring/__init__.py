@@ -1,1 +1,1 @@
-"""Tools for skill authors. At run time, a reload runs the tests of what it has changed."""
+"""Tools for skill authors: new skills, lint, simulated turns, costs."""

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from skills_engine.authoring.case_files import read_cases
-from skills_engine.authoring.case_format import ExpectSpec
 from skills_engine.authoring.condition_advice import conditions_advice
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.front_matter import split_front_matter
@@ -15,6 +13,8 @@ from skills_engine.hook_entries import NEVER_FIRES, HookInfo
 from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
 from skills_engine.skills_config import Skill, find_skill_file, read_skill_text
 from skills_engine.skills_folder import list_skills, load_skill
+from skills_engine.testing.case_files import read_cases
+from skills_engine.testing.case_format import ExpectSpec
 
 LONG_HOOK_CHARS = 2000
 LONG_BODY_LINES = 500

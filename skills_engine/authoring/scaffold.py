@@ -9,10 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from skills_engine.authoring.case_format import CasesDocument
 from skills_engine.hook_entries import Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
+from skills_engine.testing.case_format import CasesDocument
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
 """The committed copy, which a `$schema` key of a hooks.json may point to."""

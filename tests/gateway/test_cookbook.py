@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skills_engine import load_snapshot
-from skills_engine.authoring.reload_tests import run_reload_tests
+from skills_engine.testing.reload_tests import run_reload_tests
 from tests.support.client import Client, client
 from tests.support.cookbook import write_cookbook
 from tests.support.openai_script import Stream, calls, text

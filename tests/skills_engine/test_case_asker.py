@@ -5,19 +5,19 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from skills_engine.authoring.case_asker import AskError, ModelQuestion, ask_case, count_words, judge_reply
-from skills_engine.authoring.case_files import Case, parse_cases
-from skills_engine.authoring.case_format import ReplySpec
-from skills_engine.authoring.case_report import failure_lines
-from skills_engine.authoring.case_runner import CaseResult, CaseRunner
-from skills_engine.authoring.case_variants import (
+from skills_engine.diagnostics import Report
+from skills_engine.testing.case_asker import AskError, ModelQuestion, ask_case, count_words, judge_reply
+from skills_engine.testing.case_files import Case, parse_cases
+from skills_engine.testing.case_format import ReplySpec
+from skills_engine.testing.case_report import failure_lines
+from skills_engine.testing.case_runner import CaseResult, CaseRunner
+from skills_engine.testing.case_variants import (
     VariantError,
     Wording,
     hook_to_vary,
     render_variants,
     run_variants,
 )
-from skills_engine.diagnostics import Report
 from tests.skills_engine.test_case_runner import hook
 
 BRIEF = hook("brief", text="Be brief.")

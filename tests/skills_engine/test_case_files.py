@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine.authoring.case_files import MAX_CASES, MAX_FILE_BYTES, MAX_FILES, parse_cases, read_cases
 from skills_engine.diagnostics import Report
+from skills_engine.testing.case_files import MAX_CASES, MAX_FILE_BYTES, MAX_FILES, parse_cases, read_cases
 
 FULL = """
 tests:

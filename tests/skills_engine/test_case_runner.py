@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from skills_engine.authoring.case_files import parse_cases
-from skills_engine.authoring.case_report import failure_lines, junit_xml, narrow_lines, render_summary
-from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import HookInfo, Role, Timing
 from skills_engine.hooks_config import read_hooks
+from skills_engine.testing.case_files import parse_cases
+from skills_engine.testing.case_report import failure_lines, junit_xml, narrow_lines, render_summary
+from skills_engine.testing.case_runner import CaseResult, CaseRunner
 from tests.skills_engine.folders import entry, make_skill
 
 

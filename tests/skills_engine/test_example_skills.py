@@ -5,10 +5,10 @@ from pathlib import Path
 
 from skills_engine import TIMINGS, HookFacts, estimate_tokens, load_snapshot
 from skills_engine.__main__ import main
-from skills_engine.authoring.case_files import read_cases
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE
 from skills_engine.hook_manager import first_call_texts
+from skills_engine.testing.case_files import read_cases
 
 SKILLS = Path(__file__).parents[2] / "skills"
 ON = load_snapshot(SKILLS)

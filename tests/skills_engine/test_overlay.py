@@ -1,13 +1,13 @@
-"""skills_engine/authoring/overlay.py"""
+"""skills_engine/studio/overlay.py"""
 
 from pathlib import Path
 
 import pytest
 
 from skills_engine import load_snapshot
-from skills_engine.authoring.overlay import MAX_OVERLAY_BYTES, overlaid, with_skill
 from skills_engine.authoring.scaffold import new_skill
-from skills_engine.authoring.skill_files import EditError
+from skills_engine.studio.overlay import MAX_OVERLAY_BYTES, overlaid, with_skill
+from skills_engine.studio.skill_files import EditError
 
 
 def tree(folder: Path) -> list[str]:

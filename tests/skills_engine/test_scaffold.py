@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from skills_engine import TIMINGS, Timing, load_snapshot
-from skills_engine.authoring.case_files import read_cases
-from skills_engine.authoring.case_runner import CaseRunner
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
 from skills_engine.hooks_config import read_hooks
+from skills_engine.testing.case_files import read_cases
+from skills_engine.testing.case_runner import CaseRunner
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:

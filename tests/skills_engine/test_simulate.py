@@ -3,10 +3,10 @@
 import pytest
 
 from skills_engine import TIMINGS, HookInfo
-from skills_engine.authoring.case_format import CallSpec
-from skills_engine.authoring.scripted_turn import PlayedTurn
 from skills_engine.authoring.simulate import play, render, render_costs
 from skills_engine.hook_entries import Role
+from skills_engine.testing.case_format import CallSpec
+from skills_engine.testing.scripted_turn import PlayedTurn
 
 SYSTEM = "(the system prompt and the catalogue)"
 

@@ -1,4 +1,4 @@
-"""skills_engine/authoring/skill_files.py and edit_history.py: their limits; what they do over REST, tests/gateway/rest shows."""
+"""skills_engine/studio/skill_files.py and edit_history.py: their limits; what they do over REST, tests/gateway/rest shows."""
 
 import os
 import shutil
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine.authoring.edit_history import MAX_EDITS, MAX_HISTORY_BYTES
 from skills_engine.authoring.scaffold import new_skill
-from skills_engine.authoring.skill_files import ANY, MAX_BINNED, MAX_EDITED_FILES, MAX_TEXT_BYTES, EditError, SkillFiles
+from skills_engine.studio.edit_history import MAX_EDITS, MAX_HISTORY_BYTES
+from skills_engine.studio.skill_files import ANY, MAX_BINNED, MAX_EDITED_FILES, MAX_TEXT_BYTES, EditError, SkillFiles
 
 HINT = "hooks/hint.md"
 

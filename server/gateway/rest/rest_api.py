@@ -23,7 +23,7 @@ from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.session.skill_trial import SkillTrial
 from server.storage.storage import Storage
-from skills_engine.authoring.skill_files import SkillFiles
+from skills_engine.studio.skill_files import SkillFiles
 
 DOCUMENT: Final = "/openapi.json"
 

@@ -14,13 +14,13 @@ from msgspec import Meta, Struct
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
 from server.storage.audit_log import AuditLog
 from skills_engine import Diagnostic
-from skills_engine.authoring.edit_history import Edit
 from skills_engine.authoring.lint import lint_skill
 from skills_engine.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
-from skills_engine.authoring.skill_files import ANY, EditError, ListedFile, SkillFiles
 from skills_engine.hook_entries import Timing
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.sharing.pack import pack_skill
+from skills_engine.studio.edit_history import Edit
+from skills_engine.studio.skill_files import ANY, EditError, ListedFile, SkillFiles
 
 PATH: Final = "/api/skills"
 MAX_BODY_BYTES: Final = 1 << 20

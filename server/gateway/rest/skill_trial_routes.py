@@ -21,14 +21,14 @@ from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
-from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.authoring.lint import lint_skill
-from skills_engine.authoring.overlay import overlaid, with_skill
-from skills_engine.authoring.reload_tests import SkillTestReport, run_reload_tests
-from skills_engine.authoring.scripted_turn import ReadMessage, play_turn
-from skills_engine.authoring.skill_files import SkillFiles
 from skills_engine.conditions.turn_facts import Channel, ToolStatus
 from skills_engine.hook_entries import BUILTIN_TOOLS
+from skills_engine.studio.overlay import overlaid, with_skill
+from skills_engine.studio.skill_files import SkillFiles
+from skills_engine.testing.case_format import CallSpec, StepSpec
+from skills_engine.testing.reload_tests import SkillTestReport, run_reload_tests
+from skills_engine.testing.scripted_turn import ReadMessage, play_turn
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""server/gateway/rest/skill_routes.py, skills_engine/authoring/skill_files.py and edit_history.py"""
+"""server/gateway/rest/skill_routes.py, skills_engine/studio/skill_files.py and edit_history.py"""
 
 import asyncio
 import io
@@ -10,7 +10,7 @@ import pytest
 from aiohttp import ClientSession
 
 from skills_engine.authoring.scaffold import new_skill
-from skills_engine.authoring.skill_files import MAX_TEXT_BYTES
+from skills_engine.studio.skill_files import MAX_TEXT_BYTES
 from tests.gateway.rest.conftest import Client, Reply
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley

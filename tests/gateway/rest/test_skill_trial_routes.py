@@ -1,4 +1,4 @@
-"""server/gateway/rest/skill_trial_routes.py, server/session/skill_trial.py and skills_engine/authoring/overlay.py"""
+"""server/gateway/rest/skill_trial_routes.py, server/session/skill_trial.py and skills_engine/studio/overlay.py"""
 
 import asyncio
 import json

@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from skills_engine.authoring.case_runner import CaseResult, Failure, Outcome
+from skills_engine.testing.case_runner import CaseResult, Failure, Outcome
 
 MAX_LINES = 40
 """The most lines of one side; the middle of a longer one is left out."""

@@ -16,11 +16,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from skills_engine.authoring.edit_history import Edit, EditHistory
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
 from skills_engine.sharing.pack import skill_files
 from skills_engine.skills_config import find_skill_file, is_spec_name
 from skills_engine.skills_folder import list_skills
+from skills_engine.studio.edit_history import Edit, EditHistory
 
 EDITABLE: Final = ("hooks", "tests", "references")
 """Folders of a skill whose files may be written, beside SKILL.md."""

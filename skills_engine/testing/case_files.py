@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from skills_engine.authoring.case_checks import check_case
-from skills_engine.authoring.case_format import STRUCTS, CaseSpec, MessageSpec, TurnSpec, keys_of, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, read_inside
+from skills_engine.testing.case_checks import check_case
+from skills_engine.testing.case_format import STRUCTS, CaseSpec, MessageSpec, TurnSpec, keys_of, with_shared
 
 TESTS_FOLDER = "tests"
 MAX_FILES = 50

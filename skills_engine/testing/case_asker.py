@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any, Protocol
 
-from skills_engine.authoring.case_files import Case
-from skills_engine.authoring.case_format import ReplySpec
-from skills_engine.authoring.case_runner import CaseResult, CaseRunner, Failure, find_hook, unmet
 from skills_engine.conditions.text_patterns import SearchedText
+from skills_engine.testing.case_files import Case
+from skills_engine.testing.case_format import ReplySpec
+from skills_engine.testing.case_runner import CaseResult, CaseRunner, Failure, find_hook, unmet
 
 MAX_SHOWN_ANSWERS = 3
 

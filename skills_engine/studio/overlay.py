@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from skills_engine.authoring.skill_files import EditError, require_editable
 from skills_engine.library import SkillsSnapshot
 from skills_engine.sharing.pack import skill_files
 from skills_engine.skills_config import Skill
 from skills_engine.skills_folder import load_skill
+from skills_engine.studio.skill_files import EditError, require_editable
 
 _COPIED = ("hooks/", "tests/")
 MAX_OVERLAY_BYTES = 8 << 20

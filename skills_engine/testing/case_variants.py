@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills_engine.authoring.case_asker import Asker, take_samples
-from skills_engine.authoring.case_files import Case
-from skills_engine.authoring.case_runner import CaseRunner
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hooks_config import MAX_FILE_BYTES
 from skills_engine.library import changed_hooks
+from skills_engine.testing.case_asker import Asker, take_samples
+from skills_engine.testing.case_files import Case
+from skills_engine.testing.case_runner import CaseRunner
 
 MAX_VARIANTS = 20
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 
-from skills_engine.authoring.case_format import SHARED, CaseSpec, ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 from skills_engine.bounded_yaml import Place
 from skills_engine.conditions.text_patterns import Patterns
+from skills_engine.testing.case_format import SHARED, CaseSpec, ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skills_engine.authoring.case_format import CallSpec, StepSpec
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
+from skills_engine.testing.case_format import CallSpec, StepSpec
 from skills_engine.turn_sequence import SilentHook, TurnSequence
 
 

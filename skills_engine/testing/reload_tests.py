@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from skills_engine.authoring.case_files import read_cases
-from skills_engine.authoring.case_report import narrow_lines
-from skills_engine.authoring.case_runner import CaseResult, CaseRunner
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.library import SkillsSnapshot
+from skills_engine.testing.case_files import read_cases
+from skills_engine.testing.case_report import narrow_lines
+from skills_engine.testing.case_runner import CaseResult, CaseRunner
 
 MAX_FAILED_TESTS = 20
 """The most failed tests of one skill that are reported in detail."""

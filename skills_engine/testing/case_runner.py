@@ -5,10 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from skills_engine.authoring.case_checks import clock_of, patterns_of
-from skills_engine.authoring.case_files import Case
-from skills_engine.authoring.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
-from skills_engine.authoring.scripted_turn import PlayedTurn, ScriptedCall, play_turn
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.text_patterns import SearchedText
@@ -16,6 +12,10 @@ from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hook_manager import Message
+from skills_engine.testing.case_checks import clock_of, patterns_of
+from skills_engine.testing.case_files import Case
+from skills_engine.testing.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skills_engine.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
 
 MAX_REASONS = 20
 """The most reasons that are told of one failure to read something."""

@@ -10,22 +10,22 @@ from pathlib import Path
 
 from watchfiles import watch
 
-from skills_engine.authoring.case_asker import Asker, AskError, ask_case
-from skills_engine.authoring.case_files import SkillCases, read_cases
-from skills_engine.authoring.case_report import junit_xml, render_results, render_summary
-from skills_engine.authoring.case_runner import CaseResult, CaseRunner
-from skills_engine.authoring.case_variants import (
+from skills_engine.authoring.lint import is_skill_folder
+from skills_engine.diagnostics import Diagnostic
+from skills_engine.hook_entries import HookInfo
+from skills_engine.hooks_config import HooksFile, read_hooks
+from skills_engine.skills_folder import list_skills
+from skills_engine.testing.case_asker import Asker, AskError, ask_case
+from skills_engine.testing.case_files import SkillCases, read_cases
+from skills_engine.testing.case_report import junit_xml, render_results, render_summary
+from skills_engine.testing.case_runner import CaseResult, CaseRunner
+from skills_engine.testing.case_variants import (
     VariantError,
     hook_to_vary,
     read_wordings,
     render_variants,
     run_variants,
 )
-from skills_engine.authoring.lint import is_skill_folder
-from skills_engine.diagnostics import Diagnostic
-from skills_engine.hook_entries import HookInfo
-from skills_engine.hooks_config import HooksFile, read_hooks
-from skills_engine.skills_folder import list_skills
 
 PASSED, FAILED, NOT_RUN = 0, 1, 2
 
