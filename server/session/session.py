@@ -1,12 +1,12 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from server import __version__, config
 from server.accounts.principal import Principal
@@ -17,6 +17,7 @@ from server.session.chat_handler import TurnRequest
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services
+from server.session.skill_items import diagnostic_items, skill_items
 from server.session.speech_input import SpeechInput, SpokenWords
 from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_writer import code_of
@@ -24,13 +25,10 @@ from server.session.turns import Turns
 from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookState, Skill, SkillsSnapshot, StateInvalidError, TriggerInfo
+from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.testing.reload_tests import SkillTestReport
 
-MAX_HOOK_TEXT_CHARS: Final = 2000
-MAX_HOOK_TEXTS_CHARS: Final = 200_000
-"""The most characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
 _ACTS = (wire.Chat, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
 _NO_INSTRUCTIONS: Final = (
@@ -101,7 +99,7 @@ class Session:
                 protocol=wire.PROTOCOL,
                 session_id=self.id,
                 server=f"parley/{__version__}",
-                skills=_skill_items(snapshot, None, self._skill_tests(), shows_texts=self._may_trace()),
+                skills=skill_items(snapshot, None, self._skill_tests(), shows_texts=self._may_trace()),
                 model=self._model_item(),
                 speech=services.speech.status,
                 limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -131,19 +129,8 @@ class Session:
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
         tests = self._skill_tests()
         of_tests = [found for report in tests.values() for found in report.diagnostics]
-        diagnostics = [
-            wire.DiagnosticItem(
-                severity=found.severity,
-                skill=found.skill or None,
-                file=found.file or None,
-                path=found.path or None,
-                message=found.message,
-            )
-            for found in (*snapshot.diagnostics, *of_tests)
-        ]
-        selected, shows_texts = self._settings.skills, self._may_trace()
-        items = _skill_items(snapshot, selected, tests, shows_texts=shows_texts)
-        self.send(wire.Skills(skills=items, diagnostics=diagnostics))
+        items = skill_items(snapshot, self._settings.skills, tests, shows_texts=self._may_trace())
+        self.send(wire.Skills(skills=items, diagnostics=diagnostic_items([*snapshot.diagnostics, *of_tests])))
         if self._nudges is not None:
             self._nudges.rearm()
 
@@ -500,50 +487,6 @@ class Session:
 
     def _model_item(self) -> wire.ModelItem:
         return msgspec.convert(self._services.model(), wire.ModelItem, from_attributes=True)
-
-
-def _skill_items(
-    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
-) -> list[wire.SkillItem]:
-    """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
-    count = sum(len(skill.hooks) for skill in snapshot.skills)
-    text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
-    return [
-        wire.SkillItem(
-            name=skill.name,
-            description=skill.description,
-            enabled=selected is None or skill.name in selected,
-            hooks=_hook_items(skill, text_chars),
-            tests=_tests_item(tests.get(skill.name)),
-            triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
-        )
-        for skill in snapshot.skills
-    ]
-
-
-def _tests_item(report: SkillTestReport | None) -> wire.SkillTestsItem | UnsetType:
-    """Return what came of the tests; nothing where there are none, or were none since the start."""
-    if report is None or not report.count:
-        return UNSET
-    return msgspec.convert(report, wire.SkillTestsItem, from_attributes=True)
-
-
-def _hook_items(skill: Skill, text_chars: int | None) -> list[wire.HookItem]:
-    return [
-        wire.HookItem(
-            name=hook.name,
-            timing=hook.timing,
-            role=hook.role,
-            persistent=hook.persistent,
-            tool_filter=None if hook.tool_filter is None else sorted(hook.tool_filter),
-            text=UNSET if text_chars is None else _beginning(hook.content, text_chars),
-        )
-        for hook in skill.hooks
-    ]
-
-
-def _beginning(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else text[:max_chars] + "…"
 
 
 def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:

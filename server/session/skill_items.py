@@ -1,0 +1,72 @@
+"""Skills as the frames `ready` and `skills` list them: hooks, triggers, tests, and what is wrong. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.wire import frames as wire
+from skills_engine import Diagnostic, Skill, SkillsSnapshot
+from skills_engine.testing.reload_tests import SkillTestReport
+
+MAX_HOOK_TEXT_CHARS: Final = 2000
+MAX_HOOK_TEXTS_CHARS: Final = 200_000
+"""The most characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
+
+
+def skill_items(
+    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
+) -> list[wire.SkillItem]:
+    """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
+    count = sum(len(skill.hooks) for skill in snapshot.skills)
+    text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
+    return [
+        wire.SkillItem(
+            name=skill.name,
+            description=skill.description,
+            enabled=selected is None or skill.name in selected,
+            hooks=_hook_items(skill, text_chars),
+            tests=_tests_item(tests.get(skill.name)),
+            triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
+        )
+        for skill in snapshot.skills
+    ]
+
+
+def _tests_item(report: SkillTestReport | None) -> wire.SkillTestsItem | UnsetType:
+    """Return what came of the tests; nothing where there are none, or were none since the start."""
+    if report is None or not report.count:
+        return UNSET
+    return msgspec.convert(report, wire.SkillTestsItem, from_attributes=True)
+
+
+def _hook_items(skill: Skill, text_chars: int | None) -> list[wire.HookItem]:
+    return [
+        wire.HookItem(
+            name=hook.name,
+            timing=hook.timing,
+            role=hook.role,
+            persistent=hook.persistent,
+            tool_filter=None if hook.tool_filter is None else sorted(hook.tool_filter),
+            text=UNSET if text_chars is None else _beginning(hook.content, text_chars),
+        )
+        for hook in skill.hooks
+    ]
+
+
+def _beginning(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[:max_chars] + "…"
+
+
+def diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
+    return [
+        wire.DiagnosticItem(
+            severity=found.severity,
+            skill=found.skill or None,
+            file=found.file or None,
+            path=found.path or None,
+            message=found.message,
+        )
+        for found in diagnostics
+    ]
