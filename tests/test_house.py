@@ -65,7 +65,7 @@ FLOORS = [
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter; raise one only in a
 # commit of its own that says what it bought.
 LIMITS = {
-    # 30,000, and 4320 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
+    # 30,000, and 4,400 bought: bounds on what comes in before login and unpacked, folders opened by descriptor,
     # draining that waits for who is speaking, process hooks asked call by call and tested with care, questions
     # that show what a shell would run, time limits on judging, approvals under a keyed hash, detached processes
     # with an emptied environment, a database whose absence is noticed, logs that one user cannot fill, users
@@ -78,17 +78,19 @@ LIMITS = {
     # model servers that are found and models picked while turns run, globs for tools,
     # skills that are off by default or one level too deep, and skills written by a command,
     # models fetched by command,
-    # answers that need no model; voices and their speed, chosen by each listener. Then hooks that know when,
-    # tests of skills, what hooks cost, a studio and skills that can be shared: 4,600 at most.
-    "lines": 42_500,
-    "files": 275,
+    # answers that need no model; voices and their speed, chosen by each listener. Then for skills, 6,700:
+    # hooks that know when (1,900), tests (1,700), a studio (1,300), getting and sharing (1,250), triggers (600), costs
+    # (250), and replies read once more, policies written in YAML, clients' instructions and limits (250); 500 less
+    # around the embedded model.
+    "lines": 41_200,
+    "files": 266,
     "short files": 34,
     "largest room, percent": 15,  # skills_engine may be larger
     "docstring fragments": 0,
     "class names that stand twice": 0,
     "module names that stand twice": 0,
-    "files a typed message passes": 49,
-    "files a tool call with policy passes": 79,
+    "files a typed message passes": 48,
+    "files a tool call with policy passes": 78,
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}
