@@ -107,7 +107,7 @@ def test_each_call_of_a_batch_is_an_injection_of_its_own() -> None:
 
     assert turn.inject("after_tool_call", call=CallFacts(name="a")) == []
     assert turn.reasons == [("failed", "when.tool_status")]
-    assert turn.inject("after_tool_call", call=CallFacts(name="a", status="error")) == ["failed"]
+    assert turn.inject("after_tool_call", tool_name="a", call=CallFacts(name="a", status="error")) == ["failed"]
 
 
 # -- once, cooldown, sticky ---------------------------------------------------------------------------------------------

@@ -634,6 +634,7 @@ def test_a_wrong_condition_drops_the_hook_and_is_named_by_its_place(tmp_path: Pa
         "one",
         "var",
         "vaars",
+        "cooldwon",
         "groups",
     ],
 )

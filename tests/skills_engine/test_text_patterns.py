@@ -96,8 +96,14 @@ def test_the_error_holds_what_it_has_room_for_and_is_printed_nowhere_else(capfd:
 
 def test_characters_may_be_written_as_their_numbers() -> None:
     assert Patterns([r"/^[\x{4e00}-\x{9fff}]+$/"]).are_found_in(SearchedText("退款"))
-    with pytest.raises(PatternError, match="too large an expression"):
+    with pytest.raises(PatternError, match=r"4e00.*is too large an expression"):
         Patterns([r"/(\x{4e00}.?){900}/"])
+
+
+def test_an_expression_may_have_1000_steps() -> None:
+    Patterns([f"/{'a' * 996}/"])
+    with pytest.raises(PatternError, match=r"1001 steps of at most 1000; write smaller repetitions$"):
+        Patterns([f"/{'a' * 997}/"])
 
 
 def test_groups_do_not_add_to_the_size_of_an_expression() -> None:
