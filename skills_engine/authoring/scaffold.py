@@ -123,7 +123,7 @@ def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: st
     (draft / "hooks").mkdir(exist_ok=True)
     (draft / "tests").mkdir(exist_ok=True)
     title = folder.name.replace("-", " ").capitalize()
-    page = SKILL_MD.format(name=folder.name, title=title, path=folder, text=text)
+    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), text=text)
     (draft / "SKILL.md").write_bytes(page.encode())
     (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
     (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
@@ -139,6 +139,11 @@ def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
+def _as_named(folder: Path) -> Path:
+    """Return the folder as its files name it; of an absolute path, which a zip would carry away, the end."""
+    return Path(*folder.parts[-2:]) if folder.is_absolute() else folder
+
+
 def _schema_beside(folder: Path, schema: Path) -> str:
     """Return the way to the schema from a file in hooks/ or tests/."""
     return f"../{Path(os.path.relpath(schema, folder.resolve())).as_posix()}"
@@ -147,12 +152,12 @@ def _schema_beside(folder: Path, schema: Path) -> str:
 def _tests_yaml(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
     schema = _schema_beside(folder, TESTS_SCHEMA_FILE)
     if timing in ("after_user_input", "before_planning"):
-        return TESTS_YAML.format(schema=schema, path=folder, script="\n      - answer: Hello!")
+        return TESTS_YAML.format(schema=schema, path=_as_named(folder), script="\n      - answer: Hello!")
     steps = ["need_tools: Let me look."]
     if timing == "after_tool_call":
         steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
     script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
-    return TESTS_YAML.format(schema=schema, path=folder, script=script) + SILENT_TEST
+    return TESTS_YAML.format(schema=schema, path=_as_named(folder), script=script) + SILENT_TEST
 
 
 def _fitting_tool(tools: Sequence[str]) -> str:

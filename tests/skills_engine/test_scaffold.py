@@ -35,9 +35,16 @@ def test_its_page_says_how_to_go_on(tmp_path: Path) -> None:
 
     page = (folder / "SKILL.md").read_text()
     assert "# Word of the day\n" in page
-    assert f"python -m skills_engine lint {folder}\n" in page
-    assert f"python -m skills_engine simulate {folder}\n" in page
-    assert f"python -m skills_engine test {folder} -->" in page
+    assert f"python -m skills_engine lint {tmp_path.name}/word-of-the-day\n" in page
+    assert f"python -m skills_engine simulate {tmp_path.name}/word-of-the-day\n" in page
+    assert f"python -m skills_engine test {tmp_path.name}/word-of-the-day -->" in page
+
+
+def test_its_files_do_not_say_where_the_folder_of_skills_is(tmp_path: Path) -> None:
+    folder = new_skill("word-of-the-day", tmp_path)
+
+    for file in folder.rglob("*.*"):
+        assert str(tmp_path) not in file.read_text()
 
 
 @pytest.mark.parametrize(
