@@ -22,7 +22,7 @@ from psycopg import sql
 
 from tests.support.ports import lasting_port
 
-_START_LIMIT_S = 60
+_STOP_LIMIT_S = 15
 
 
 def find_programs() -> Path | None:
@@ -106,8 +106,15 @@ class Postgres:
     def stop(self) -> None:
         """At once: connections break."""
         if self._process is not None and self._process.poll() is None:
+            children = psutil.Process(self._process.pid).children()
             self._process.send_signal(signal.SIGQUIT)
-            self._process.wait(_START_LIMIT_S)
+            try:
+                self._process.wait(_STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:  # seen once: a child that had just begun did not hear of it
+                for process in (*children, self._process):
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
+                self._process.wait()
         self._process = None
 
     def freeze(self) -> None:
