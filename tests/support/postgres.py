@@ -111,9 +111,10 @@ class Postgres:
             try:
                 self._process.wait(_STOP_LIMIT_S)
             except subprocess.TimeoutExpired:  # seen once: a child that had just begun did not hear of it
-                for process in (*children, self._process):
+                for child in children:
                     with contextlib.suppress(psutil.NoSuchProcess):
-                        process.kill()
+                        child.kill()
+                self._process.kill()
                 self._process.wait()
         self._process = None
 
