@@ -82,9 +82,9 @@ LIMITS = {
     # hooks that know when (1,900), tests (1,700), a studio (1,300), getting and sharing (1,250), triggers (600), costs
     # (250), and replies read once more, policies written in YAML, clients' instructions and limits (250); 500 less
     # around the embedded model.
-    "lines": 41_200,
-    "files": 266,
-    "short files": 34,
+    "lines": 47_000,
+    "files": 320,
+    "short files": 44,
     "largest room, percent": 15,  # skills_engine may be larger
     "docstring fragments": 0,
     "class names that stand twice": 0,
