@@ -1,7 +1,7 @@
 """Sound to judge the ears by, made here: speech of a synthesiser, and all that is no speech.
 
-The same every time (seeded). Speech comes from espeak-ng with several voices;
-what the microphone hears of it, the noise and the level are ours.
+Speech comes from espeak-ng with several voices, a little different in each run; what the microphone hears of it,
+the noise and the level are ours, and the same in each run (seeded).
 """
 
 from collections.abc import Callable, Iterator
@@ -51,9 +51,12 @@ class Clip:
 
 
 def corpus(seed: int = 7, *, size: int = 24) -> list[Clip]:
-    """`size` clips of each kind, 16 kHz."""
-    random = np.random.default_rng(seed)
-    return [clip for make in _KINDS for clip in make(random, size)]
+    """`size` clips of each kind, 16 kHz.
+
+    Each kind draws from a generator of its own: espeak-ng's sound differs by a few samples from call to call, and
+    must not shift what is drawn for the noise of the others.
+    """
+    return [clip for number, make in enumerate(_KINDS) for clip in make(np.random.default_rng((seed, number)), size)]
 
 
 @cache
