@@ -7,7 +7,7 @@
  * @typedef {import("./state.js").Turn} Turn
  */
 
-import { summaryOf } from "./conversation.js";
+import { summaryOf } from "./titles.js";
 import { condensed, cutWhereLost, heardText } from "./playback.js";
 import { hasTriggers, openConversation, withConversation, withEffects, without } from "./state.js";
 

@@ -9,10 +9,6 @@
 
 import { withPictures } from "./images.js";
 import { flushHistorySegments } from "./playback.js";
-import { shortened } from "./text.js";
-import { t } from "./strings.js";
-
-const MAX_TITLE_CHARS = 60;
 
 /** @param {string} id @param {number} at @returns {Conversation} */
 export function newConversation(id, at) {
@@ -48,20 +44,6 @@ function lostIfPending(message) {
 /** A message the user wrote; a hook may have the role `user` too. @param {Pick<Message, "role" | "_hook">} message */
 export function isUserMessage(message) {
   return message.role === "user" && !message._hook;
-}
-
-/** @param {Pick<Conversation, "title" | "conversationHistory">} conversation */
-export function titleOf({ title, conversationHistory }) {
-  if (title) return title;
-  const asked = conversationHistory.find(isUserMessage);
-  const first = (asked?.content.trim() || asked?._images?.[0]?.name || "").replace(/\s+/g, " ");
-  if (!first) return t.newConversation;
-  return shortened(first, MAX_TITLE_CHARS);
-}
-
-/** What the list shows of it. @param {Omit<ConversationRecord, "historySegments">} record @returns {import("./state.js").Summary} */
-export function summaryOf(record) {
-  return { id: record.id, title: titleOf(record), updatedAt: record.updatedAt, pinnedAt: record.pinnedAt ?? 0 };
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 
 import { documentText, holdsText } from "./images.js";
-import { titleOf } from "./conversation.js";
+import { titleOf } from "./titles.js";
 import { flushHistorySegments } from "./playback.js";
 import { t } from "./strings.js";
 

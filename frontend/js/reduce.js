@@ -70,7 +70,7 @@
  *   | {type: "fold_talk"}
  *   | {type: "microphone_on", rate: number}
  *   | {type: "microphone_muted", isMuted: boolean}
- *   | {type: "microphone_off", problem: string | null}
+ *   | {type: "microphone_off", problem: import("./voice/microphone.js").MicrophoneProblem | null, detail?: string}
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
@@ -232,7 +232,7 @@ function step(state, event) {
     case "microphone_on":
       return voice.switchedOn(state, event.rate);
     case "microphone_off":
-      return voice.switchedOff(state, event.problem);
+      return voice.microphoneGone(state, event);
     case "microphone_muted":
       return { ...state, voice: { ...state.voice, isMuted: event.isMuted } };
     case "devices":

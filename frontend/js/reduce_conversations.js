@@ -11,7 +11,8 @@
  */
 
 import { recordOf, stored } from "./consequences.js";
-import { fromRecord, newConversation, summaryOf, titleOf, withHistory } from "./conversation.js";
+import { fromRecord, newConversation, withHistory } from "./conversation.js";
+import { summaryOf, titleOf } from "./titles.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
 import { fromJson } from "./import.js";
 import { stopped } from "./reduce_turn.js";

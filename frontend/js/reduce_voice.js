@@ -133,6 +133,16 @@ export function switchedOff(state, problem) {
   return withEffects(next, ...discardFrames(state));
 }
 
+/**
+ * @param {State} state
+ * @param {{problem: import("./voice/microphone.js").MicrophoneProblem | null, detail?: string}} event
+ * @returns {State}
+ */
+export function microphoneGone(state, { problem, detail = "" }) {
+  const text = problem && t.voice.microphoneProblems[problem];
+  return switchedOff(state, typeof text === "function" ? text(detail) : text);
+}
+
 /** @param {State} state @returns {import("./state.js").Effect[]} */
 function discardFrames({ voice, settings, connection }) {
   if (connection.phase !== "online") return [];

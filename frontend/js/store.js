@@ -16,7 +16,7 @@
  * @typedef {{record: ConversationRecord | null, images: Set<string>}} Stored what need not be written again
  */
 
-import { summaryOf, titleOf } from "./conversation.js";
+import { summaryOf, titleOf } from "./titles.js";
 import { CONVERSATIONS, Database, each, IMAGES, result, RUNNING, SUMMARIES } from "./database.js";
 
 /** @param {IDBFactory} indexedDB @returns {Promise<Store>} rejects where the browser keeps nothing */

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  askAgain,
-  fitToLimits,
-  fromRecord,
-  insertLateHook,
-  titleOf,
-  withAnswer,
-} from "../../frontend/js/conversation.js";
+import { askAgain, fitToLimits, fromRecord, insertLateHook, withAnswer } from "../../frontend/js/conversation.js";
+import { titleOf } from "../../frontend/js/titles.js";
 import { asJson, asMarkdown, fileName } from "../../frontend/js/export.js";
 
 const user = (content, _turn, more = {}) => ({ role: "user", content, _turn, ...more });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitToLimits, titleOf } from "../../frontend/js/conversation.js";
+import { fitToLimits } from "../../frontend/js/conversation.js";
+import { titleOf } from "../../frontend/js/titles.js";
 import { asMarkdown } from "../../frontend/js/export.js";
 import { attachable } from "../../frontend/js/attaching.js";
 import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";

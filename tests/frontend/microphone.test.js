@@ -76,9 +76,9 @@ test("a browser whose sound does not start says so, and the microphone is let go
   const ignore = () => {};
   const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: async () => {} });
 
-  const problem = await mic.start("").catch(explain);
+  const { problem } = await mic.start("").catch(explain);
 
-  assert.match(problem, /Connect a loudspeaker/);
+  assert.equal(problem, "no_output");
   assert.deepEqual(closed, ["track", "context"]);
 });
 
@@ -110,7 +110,7 @@ test("a machine without microphone is told so, whichever kind of error says it",
   }
 
   for (const error of [new OverconstrainedError("Invalid constraint"), new DOMException("none", "NotFoundError")]) {
-    assert.match(explain(error), /No microphone was found/);
+    assert.equal(explain(error).problem, "not_found");
   }
 });
 
@@ -143,13 +143,12 @@ test("a microphone that goes away says whether it was unplugged or taken back", 
   const { browser, ears, events } = await heeding(t);
   await ears.open("");
   browser.track.onended();
-  assert.match(events.at(-1).problem, /unplugged/);
+  assert.equal(events.at(-1).problem, "unplugged");
 
   browser.permission.state = "prompt";
   browser.track.onended();
 
-  assert.equal(events.at(-1).type, "microphone_off");
-  assert.match(events.at(-1).problem, /Allow it for this site/);
+  assert.deepEqual(events.at(-1), { type: "microphone_off", problem: "no_longer_allowed" });
 });
 
 test("a microphone that the system mutes says so, also where it is muted from the first", async (t) => {

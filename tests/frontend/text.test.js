@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { titleOf } from "../../frontend/js/conversation.js";
+import { titleOf } from "../../frontend/js/titles.js";
 import { shortened } from "../../frontend/js/text.js";
 
 test("a text that fits stays as it is", () => {

@@ -4,7 +4,7 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { titleOf } from "../conversation.js";
+import { titleOf } from "../titles.js";
 import { openConversation } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";

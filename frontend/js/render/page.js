@@ -5,7 +5,7 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { titleOf } from "../conversation.js";
+import { titleOf } from "../titles.js";
 import { openConversation } from "../state.js";
 import { guardApproval } from "./approval_guard.js";
 import { approvalView } from "./approval_view.js";

@@ -1,6 +1,6 @@
 /** The conversations of this browser. @typedef {import("../state.js").State} State */
 
-import { summaryOf } from "../conversation.js";
+import { summaryOf } from "../titles.js";
 import { openConversation } from "../state.js";
 import { groupsByDay } from "./conversation_groups.js";
 import { h, memoAll } from "./dom.js";

@@ -187,17 +187,19 @@ export const en = {
     ready: "Ready",
     justSpeak: "Just speak, and talk over a reply to interrupt it.",
     holdAndSpeak: "Hold the space bar or the button while you speak.",
-    unplugged: "The microphone was unplugged.",
-    noLongerAllowed:
-      "The browser no longer lets this page use the microphone. Allow it for this site (the icon beside the address), then try again.",
-    notAllowed:
-      "The browser was not allowed to use the microphone. Allow it for this site (the icon beside the address), then try again.",
-    notFound: "No microphone was found. Plug one in, or choose another in the settings.",
-    inUse: "The microphone is in use by another program. Close it there, then try again.",
-    noOutput: "This browser cannot start its sound output. Connect a loudspeaker or headphones, then try again.",
-    insecure:
-      "Browsers allow the microphone only on https pages and on localhost. Open this page over https (for phones: make run-lan) or on the server's own machine.",
-    notStarted: (/** @type {string} */ why) => `The microphone could not be started: ${why}`,
+    microphoneProblems: {
+      unplugged: "The microphone was unplugged.",
+      no_longer_allowed:
+        "The browser no longer lets this page use the microphone. Allow it for this site (the icon beside the address), then try again.",
+      not_allowed:
+        "The browser was not allowed to use the microphone. Allow it for this site (the icon beside the address), then try again.",
+      not_found: "No microphone was found. Plug one in, or choose another in the settings.",
+      in_use: "The microphone is in use by another program. Close it there, then try again.",
+      no_output: "This browser cannot start its sound output. Connect a loudspeaker or headphones, then try again.",
+      insecure:
+        "Browsers allow the microphone only on https pages and on localhost. Open this page over https (for phones: make run-lan) or on the server's own machine.",
+      not_started: (/** @type {string} */ why) => `The microphone could not be started: ${why}`,
+    },
     openElsewhere: "The microphone is off: this conversation is open in another tab.",
     lost: "The connection was lost while you were speaking. Pause for a moment, then say it again.",
     cannotPlay: (/** @type {string} */ why) => `This browser cannot play the reply (${why}). It is shown as text.`,

@@ -5,7 +5,6 @@
 
 import { Microphone, explain } from "./microphone.js";
 import { PauseGate } from "./pause_gate.js";
-import { t } from "../strings.js";
 
 export class Ears {
   /**
@@ -26,7 +25,7 @@ export class Ears {
         onLevel(level);
         this.gate.hear(level, isOnline());
       },
-      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? t.voice.noLongerAllowed : t.voice.unplugged }),
+      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? "no_longer_allowed" : "unplugged" }),
       onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
     /** @type {PermissionStatus | null} as it was granted; the browser changes it when the user does */
@@ -48,7 +47,7 @@ export class Ears {
       await this.#listDevices();
       await this.stayAwake();
     } catch (error) {
-      this.dispatch({ type: "microphone_off", problem: explain(error) });
+      this.dispatch({ type: "microphone_off", ...explain(error) });
     }
   }
 

@@ -4,8 +4,6 @@
  * 16 kHz where the browser gives it; else the rate it has, which the server takes as well.
  */
 
-import { t } from "../strings.js";
-
 export const WANTED_RATE = 16_000;
 const PATIENCE_MS = 10_000;
 
@@ -153,22 +151,21 @@ function release(stream, context) {
   void context?.close();
 }
 
-/** What to tell the user, and the cure. @param {unknown} error */
+/**
+ * @typedef {"not_allowed" | "no_longer_allowed" | "not_found" | "in_use" | "no_output" | "insecure" | "not_started" | "unplugged"} MicrophoneProblem
+ * @type {Record<string, MicrophoneProblem>}
+ */
+const PROBLEMS = {
+  NotAllowedError: "not_allowed",
+  NotFoundError: "not_found",
+  OverconstrainedError: "not_found", // WebKit's, of a machine without microphone; it is no DOMException
+  NotReadableError: "in_use",
+  InvalidStateError: "no_output",
+  SecurityError: "insecure",
+};
+
+/** Why there is no microphone. @param {unknown} error @returns {{problem: MicrophoneProblem, detail: string}} */
 export function explain(error) {
-  // WebKit's OverconstrainedError, of a machine without microphone, is no DOMException
-  switch (error instanceof Object && "name" in error ? error.name : "") {
-    case "NotAllowedError":
-      return t.voice.notAllowed;
-    case "NotFoundError":
-    case "OverconstrainedError":
-      return t.voice.notFound;
-    case "NotReadableError":
-      return t.voice.inUse;
-    case "InvalidStateError":
-      return t.voice.noOutput;
-    case "SecurityError":
-      return t.voice.insecure;
-    default:
-      return t.voice.notStarted(error instanceof Error ? error.message : String(error));
-  }
+  const name = error instanceof Object && "name" in error ? String(error.name) : "";
+  return { problem: PROBLEMS[name] ?? "not_started", detail: error instanceof Error ? error.message : String(error) };
 }
