@@ -7,7 +7,7 @@
  * @typedef {readonly Message[]} Branch a whole history; messages that branches share are the same objects
  */
 
-import { insertLateHook, isUserMessage, withState } from "./conversation.js";
+import { isUserMessage } from "./conversation.js";
 
 const MAX_BRANCHES = 100; // of one conversation; asking again is refused beyond
 
@@ -36,40 +36,6 @@ export function switchedTo(conversation, turnId) {
   if (!chosen) return conversation;
   const others = branches.filter((branch) => branch !== chosen);
   return { ...conversation, conversationHistory: chosen, branches: [...others, conversationHistory] };
-}
-
-/** Forgets the branch on screen, whose turn never was. @param {Conversation} conversation */
-export function withoutBranch(conversation) {
-  const conversationHistory = conversation.branches.at(-1) ?? [];
-  return { ...conversation, conversationHistory, branches: conversation.branches.slice(0, -1) };
-}
-
-/**
- * Puts a hook of a turn that was cut behind that turn, in whichever branch it stands.
- *
- * @param {Conversation} conversation @param {Message} hook
- * @returns {Conversation}
- */
-export function withLateHook(conversation, hook) {
-  const { conversationHistory, branches } = conversation;
-  const holds = (/** @type {Branch} */ branch) => branch.some(({ _turn }) => _turn === hook._turn);
-  if (holds(conversationHistory) || !branches.some(holds))
-    return { ...conversation, conversationHistory: insertLateHook(conversationHistory, hook) };
-  return { ...conversation, branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)) };
-}
-
-/**
- * Keeps what hooks remember after a turn beside it, in whichever branch it stands.
- *
- * @param {Conversation} conversation @param {string} turnId @param {string} state
- * @returns {Conversation | null} null: the turn is in none
- */
-export function withTurnState(conversation, turnId, state) {
-  const { conversationHistory, branches } = conversation;
-  const kept = withState(conversationHistory, turnId, state);
-  const others = branches.map((branch) => withState(branch, turnId, state));
-  const isKept = kept !== conversationHistory || others.some((branch, index) => branch !== branches[index]);
-  return isKept ? { ...conversation, conversationHistory: kept, branches: others } : null;
 }
 
 /**

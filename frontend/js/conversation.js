@@ -7,7 +7,7 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
-import { withPictures } from "./images.js";
+import { withPictures } from "./attachments.js";
 import { flushHistorySegments } from "./playback.js";
 
 /** @param {string} id @param {number} at @returns {Conversation} */
@@ -117,6 +117,40 @@ export function askAgain(history, turnId) {
 export function withState(history, turnId, state) {
   const first = history.find(({ _turn }) => _turn === turnId);
   return first && turnId && state ? history.with(history.indexOf(first), { ...first, _state: state }) : history;
+}
+
+/** Forgets the branch on screen, whose turn never was. @param {Conversation} conversation */
+export function withoutBranch(conversation) {
+  const conversationHistory = conversation.branches.at(-1) ?? [];
+  return { ...conversation, conversationHistory, branches: conversation.branches.slice(0, -1) };
+}
+
+/**
+ * Puts a hook of a turn that was cut behind that turn, in whichever branch it stands.
+ *
+ * @param {Conversation} conversation @param {Message} hook
+ * @returns {Conversation}
+ */
+export function withLateHook(conversation, hook) {
+  const { conversationHistory, branches } = conversation;
+  const holds = (/** @type {readonly Message[]} */ branch) => branch.some(({ _turn }) => _turn === hook._turn);
+  if (holds(conversationHistory) || !branches.some(holds))
+    return { ...conversation, conversationHistory: insertLateHook(conversationHistory, hook) };
+  return { ...conversation, branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)) };
+}
+
+/**
+ * Keeps what hooks remember after a turn beside it, in whichever branch it stands.
+ *
+ * @param {Conversation} conversation @param {string} turnId @param {string} state
+ * @returns {Conversation | null} null: the turn is in none
+ */
+export function withTurnState(conversation, turnId, state) {
+  const { conversationHistory, branches } = conversation;
+  const kept = withState(conversationHistory, turnId, state);
+  const others = branches.map((branch) => withState(branch, turnId, state));
+  const isKept = kept !== conversationHistory || others.some((branch, index) => branch !== branches[index]);
+  return isKept ? { ...conversation, conversationHistory: kept, branches: others } : null;
 }
 
 /** What was said in answer to a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */

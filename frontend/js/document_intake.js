@@ -5,7 +5,8 @@
  * @typedef {import("./frames.js").AttachedImage} AttachedImage
  */
 
-import { asDocument, documentText, MAX_DOCUMENT_CHARS } from "./images.js";
+import { asDocument, MAX_DOCUMENT_CHARS } from "./images.js";
+import { documentText } from "./attachments.js";
 import { shortened } from "./text.js";
 import { t } from "./strings.js";
 

@@ -4,7 +4,7 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
-import { documentText, holdsText } from "./images.js";
+import { documentText, holdsText } from "./attachments.js";
 import { titleOf } from "./titles.js";
 import { flushHistorySegments } from "./playback.js";
 import { t } from "./strings.js";

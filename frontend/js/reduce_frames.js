@@ -10,7 +10,7 @@
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
-import { withLateHook, withTurnState } from "./branches.js";
+import { withLateHook, withTurnState } from "./conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { opened, withModels } from "./models.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";

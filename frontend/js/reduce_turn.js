@@ -9,8 +9,16 @@
  * @typedef {import("./frames.js").Answer} Answer
  */
 
-import { withoutBranch } from "./branches.js";
-import { askAgain, fitToLimits, isUserMessage, unansweredMessage, withAnswer, withHistory, withState } from "./conversation.js";
+import {
+  askAgain,
+  fitToLimits,
+  isUserMessage,
+  unansweredMessage,
+  withAnswer,
+  withHistory,
+  withoutBranch,
+  withState,
+} from "./conversation.js";
 import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { givenBack } from "./reduce_attachments.js";
 import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";

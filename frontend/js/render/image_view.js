@@ -4,7 +4,7 @@
  * @typedef {import("../frames.js").AttachedImage} AttachedImage
  */
 
-import { holdsText } from "../images.js";
+import { holdsText } from "../attachments.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
