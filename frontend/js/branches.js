@@ -2,12 +2,12 @@
  * Versions of a conversation: asking a turn again begins another branch, and the one before it is kept. The
  * history on screen is the only one that is sent. Pure.
  *
- * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("../sdk/frames.js").Message} Message
  * @typedef {import("./state.js").Conversation} Conversation
  * @typedef {readonly Message[]} Branch a whole history; messages that branches share are the same objects
  */
 
-import { isUserMessage } from "./conversation.js";
+import { isUserMessage } from "../sdk/conversation.js";
 
 const MAX_BRANCHES = 100; // of one conversation; asking again is refused beyond
 

@@ -8,7 +8,7 @@
  */
 
 import { summaryOf } from "./titles.js";
-import { condensed, cutWhereLost, heardText } from "./playback.js";
+import { condensed, cutWhereLost, heardText } from "../sdk/playback.js";
 import { hasTriggers, openConversation, withConversation, withEffects, without } from "./state.js";
 
 /**
@@ -52,7 +52,7 @@ function isKeptChanged(before, after) {
   return !is.isSpoken && before.streamed !== after.streamed;
 }
 
-/** @param {import("./playback.js").Playback} playback */
+/** @param {import("../sdk/playback.js").Playback} playback */
 function partlyHeard({ playing }) {
   return playing ? heardText(playing) : "";
 }
@@ -119,7 +119,7 @@ export function silenceIfCut(before, after) {
   return withEffects(after, FLUSH, ...(isTold ? [] : stoppedFrame(before.turn)));
 }
 
-/** @param {import("./frames.js").ClientFrame} frame */
+/** @param {import("../sdk/frames.js").ClientFrame} frame */
 function isStopped(frame) {
   return frame.type === "playback" && frame.state === "stopped";
 }
@@ -135,7 +135,7 @@ function stoppedFrame(turn) {
   return [{ type: "send", frame: { type: "playback", ...heard, state: "stopped" } }];
 }
 
-/** @param {State} state @returns {import("./frames.js").Choices} */
+/** @param {State} state @returns {import("../sdk/frames.js").Choices} */
 function choicesOf(state) {
   const { settings, skills, openId, voice, canPlay, speech } = state;
   const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;

@@ -2,11 +2,11 @@
  * Documents that the user gives → their text, which the model reads with the message. The text travels and is
  * kept as pictures are, as a data: URL. PDF.js reads PDFs in a worker; setup copies it to vendor/, the first PDF loads it.
  *
- * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
 
 import { asDocument, MAX_DOCUMENT_CHARS } from "./images.js";
-import { documentText } from "./attachments.js";
+import { documentText } from "../sdk/attachments.js";
 import { shortened } from "./text.js";
 import { t } from "./strings.js";
 

@@ -1,7 +1,7 @@
 /**
  * What is written and not sent yet, text and pictures: it survives a reload of this tab.
  *
- * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
 
 import { MAX_ATTACHED } from "./images.js";

@@ -4,9 +4,9 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
-import { documentText, holdsText } from "./attachments.js";
+import { documentText, holdsText } from "../sdk/attachments.js";
 import { titleOf } from "./titles.js";
-import { flushHistorySegments } from "./playback.js";
+import { flushHistorySegments } from "../sdk/playback.js";
 import { t } from "./strings.js";
 
 /** @param {ConversationRecord} record */
@@ -37,7 +37,7 @@ export function asJson(record) {
 /**
  * A branch without what it shares with the history on screen.
  *
- * @param {import("./branches.js").Branch} branch @param {readonly import("./frames.js").Message[]} messages
+ * @param {import("./branches.js").Branch} branch @param {readonly import("../sdk/frames.js").Message[]} messages
  */
 function behindShared(branch, messages) {
   const differs = branch.findIndex((message, index) => message !== messages[index]);

@@ -19,7 +19,7 @@
 import { changed, clicked } from "./actions.js";
 import { attach, listenForFiles } from "./attaching.js";
 import { askedIn } from "./branches.js";
-import { replyTo } from "./conversation.js";
+import { replyTo } from "../sdk/conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
 import * as page from "./render/page.js";
 import { openConversation } from "./state.js";

@@ -18,7 +18,7 @@
  * @property {{reason: string, path?: string} | null} silence why it did not fire in the last turn
  */
 
-import { isUserMessage } from "./conversation.js";
+import { isUserMessage } from "../sdk/conversation.js";
 import { openConversation } from "./state.js";
 
 /** The traces of the open conversation, newest first. @param {import("./state.js").State} state */

@@ -2,7 +2,7 @@
  * Files that the user gives → pictures as they are sent: scaled, and encoded
  * anew, so that nothing of the camera or the place it was taken at goes along.
  *
- * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
 
 import { fittedSize } from "./images.js";

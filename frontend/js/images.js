@@ -1,10 +1,10 @@
 /**
  * Pictures and documents of the user's messages: how large they may be. Pure.
  *
- * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
 
-import { DOCUMENT } from "./attachments.js";
+import { DOCUMENT } from "../sdk/attachments.js";
 
 /** In one message: the server shows a model the newest four of a call. */
 export const MAX_ATTACHED = 4;
@@ -15,7 +15,7 @@ const MAX_IMAGE_BYTES = 5 << 20;
 const BASE64_SHARE = 3 / 4;
 const PICTURES_SHARE = 0.9; // of a frame; the rest is for words
 
-/** What one picture may take so that a message full of them still fits into a frame. @param {import("./frames.js").Limits | null} limits */
+/** What one picture may take so that a message full of them still fits into a frame. @param {import("../sdk/frames.js").Limits | null} limits */
 export function imageBudgetBytes(limits) {
   const bytes = (limits?.max_message_bytes ?? 4 << 20) * PICTURES_SHARE * BASE64_SHARE;
   return Math.min(MAX_IMAGE_BYTES, Math.floor(bytes / MAX_ATTACHED));

@@ -3,7 +3,7 @@
  * what is not known is left out, and what cannot be shown or sent is refused.
  *
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
- * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("../sdk/frames.js").Message} Message
  */
 
 import { isDocumentUrl } from "./images.js";

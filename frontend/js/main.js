@@ -17,13 +17,13 @@ import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
 import { catchUp, saver } from "./saving.js";
-import { Socket } from "./socket.js";
+import { Socket } from "../sdk/socket.js";
 import { initialState } from "./state.js";
 import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
 import { t, useLanguage } from "./strings.js";
-import { Ears } from "./voice/ears.js";
-import { Player } from "./voice/player.js";
+import { Ears } from "../sdk/voice/ears.js";
+import { Player } from "../sdk/voice/player.js";
 
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 const SLEPT_MS = 5_000; // without a tick of every second: the machine slept, and its connections may be dead
@@ -87,7 +87,7 @@ function stored() {
 const player = new Player({
   createContext: () => new AudioContext({ latencyHint: "interactive" }),
   createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
-  worklet: new URL("./voice/player_worklet.js", import.meta.url),
+  worklet: new URL("../sdk/voice/player_worklet.js", import.meta.url),
   onHeard: (heard) => dispatch({ type: "heard", ...heard }),
   onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
   onMended: () => dispatch({ type: "sound_back" }),
@@ -133,7 +133,7 @@ const socket = new Socket({
   random: Math.random,
 });
 
-/** @param {import("./frames.js").Nudge} frame */
+/** @param {import("../sdk/frames.js").Nudge} frame */
 function nudged(frame) {
   const isAway = document.hidden || page.input().value.trim() !== "";
   dispatch({ type: "nudge", frame, turnId: newId(), isAway, at: Date.now() });

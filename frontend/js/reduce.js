@@ -5,10 +5,10 @@
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Conversation} Conversation
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
- * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ * @typedef {import("../sdk/frames.js").ServerFrame} ServerFrame
  *
  * @typedef {{type: "frame", frame: ServerFrame, at?: number}
- *   | {type: "nudge", frame: import("./frames.js").Nudge, turnId: string, isAway: boolean, at: number}
+ *   | {type: "nudge", frame: import("../sdk/frames.js").Nudge, turnId: string, isAway: boolean, at: number}
  *   | {type: "connecting", attempt: number}
  *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
  *   | {type: "loading", stages: import("./state.js").Stage[] | null}
@@ -26,9 +26,9 @@
  *   | {type: "dismiss_approval", id: string}
  *   | {type: "tick", at: number}
  *   | {type: "reading_images", count: number}
- *   | {type: "attach", image: import("./frames.js").AttachedImage | null}
+ *   | {type: "attach", image: import("../sdk/frames.js").AttachedImage | null}
  *   | {type: "detach", id: string}
- *   | {type: "restore_images", images: readonly import("./frames.js").AttachedImage[]}
+ *   | {type: "restore_images", images: readonly import("../sdk/frames.js").AttachedImage[]}
  *   | {type: "stop"}
  *   | {type: "escape"}
  *   | {type: "saved", id: string, revision: number}
@@ -70,7 +70,7 @@
  *   | {type: "fold_talk"}
  *   | {type: "microphone_on", rate: number}
  *   | {type: "microphone_muted", isMuted: boolean}
- *   | {type: "microphone_off", problem: import("./voice/microphone.js").MicrophoneProblem | null, detail?: string}
+ *   | {type: "microphone_off", problem: import("../sdk/voice/microphone.js").MicrophoneProblem | null, detail?: string}
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}

@@ -4,13 +4,13 @@
  * ever says yes by itself.
  *
  * @typedef {import("./state.js").State} State
- * @typedef {import("./frames.js").ApprovalRequest} ApprovalRequest
- * @typedef {import("./frames.js").ApprovalResolved} ApprovalResolved
+ * @typedef {import("../sdk/frames.js").ApprovalRequest} ApprovalRequest
+ * @typedef {import("../sdk/frames.js").ApprovalResolved} ApprovalResolved
  * @typedef {{arguments: string, reason: string, remember: "no" | "conversation" | "always",
- *   rememberFor?: import("./frames.js").RememberFor}} Fields as the user filled them in
+ *   rememberFor?: import("../sdk/frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { sentencesAsking, unasked } from "./playback.js";
+import { sentencesAsking, unasked } from "../sdk/playback.js";
 import { pretty } from "./text.js";
 import { playedOn } from "./reduce_playback.js";
 import { withEffects, withNotice, withTurnNotice, withView } from "./state.js";
@@ -60,7 +60,7 @@ function hushed(state, id) {
   return playedOn(next, turn, unasked(turn.playback, id));
 }
 
-/** @param {import("./frames.js").ClientFrame} frame @returns {import("./state.js").Effect} */
+/** @param {import("../sdk/frames.js").ClientFrame} frame @returns {import("./state.js").Effect} */
 function told(frame) {
   return { type: "send", frame };
 }
@@ -166,7 +166,7 @@ function withOutcome(state, { by, approved, turn_id }, tool) {
   const outcomes = t.approval.outcomes; // what the user did here is not told to the user
   const message = outcomes[by]?.(tool, approved);
   if (!message) return state;
-  /** @type {import("./frames.js").Notice} */
+  /** @type {import("../sdk/frames.js").Notice} */
   const notice = { type: "notice", code: `approval_${by}`, level: "info", message };
   return turn_id ? withTurnNotice(state, turn_id, notice) : withNotice(state, notice);
 }

@@ -2,7 +2,7 @@
  * Pictures that wait beside the message field, to go with the next message.
  *
  * @typedef {import("./state.js").State} State
- * @typedef {import("./frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
 
 import { MAX_ATTACHED } from "./images.js";

@@ -5,7 +5,7 @@
  */
 
 import { askedIn, forked, switchedTo } from "./branches.js";
-import { fitToLimits } from "./conversation.js";
+import { fitToLimits } from "../sdk/conversation.js";
 import { begun, cutByHand, stopped } from "./reduce_turn.js";
 import { canSend, openConversation, warning, withConversation, withNotice } from "./state.js";
 import { t } from "./strings.js";

@@ -11,7 +11,7 @@
  */
 
 import { recordOf, stored } from "./consequences.js";
-import { fromRecord, newConversation, withHistory } from "./conversation.js";
+import { fromRecord, newConversation, withHistory } from "../sdk/conversation.js";
 import { summaryOf, titleOf } from "./titles.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
 import { fromJson } from "./import.js";

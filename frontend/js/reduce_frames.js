@@ -5,15 +5,15 @@
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Turn} Turn
- * @typedef {import("./frames.js").ServerFrame} ServerFrame
- * @typedef {import("./frames.js").QueuedFrame} QueuedFrame
- * @typedef {import("./frames.js").TurnEnd} TurnEnd
+ * @typedef {import("../sdk/frames.js").ServerFrame} ServerFrame
+ * @typedef {import("../sdk/frames.js").QueuedFrame} QueuedFrame
+ * @typedef {import("../sdk/frames.js").TurnEnd} TurnEnd
  */
 
-import { withLateHook, withTurnState } from "./conversation.js";
+import { withLateHook, withTurnState } from "../sdk/conversation.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { opened, withModels } from "./models.js";
-import { cutShort, enqueue, hookMessage } from "./playback.js";
+import { cutShort, enqueue, hookMessage } from "../sdk/playback.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
 import { playedOn } from "./reduce_playback.js";
 import { isOfRereading, rereadOn } from "./reduce_rereading.js";
@@ -78,7 +78,7 @@ export function received(state, frame, at) {
   }
 }
 
-/** @param {State} state @param {import("./frames.js").Ready} ready @returns {State} */
+/** @param {State} state @param {import("../sdk/frames.js").Ready} ready @returns {State} */
 function connected(state, ready) {
   const connection = { phase: /** @type {const} */ ("online"), attempt: 0, code: null };
   const next = {
@@ -101,7 +101,7 @@ function ofRunning(state, turnId, act) {
 /**
  * Words that came too late for their conversation start a turn that nobody waits for.
  *
- * @param {State} state @param {import("./frames.js").TurnStart} frame
+ * @param {State} state @param {import("../sdk/frames.js").TurnStart} frame
  * @returns {State}
  */
 function started(state, { turn_id, trigger }) {
@@ -182,14 +182,14 @@ function withReasoning(state, turnId, delta) {
   return withView(state, turnId, { reasoning: (state.views[turnId]?.reasoning ?? "") + delta });
 }
 
-/** @param {State} state @param {import("./frames.js").Notice} notice @returns {State} */
+/** @param {State} state @param {import("../sdk/frames.js").Notice} notice @returns {State} */
 function noticed(state, notice) {
   if (notice.code === "trace_not_allowed") return { ...state, isTraceRefused: true }; // said where the trace would stand
   const turnId = notice.turn_id ?? state.turn?.id;
   return turnId ? withTurnNotice(state, turnId, notice) : withNotice(state, notice);
 }
 
-/** @param {State} state @param {import("./frames.js").Trace} frame @returns {State} */
+/** @param {State} state @param {import("../sdk/frames.js").Trace} frame @returns {State} */
 function traced(state, { turn_id, event, data }) {
   const trace = withTrace(state.traces[turn_id] ?? EMPTY_TRACE, event, data);
   return { ...state, traces: lastEntries({ ...state.traces, [turn_id]: trace }, MAX_TRACES) };
@@ -199,7 +199,7 @@ function traced(state, { turn_id, event, data }) {
  * An error with the turn's id comes before its `turn_end`. One without, while a
  * turn waits for its `turn_start`, is the answer to our `chat`.
  *
- * @param {State} state @param {import("./frames.js").ErrorFrame} error
+ * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
  * @returns {State}
  */
 function failed(state, error) {
@@ -214,7 +214,7 @@ function failed(state, error) {
   return withNotice(state, { type: "notice", code: error.code, level: "error", message: withPath(error) });
 }
 
-/** @param {import("./frames.js").ErrorFrame} error */
+/** @param {import("../sdk/frames.js").ErrorFrame} error */
 function isAboutChat({ code, path }) {
   const isOfOtherFrame = path && !/^\$($|\.(messages|id|nudge)\b)/.test(path);
   return (
@@ -222,7 +222,7 @@ function isAboutChat({ code, path }) {
   );
 }
 
-/** @param {import("./frames.js").ErrorFrame} error */
+/** @param {import("../sdk/frames.js").ErrorFrame} error */
 export function withPath({ message, path }) {
   return path && !message.includes(path) ? `${message} (${path})` : message;
 }

@@ -2,7 +2,7 @@
  * Nudges: a skill asks for a turn that no words of the user begin. The page answers or says nothing.
  *
  * @typedef {import("./state.js").State} State
- * @typedef {import("./frames.js").Nudge} Nudge
+ * @typedef {import("../sdk/frames.js").Nudge} Nudge
  */
 
 import { begun, sent } from "./reduce_turn.js";

@@ -11,7 +11,7 @@ import { endReached } from "./reduce_turn.js";
 import { withAnnouncements } from "./state.js";
 import { t } from "./strings.js";
 
-/** @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback @returns {State} */
+/** @param {State} state @param {Turn} turn @param {import("../sdk/playback.js").Playback} playback @returns {State} */
 export function playedOn(state, turn, playback) {
   const next = announced({ ...state, turn: { ...turn, playback } }, turn.playback, playback);
   return playback.reachedEnd ? endReached(next, { ...turn, playback }, playback.reachedEnd) : next;
@@ -21,8 +21,8 @@ export function playedOn(state, turn, playback) {
  * Read out by the screen reader as it is reached: sentences, unless they were just spoken; files; words for the user.
  *
  * @param {State} state
- * @param {import("./playback.js").Playback} before
- * @param {import("./playback.js").Playback} after
+ * @param {import("../sdk/playback.js").Playback} before
+ * @param {import("../sdk/playback.js").Playback} after
  * @returns {State}
  */
 function announced(state, before, after) {
@@ -33,13 +33,13 @@ function announced(state, before, after) {
   return withAnnouncements(state, [...wordsForUser(before, after), ...texts]);
 }
 
-/** @param {import("./playback.js").Segment} segment */
+/** @param {import("../sdk/playback.js").Segment} segment */
 function textOf(segment) {
   if (segment.kind === "sentence") return plainText(segment.text);
   return segment.kind === "media" ? t.turns.shown(segment.frame.name) : "";
 }
 
-/** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
+/** @param {import("../sdk/playback.js").Playback} before @param {import("../sdk/playback.js").Playback} after */
 function wordsForUser(before, after) {
   return after.historySegments
     .filter((segment, index) => segment.kind === "tool" && segment !== before.historySegments[index])

@@ -3,7 +3,7 @@
  * It ends with the next turn, with speech, with the conversation on screen and with the connection.
  *
  * @typedef {import("./state.js").State} State
- * @typedef {import("./frames.js").ServerFrame} ServerFrame
+ * @typedef {import("../sdk/frames.js").ServerFrame} ServerFrame
  *
  * @typedef {object} Rereading
  * @property {string} id of the server's turn
@@ -14,7 +14,7 @@
  * @property {number} heard the last one that was heard to its end
  */
 
-import { replyTo } from "./conversation.js";
+import { replyTo } from "../sdk/conversation.js";
 import { canReread, openConversation, withEffects, withNotice } from "./state.js";
 
 const MAX_CHARS = 20_000; // of `speak`

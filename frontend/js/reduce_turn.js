@@ -5,8 +5,8 @@
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Turn} Turn
  * @typedef {import("./state.js").Conversation} Conversation
- * @typedef {import("./frames.js").Message} Message
- * @typedef {import("./frames.js").Answer} Answer
+ * @typedef {import("../sdk/frames.js").Message} Message
+ * @typedef {import("../sdk/frames.js").Answer} Answer
  */
 
 import {
@@ -18,10 +18,10 @@ import {
   withHistory,
   withoutBranch,
   withState,
-} from "./conversation.js";
-import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
+} from "../sdk/conversation.js";
+import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "../sdk/playback.js";
 import { givenBack } from "./reduce_attachments.js";
-import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
+import { GOING_AWAY, NOT_LOGGED_IN } from "../sdk/socket.js";
 import {
   canSend,
   openConversation,
@@ -255,7 +255,7 @@ export function cutUnasked(state, answer) {
 /**
  * The turn's `turn_end` is awaited: hooks that come before it are kept too.
  *
- * @param {State} state @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut @param {Answer} answer
+ * @param {State} state @param {Turn} turn @param {import("../sdk/playback.js").Playback} playback as it was cut @param {Answer} answer
  * @returns {State}
  */
 function cutTurn(state, turn, playback, answer) {
@@ -265,7 +265,7 @@ function cutTurn(state, turn, playback, answer) {
   return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
 }
 
-/** @param {State} state @param {Turn} turn @param {import("./frames.js").TurnEnd} end @returns {State} */
+/** @param {State} state @param {Turn} turn @param {import("../sdk/frames.js").TurnEnd} end @returns {State} */
 export function endReached(state, turn, end) {
   const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
   return end.rollback ? rolledBack(next, turn) : next;
@@ -318,7 +318,7 @@ export function rolledBack(state, { id, conversationId }) {
  * The server refused the turn before it began. One that is draining is left for another, soon. If the user has agreed to leave
  * out what does not verify, that is done and the rest sent, message by message.
  *
- * @param {State} state @param {Turn} turn @param {import("./frames.js").ErrorFrame} error
+ * @param {State} state @param {Turn} turn @param {import("../sdk/frames.js").ErrorFrame} error
  * @returns {State}
  */
 export function refused(state, turn, error) {

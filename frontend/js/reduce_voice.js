@@ -4,11 +4,11 @@
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Voice} Voice
- * @typedef {import("./frames.js").SpeechFrame} SpeechFrame
+ * @typedef {import("../sdk/frames.js").SpeechFrame} SpeechFrame
  */
 
-import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
-import { heard, silenced } from "./playback.js";
+import { fitToLimits, insertBeforeTurn, withHistory } from "../sdk/conversation.js";
+import { heard, silenced } from "../sdk/playback.js";
 import { playedOn } from "./reduce_playback.js";
 import { begun, cutBySpeech } from "./reduce_turn.js";
 import {
@@ -77,7 +77,7 @@ function started(state, utterance) {
   );
 }
 
-/** @param {State} state @param {import("./frames.js").Transcript} frame @param {number} at @returns {State} */
+/** @param {State} state @param {import("../sdk/frames.js").Transcript} frame @param {number} at @returns {State} */
 function understood(state, frame, at) {
   if (!frame.final) return withVoice(state, { transcript: frame.text });
   const { voice } = state;
@@ -87,7 +87,7 @@ function understood(state, frame, at) {
   if (!frame.turn_id || !frame.text || conversation?.access !== "write") return next;
   // Another conversation was opened, or a message sent, before these words came: their turn is refused when it starts.
   const isLate = conversation.id !== next.openId || next.turn !== null;
-  /** @type {import("./frames.js").Message} */
+  /** @type {import("../sdk/frames.js").Message} */
   const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isLate ? "stopped" : "pending" };
   const added = withHistory(conversation, (history) => insertBeforeTurn(history, message, next.turn?.id));
   if (isLate) return withConversation(next, added);
@@ -135,7 +135,7 @@ export function switchedOff(state, problem) {
 
 /**
  * @param {State} state
- * @param {{problem: import("./voice/microphone.js").MicrophoneProblem | null, detail?: string}} event
+ * @param {{problem: import("../sdk/voice/microphone.js").MicrophoneProblem | null, detail?: string}} event
  * @returns {State}
  */
 export function microphoneGone(state, { problem, detail = "" }) {

@@ -2,12 +2,12 @@
  * What the page knows. Nothing here is ever changed in place: `reduce` makes the
  * next state, `render` draws it, `main` carries out its `effects`.
  *
- * @typedef {import("./frames.js").Message} Message
- * @typedef {import("./frames.js").ErrorFrame} ErrorFrame
- * @typedef {import("./frames.js").Notice} Notice
- * @typedef {import("./frames.js").TurnEnd} TurnEnd
- * @typedef {import("./playback.js").Playback} Playback
- * @typedef {import("./playback.js").Segment} Segment
+ * @typedef {import("../sdk/frames.js").Message} Message
+ * @typedef {import("../sdk/frames.js").ErrorFrame} ErrorFrame
+ * @typedef {import("../sdk/frames.js").Notice} Notice
+ * @typedef {import("../sdk/frames.js").TurnEnd} TurnEnd
+ * @typedef {import("../sdk/playback.js").Playback} Playback
+ * @typedef {import("../sdk/playback.js").Segment} Segment
  *
  * @typedef {object} ConversationRecord One conversation as it is stored.
  * @property {string} id
@@ -62,7 +62,7 @@
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
  * @property {string} speaker of the replies; "" = the server's choice
  * @property {string} speed of the replies, a number
- * @property {import("./frames.js").TurnDetection} turnDetection
+ * @property {import("../sdk/frames.js").TurnDetection} turnDetection
  * @property {string} microphone device id, "" = the system's
  *
  * @typedef {object} Voice The user's side of the spoken conversation.
@@ -81,7 +81,7 @@
  * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
  * @typedef {object} Approval A request that waits for the user.
- * @property {import("./frames.js").ApprovalRequest} frame
+ * @property {import("../sdk/frames.js").ApprovalRequest} frame
  * @property {number} deadline when silence becomes a no, as `Date.now()` counts
  * @property {boolean} isEditing the user changes the arguments
  * @property {boolean} isAnswered sent; the server has not said yet what became of it
@@ -89,12 +89,12 @@
  *
  * @typedef {object} State
  * @property {Connection} connection
- * @property {import("./frames.js").Ready | null} server the last `ready`
- * @property {readonly import("./frames.js").SkillItem[]} skills
- * @property {readonly import("./frames.js").Diagnostic[]} diagnostics
+ * @property {import("../sdk/frames.js").Ready | null} server the last `ready`
+ * @property {readonly import("../sdk/frames.js").SkillItem[]} skills
+ * @property {readonly import("../sdk/frames.js").Diagnostic[]} diagnostics
  * @property {readonly Stage[] | null} loading stages of a server that is not ready yet
  * @property {Settings} settings
- * @property {import("./frames.js").SpeechStatus | null} speech the server's engines
+ * @property {import("../sdk/frames.js").SpeechStatus | null} speech the server's engines
  * @property {Voice} voice
  * @property {boolean} canPlay false = no sound can be played here
  * @property {readonly Summary[]} conversations newest first
@@ -114,7 +114,7 @@
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
  * @property {number} now to the second while an approval counts down, else to the day
- * @property {readonly import("./frames.js").AttachedImage[]} attachments for the next message
+ * @property {readonly import("../sdk/frames.js").AttachedImage[]} attachments for the next message
  * @property {number} pendingImages being read
  * @property {readonly Notice[]} notices of the page, not of a turn
  * @property {readonly {n: number, text: string}[]} announcements for screen readers, the last few
@@ -127,7 +127,7 @@
  * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
- * @typedef {{type: "send", frame: import("./frames.js").ClientFrame}
+ * @typedef {{type: "send", frame: import("../sdk/frames.js").ClientFrame}
  *   | {type: "save", record: ConversationRecord, revision: number}
  *   | {type: "remove", id: string}
  *   | {type: "open", id: string}
@@ -135,7 +135,7 @@
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
  *   | {type: "give_back", text: string}
- *   | {type: "keep_images", images: readonly import("./frames.js").AttachedImage[]}
+ *   | {type: "keep_images", images: readonly import("../sdk/frames.js").AttachedImage[]}
  *   | {type: "focus"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}

@@ -4,7 +4,7 @@
  *
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  * @typedef {import("./state.js").Summary} Summary
- * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("../sdk/frames.js").Message} Message
  *
  * @typedef {object} Store
  * @property {() => Promise<Summary[]>} list newest first
@@ -105,7 +105,7 @@ function isSameConversation(before, record) {
 
 /**
  * @param {IDBObjectStore} store @param {string} conversation
- * @param {import("./frames.js").AttachedImage[]} images @param {Set<string>} stored
+ * @param {import("../sdk/frames.js").AttachedImage[]} images @param {Set<string>} stored
  */
 function putImages(store, conversation, images, stored) {
   const wanted = new Set(images.map(({ id }) => id));
@@ -144,7 +144,7 @@ function imagesOf({ conversationHistory, branches }) {
  * A message that branches share stays one object: it is stored once.
  *
  * @template {Omit<ConversationRecord, "historySegments">} T
- * @param {T} record @param {(image: import("./frames.js").AttachedImage) => string} urlOf
+ * @param {T} record @param {(image: import("../sdk/frames.js").AttachedImage) => string} urlOf
  * @returns {T}
  */
 function withUrls(record, urlOf) {

@@ -5,7 +5,7 @@
  * @typedef {import("./state.js").ConversationRecord} ConversationRecord
  */
 
-import { isUserMessage } from "./conversation.js";
+import { isUserMessage } from "../sdk/conversation.js";
 import { t } from "./strings.js";
 import { shortened } from "./text.js";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { versionsOf } from "../../frontend/js/branches.js";
-import { fromRecord } from "../../frontend/js/conversation.js";
+import { fromRecord } from "../../frontend/sdk/conversation.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { Page, elements, textOf, turn } from "./support.js";

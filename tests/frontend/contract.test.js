@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { parseFrame } from "../../frontend/js/socket.js";
+import { parseFrame } from "../../frontend/sdk/socket.js";
 import { Page, READY, turn } from "./support.js";
 
 /** The frames as the server's own types describe them: type → {properties, required}. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { askAgain, fitToLimits, fromRecord, insertLateHook, withAnswer } from "../../frontend/js/conversation.js";
+import { askAgain, fitToLimits, fromRecord, insertLateHook, withAnswer } from "../../frontend/sdk/conversation.js";
 import { titleOf } from "../../frontend/js/titles.js";
 import { asJson, asMarkdown, fileName } from "../../frontend/js/export.js";
 

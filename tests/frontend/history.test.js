@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromRecord, isUserMessage } from "../../frontend/js/conversation.js";
+import { fromRecord, isUserMessage } from "../../frontend/sdk/conversation.js";
 import { Page, READY, seeded, turn } from "./support.js";
 
 const ROUNDS = process.env.SOAK ? 5_000 : 400;

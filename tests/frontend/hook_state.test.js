@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromRecord } from "../../frontend/js/conversation.js";
+import { fromRecord } from "../../frontend/sdk/conversation.js";
 import { asJson } from "../../frontend/js/export.js";
 import { fromJson } from "../../frontend/js/import.js";
 import { Page, turn } from "./support.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitToLimits } from "../../frontend/js/conversation.js";
+import { fitToLimits } from "../../frontend/sdk/conversation.js";
 import { titleOf } from "../../frontend/js/titles.js";
 import { asMarkdown } from "../../frontend/js/export.js";
 import { attachable } from "../../frontend/js/attaching.js";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Ears } from "../../frontend/js/voice/ears.js";
-import { MAX_DROP_MS, PAUSE_MS, PauseGate } from "../../frontend/js/voice/pause_gate.js";
-import { explain, Microphone } from "../../frontend/js/voice/microphone.js";
+import { Ears } from "../../frontend/sdk/voice/ears.js";
+import { MAX_DROP_MS, PAUSE_MS, PauseGate } from "../../frontend/sdk/voice/pause_gate.js";
+import { explain, Microphone } from "../../frontend/sdk/voice/microphone.js";
 
 /** A browser whose answers to `getUserMedia` the test gives. */
 function microphone(t) {

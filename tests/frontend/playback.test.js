@@ -10,7 +10,7 @@ import {
   heard,
   heardText,
   newPlayback,
-} from "../../frontend/js/playback.js";
+} from "../../frontend/sdk/playback.js";
 import { turn } from "./support.js";
 
 const t = turn("t1");

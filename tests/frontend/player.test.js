@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CaptureCore, levelOf } from "../../frontend/js/voice/capture_core.js";
-import { Player } from "../../frontend/js/voice/player.js";
-import { BUFFER_MS, PlayerCore } from "../../frontend/js/voice/player_core.js";
+import { CaptureCore, levelOf } from "../../frontend/sdk/voice/capture_core.js";
+import { Player } from "../../frontend/sdk/voice/player.js";
+import { BUFFER_MS, PlayerCore } from "../../frontend/sdk/voice/player_core.js";
 import { seeded } from "./support.js";
 
 const RATE = 48_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { parseFrame, PONG_MS, retryDelayMs, Socket } from "../../frontend/js/socket.js";
+import { parseFrame, PONG_MS, retryDelayMs, Socket } from "../../frontend/sdk/socket.js";
 import { READY } from "./support.js";
 
 class FakeClock {

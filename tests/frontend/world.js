@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 
-import { Player } from "../../frontend/js/voice/player.js";
-import { PlayerCore } from "../../frontend/js/voice/player_core.js";
+import { Player } from "../../frontend/sdk/voice/player.js";
+import { PlayerCore } from "../../frontend/sdk/voice/player_core.js";
 import { Page } from "./support.js";
 
 export const RATE = 8_000; // of sentences and of the loudspeaker: a sample in is a sample out

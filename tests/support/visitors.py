@@ -15,7 +15,7 @@ GOING_AWAY = 1001
 
 
 class Visitor:
-    """Client that reconnects as frontend/js/socket.js does."""
+    """Client that reconnects as frontend/sdk/socket.js does."""
 
     def __init__(self, ws_url: str, headers: Mapping[str, str]) -> None:
         self.outages_s: list[float] = []

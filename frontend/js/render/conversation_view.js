@@ -3,11 +3,11 @@
  *
  * @typedef {import("../state.js").State} State
  * @typedef {import("../state.js").Conversation} Conversation
- * @typedef {import("../frames.js").Message} Message
+ * @typedef {import("../../sdk/frames.js").Message} Message
  */
 
 import { versionsOf } from "../branches.js";
-import { isUserMessage } from "../conversation.js";
+import { isUserMessage } from "../../sdk/conversation.js";
 import { canReread, canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";

@@ -1,10 +1,10 @@
 /**
  * Pictures and documents of the user: those that were sent, and those that wait to be.
  *
- * @typedef {import("../frames.js").AttachedImage} AttachedImage
+ * @typedef {import("../../sdk/frames.js").AttachedImage} AttachedImage
  */
 
-import { holdsText } from "../attachments.js";
+import { holdsText } from "../../sdk/attachments.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";

@@ -1,7 +1,7 @@
 /**
  * Notices and errors: what happened, and what cures it.
  *
- * @typedef {import("../frames.js").Notice} Notice
+ * @typedef {import("../../sdk/frames.js").Notice} Notice
  */
 
 import { h } from "./dom.js";
@@ -30,7 +30,7 @@ export function noticeView({ code, level, message }, canDismiss) {
   );
 }
 
-/** @param {import("../frames.js").ErrorFrame} error */
+/** @param {import("../../sdk/frames.js").ErrorFrame} error */
 export function errorView({ code, message, path, retry_after_ms }) {
   const wait = retry_after_ms ? t.retryIn(Math.max(1, Math.ceil(retry_after_ms / 1000))) : "";
   const cure = t.cures[code];

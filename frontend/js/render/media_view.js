@@ -1,7 +1,7 @@
 /**
  * A file that a tool or hook gave, in its place: pictures, sound and films are shown, all others downloaded.
  *
- * @typedef {import("../frames.js").MediaItem} MediaItem
+ * @typedef {import("../../sdk/frames.js").MediaItem} MediaItem
  */
 
 import { h } from "./dom.js";

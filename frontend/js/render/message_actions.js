@@ -1,7 +1,7 @@
 /**
  * What can be done with a message, and the editor of one: the rows below what was asked and what was answered.
  *
- * @typedef {import("../frames.js").Message} Message
+ * @typedef {import("../../sdk/frames.js").Message} Message
  */
 
 import { h } from "./dom.js";

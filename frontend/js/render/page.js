@@ -301,7 +301,7 @@ export function approvalFields() {
     arguments: valueOf("approval-editor"),
     reason: valueOf("approval-reason"),
     remember: /** @type {"no" | "conversation" | "always"} */ (remember || "no"),
-    rememberFor: /** @type {import("../frames.js").RememberFor} */ (rememberFor ?? "arguments"),
+    rememberFor: /** @type {import("../../sdk/frames.js").RememberFor} */ (rememberFor ?? "arguments"),
   };
 }
 

@@ -69,9 +69,9 @@ function experienceOf(state) {
 }
 
 /**
- * @param {import("../frames.js").SkillItem} skill
+ * @param {import("../../sdk/frames.js").SkillItem} skill
  * @param {boolean} isOn
- * @param {import("../frames.js").Diagnostic[]} diagnostics
+ * @param {import("../../sdk/frames.js").Diagnostic[]} diagnostics
  * @param {Experience} experience
  */
 function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics, experience) {
@@ -107,7 +107,7 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
   );
 }
 
-/** What came of the skill's own tests when it was last loaded. @param {import("../frames.js").SkillTests} tests */
+/** What came of the skill's own tests when it was last loaded. @param {import("../../sdk/frames.js").SkillTests} tests */
 function testsView({ count, failed, not_run, failures }) {
   const leftOut = not_run > 0 && h("p", { class: "fine" }, t.skills.testsNotRun(not_run));
   if (failures.length === 0) {
@@ -126,7 +126,7 @@ function testsView({ count, failed, not_run, failures }) {
   ];
 }
 
-/** @param {import("../frames.js").FailedTest} failure */
+/** @param {import("../../sdk/frames.js").FailedTest} failure */
 function failureView({ name, file, line, details }) {
   return h(
     "li",
@@ -142,7 +142,7 @@ function costOf({ costs }, skill, hook) {
   return costs.get(hookKey({ skill, hook }));
 }
 
-/** @param {string} skill @param {import("../frames.js").HookItem} hook @param {Experience} experience */
+/** @param {string} skill @param {import("../../sdk/frames.js").HookItem} hook @param {Experience} experience */
 function hookView(skill, { name, timing, role, persistent, tool_filter, text }, experience) {
   const cost = costOf(experience, skill, name);
   return h(
@@ -178,7 +178,7 @@ function fateView(fate) {
   );
 }
 
-/** @param {import("../frames.js").Diagnostic} diagnostic */
+/** @param {import("../../sdk/frames.js").Diagnostic} diagnostic */
 function diagnosticView({ severity, file, path, message }) {
   const level = severity === "error" ? "error" : severity === "warning" ? "warning" : "info";
   return h(

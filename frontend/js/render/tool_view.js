@@ -9,8 +9,8 @@ import { t } from "../strings.js";
 const MAX_SUMMARY_CHARS = 72;
 
 /**
- * @param {import("../frames.js").ToolCall} call
- * @param {import("../frames.js").ToolResult | null} result
+ * @param {import("../../sdk/frames.js").ToolCall} call
+ * @param {import("../../sdk/frames.js").ToolResult | null} result
  * @param {{isAsked?: boolean, isRefused?: boolean}} user is asked about it at this moment; has said no
  */
 export function toolView(call, result, { isAsked = false, isRefused = false } = {}) {
@@ -40,7 +40,7 @@ export function toolView(call, result, { isAsked = false, isRefused = false } = 
   return h("div", { class: "tool-call" }, line, result?.for_user && markdownView(result.for_user));
 }
 
-/** @param {import("../frames.js").ToolResult} result @param {boolean} isRefused */
+/** @param {import("../../sdk/frames.js").ToolResult} result @param {boolean} isRefused */
 function outcomeText({ is_error, duration_ms, ending }, isRefused) {
   switch (ending) {
     case "denied":

@@ -1,16 +1,16 @@
 /**
  * One turn: the user's message, and in playback order what came of it.
  *
- * @typedef {import("../frames.js").Message} Message
- * @typedef {import("../playback.js").Segment} Segment
+ * @typedef {import("../../sdk/frames.js").Message} Message
+ * @typedef {import("../../sdk/playback.js").Segment} Segment
  * @typedef {import("../state.js").Turn} Turn
  * @typedef {import("../state.js").TurnView} TurnView
  * @typedef {import("./markdown_view.js").Mark} Mark
  * @typedef {import("./dom.js").Child} Child
  */
 
-import { isUserMessage, replyTo } from "../conversation.js";
-import { unsaidText } from "../playback.js";
+import { isUserMessage, replyTo } from "../../sdk/conversation.js";
+import { unsaidText } from "../../sdk/playback.js";
 import { h, memo, memoAll } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentImages } from "./image_view.js";
@@ -252,7 +252,7 @@ function endView(asked, view, { isLast, canAsk }) {
   );
 }
 
-/** @param {import("../frames.js").Answer | undefined} answer @param {TurnView | null} view */
+/** @param {import("../../sdk/frames.js").Answer | undefined} answer @param {TurnView | null} view */
 function endLine(answer, view) {
   if (view?.end?.reason === "aborted") return view.end.message ?? t.turns.ended;
   switch (answer) {

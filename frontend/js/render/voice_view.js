@@ -4,7 +4,7 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { isUserMessage } from "../conversation.js";
+import { isUserMessage } from "../../sdk/conversation.js";
 import { isEmpty, isVoiceLoading, openConversation, visibleTurn } from "../state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";

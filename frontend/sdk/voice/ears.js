@@ -9,7 +9,7 @@ import { PauseGate } from "./pause_gate.js";
 export class Ears {
   /**
    * @param {object} options
-   * @param {(event: import("../reduce.js").Event) => void} options.dispatch
+   * @param {(event: import("../../js/reduce.js").Event) => void} options.dispatch
    * @param {() => boolean} options.isOn as the page knows it
    * @param {() => boolean} options.isOnline
    * @param {(pcm: ArrayBuffer) => void} options.onFrame

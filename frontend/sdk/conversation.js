@@ -3,8 +3,8 @@
  *
  * @typedef {import("./frames.js").Message} Message
  * @typedef {import("./frames.js").SentMessage} SentMessage
- * @typedef {import("./state.js").Conversation} Conversation
- * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("../js/state.js").Conversation} Conversation
+ * @typedef {import("../js/state.js").ConversationRecord} ConversationRecord
  */
 
 import { withPictures } from "./attachments.js";
