@@ -8,21 +8,18 @@ from typing import Final, assert_never
 import msgspec
 from msgspec import UNSET
 
-from server import __version__, config
+from server import __version__
 from server.accounts.principal import Principal
-from server.agent.messages import SystemPolicy, text_of
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
-from server.session.settings import ClientSettings, Services
+from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
 from server.session.skill_items import diagnostic_items, skill_items
 from server.session.speech_input import SpeechInput, SpokenWords
-from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
-from server.tool_calls import TurnFacts
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
@@ -341,45 +338,19 @@ class Session:
         recognized_s: float | None = None,
         snapshot: SkillsSnapshot | None = None,
     ) -> TurnRequest:
-        services, principal = self._services, self._principal
-        snapshot = services.skills() if snapshot is None else snapshot
-        playback = PlaybackClock(turn_id, began_s=received_s)
-        voice = Voice(
-            synthesizer=services.speech.synthesizer,
-            language=settings.language,
-            speaker=settings.speaker,
-            speed=settings.speed,
-            max_ahead_ms=settings.max_ahead_ms,
-            clock=playback,
-            now_s=services.now_s,
-        )
-        return TurnRequest(
-            id=turn_id,
+        is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed)
+        return turn_request(
+            self._services,
+            self._principal,
+            settings,
+            session_id=self.id,
+            turn_id=turn_id,
             trigger=trigger,
-            channel="voice" if trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed) else "text",
+            channel="voice" if is_heard else "text",
             messages=messages,
-            snapshot=snapshot,
-            skills=_enabled_skills(settings.skills, snapshot),
-            enable_tools=settings.enable_tools,
-            language=settings.language,
-            instructions=settings.instructions,
-            max_tokens=settings.max_tokens,
-            trace=settings.trace,
-            policy=_system_policy(services.security, principal),
-            principal=principal,
-            facts=TurnFacts(
-                session_id=self.id,
-                turn_id=turn_id,
-                user_id=principal.user_id,
-                conversation=settings.conversation,
-                user_message=text_of(messages[-1]) if messages and trigger != "nudge" else "",
-                language=settings.language,
-                address=principal.address,
-            ),
-            voice=voice if settings.voice else None,
-            playback=playback,
             received_s=received_s,
             recognized_s=recognized_s,
+            snapshot=snapshot,
             costs=self._costs,
         )
 
@@ -387,7 +358,7 @@ class Session:
 
     def triggers(self) -> Sequence[TriggerInfo]:
         snapshot = self._services.skills()
-        return snapshot.triggers(_enabled_skills(self._settings.skills, snapshot))
+        return snapshot.triggers(enabled_skills(self._settings.skills, snapshot))
 
     def trigger_facts(self) -> HookFacts:
         return self._with_model(self._request("", "nudge", [], self._settings, received_s=self._services.now_s()))
@@ -457,7 +428,7 @@ class Session:
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
             snapshot = self._services.skills()
-            hooks = snapshot.hooks(_enabled_skills(self._settings.skills, snapshot))
+            hooks = snapshot.hooks(enabled_skills(self._settings.skills, snapshot))
             self._turns.end_unstarted(turn_id, state, hooks)
 
     def _can_hear(self) -> bool:
@@ -487,16 +458,3 @@ class Session:
 
     def _model_item(self) -> wire.ModelItem:
         return msgspec.convert(self._services.model(), wire.ModelItem, from_attributes=True)
-
-
-def _enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
-    """Narrow the operator's skills to the client's selection; None: all of them."""
-    known = [skill.name for skill in snapshot.skills]
-    return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
-
-
-def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
-    policy = security.client_system_messages
-    if policy == "auto":
-        return "allow" if principal.is_local and principal.is_operator else "demote"
-    return policy

@@ -1,4 +1,4 @@
-"""Services that all sessions share, and the settings of one client."""
+"""Services that all sessions share, the settings of one client, and the turns that are asked for with them."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,16 +8,22 @@ from typing import Any
 from msgspec import UNSET
 
 from server import config
+from server.accounts.principal import Principal
+from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
 from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
-from server.session.chat_handler import ChatHandler
+from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
 from server.speech.utterances import TurnDetection
+from server.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot
+from skills_engine.authoring.costs import CostMeter
+from skills_engine.conditions.turn_facts import Channel
 from skills_engine.testing.reload_tests import SkillTestReport
 
 _OF_A_TURN = ("voice", "skills", "enable_tools", "max_tokens")
@@ -91,3 +97,74 @@ def _instructions(frame: wire.Configure | wire.Chat, is_allowed: bool) -> dict[s
     """Return the frame's instructions if it has some; those that are not allowed count as none."""
     given = _given(frame, ("instructions",))
     return given if is_allowed else dict.fromkeys(given)
+
+
+def turn_request(
+    services: Services,
+    principal: Principal,
+    settings: ClientSettings,
+    *,
+    session_id: str,
+    turn_id: str,
+    trigger: wire.TurnTrigger,
+    messages: list[wire.Message],
+    received_s: float,
+    recognized_s: float | None = None,
+    channel: Channel = "text",
+    snapshot: SkillsSnapshot | None = None,
+    costs: CostMeter | None = None,
+) -> TurnRequest:
+    """Return the turn that the client asks for; `snapshot` None: with the skills in force."""
+    snapshot = services.skills() if snapshot is None else snapshot
+    playback = PlaybackClock(turn_id, began_s=received_s)
+    voice = Voice(
+        synthesizer=services.speech.synthesizer,
+        language=settings.language,
+        speaker=settings.speaker,
+        speed=settings.speed,
+        max_ahead_ms=settings.max_ahead_ms,
+        clock=playback,
+        now_s=services.now_s,
+    )
+    return TurnRequest(
+        id=turn_id,
+        trigger=trigger,
+        channel=channel,
+        messages=messages,
+        snapshot=snapshot,
+        skills=enabled_skills(settings.skills, snapshot),
+        enable_tools=settings.enable_tools,
+        language=settings.language,
+        instructions=settings.instructions,
+        max_tokens=settings.max_tokens,
+        trace=settings.trace,
+        policy=_system_policy(services.security, principal),
+        principal=principal,
+        facts=TurnFacts(
+            session_id=session_id,
+            turn_id=turn_id,
+            user_id=principal.user_id,
+            conversation=settings.conversation,
+            user_message=text_of(messages[-1]) if messages and trigger != "nudge" else "",
+            language=settings.language,
+            address=principal.address,
+        ),
+        voice=voice if settings.voice else None,
+        playback=playback,
+        received_s=received_s,
+        recognized_s=recognized_s,
+        costs=costs,
+    )
+
+
+def enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
+    """Narrow the operator's skills to the client's selection; None: all of them."""
+    known = [skill.name for skill in snapshot.skills]
+    return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
+
+
+def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
+    policy = security.client_system_messages
+    if policy == "auto":
+        return "allow" if principal.is_local and principal.is_operator else "demote"
+    return policy

@@ -3,16 +3,14 @@
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.fair_share import turn_user
 from server.llm.language_model import ModelInfo
-from server.session.chat_handler import TurnRequest
-from server.session.settings import Services
-from server.session.speech_output import PlaybackClock
-from server.tool_calls import TurnFacts
+from server.session.settings import ClientSettings, Services, turn_request
 from server.wire import frames as wire
 from skills_engine import SkillsSnapshot
 
@@ -67,29 +65,18 @@ class SkillTrial:
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
         turn_user.set(principal.limit_key or session_id)
-        request = TurnRequest(
-            id=turn_id,
+        request = turn_request(
+            self._services,
+            principal,
+            ClientSettings(voice=False, enable_tools=enable_tools, language=language),
+            session_id=session_id,
+            turn_id=turn_id,
             trigger="chat",
             messages=messages,
-            snapshot=snapshot,
-            skills=[skill.name for skill in snapshot.skills],
-            enable_tools=enable_tools,
-            language=language,
-            trace=False,
-            policy="demote",
-            principal=principal,
-            facts=TurnFacts(
-                session_id=session_id,
-                turn_id=turn_id,
-                user_id=principal.user_id,
-                user_message=str(messages[-1].content),
-                language=language,
-                address=principal.address,
-            ),
-            voice=None,
-            playback=PlaybackClock(),
             received_s=self._services.now_s(),
+            snapshot=snapshot,
         )
+        request = replace(request, policy="demote")  # whoever the author is, the messages come from a form
         limit_s = self._services.limits.max_turn_s
         try:
             async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
