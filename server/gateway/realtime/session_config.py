@@ -1,0 +1,232 @@
+"""Configuration of a Realtime session: read, merged, checked and echoed. Pure."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Final, Literal, cast
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from server.errors import FrameError
+
+MAX_TOOLS: Final = 128
+MAX_TOOLS_BYTES: Final = 64 << 10
+EXTRAS: Final = frozenset(("parley.hook", "parley.trace", "parley.approval_request", "parley.notice"))
+"""Events of our own that `session.include` asks for; they are not echoed there."""
+_NULLABLE: Final = frozenset(
+    ("noise_reduction", "transcription", "turn_detection", "tracing", "prompt", "reasoning", "include")
+)
+"""Fields that null switches off; null for any other field means its default."""
+_MERGED: Final = frozenset(("audio", "input", "output"))
+"""Objects of which an update may give a part; any other object replaces the one before."""
+_MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
+_AT: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
+
+
+class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
+    rate: Literal[24_000] = 24_000
+
+
+class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
+    pass
+
+
+class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
+    pass
+
+
+SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
+
+
+class NoiseReduction(Struct, frozen=True, omit_defaults=True):
+    type: Literal["near_field", "far_field"] | None = None
+    strength: float | None = None
+
+
+class InputTranscription(Struct, frozen=True, omit_defaults=True):
+    model: str | None = None
+    language: Annotated[str, Meta(max_length=64)] | None = None
+    languages: list[str] | None = None
+    prompt: str | None = None
+    keywords: list[str] | None = None
+    delay: Literal["minimal", "low", "medium", "high", "xhigh"] | None = None
+
+
+class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
+    """Numbers that are null are the operator's."""
+
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    prefix_padding_ms: Annotated[int, Meta(ge=0, le=2_000)] | None = None
+    silence_duration_ms: Annotated[int, Meta(ge=100, le=10_000)] | None = None
+    idle_timeout_ms: Annotated[int, Meta(ge=5_000, le=30_000)] | None = None
+    create_response: bool = True
+    interrupt_response: bool = True
+
+
+class SemanticVad(Struct, tag_field="type", tag="semantic_vad", frozen=True):
+    eagerness: Literal["low", "medium", "high", "auto"] = "auto"
+    create_response: bool = True
+    interrupt_response: bool = True
+
+
+class CustomVoice(Struct, frozen=True):
+    id: Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+VoiceName = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class InputAudio(Struct, frozen=True):
+    format: SoundFormat = PcmFormat()
+    noise_reduction: NoiseReduction | None = None
+    transcription: InputTranscription | None = None
+    turn_detection: ServerVad | SemanticVad | None = ServerVad()
+
+
+class OutputAudio(Struct, frozen=True):
+    format: SoundFormat = PcmFormat()
+    voice: VoiceName | CustomVoice | None = None
+    speed: Annotated[float, Meta(ge=0.25, le=2)] = 1.0
+
+    @property
+    def speaker(self) -> str | None:
+        return self.voice.id if isinstance(self.voice, CustomVoice) else self.voice
+
+
+class AudioConfig(Struct, frozen=True):
+    input: InputAudio = InputAudio()
+    output: OutputAudio = OutputAudio()
+
+
+class FunctionTool(Struct, tag_field="type", tag="function", frozen=True):
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)")]
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+class McpTool(Struct, tag_field="type", tag="mcp", frozen=True, omit_defaults=True):
+    """A server of the operator's by its label; its tools are there with or without it."""
+
+    server_label: str
+    server_url: str | None = None
+    connector_id: str | None = None
+    tunnel_id: str | None = None
+    server_description: str | None = None
+    allowed_tools: Any = None
+    require_approval: Any = None
+
+
+class FunctionChoice(Struct, tag_field="type", tag="function", frozen=True):
+    name: str
+
+
+class McpChoice(Struct, tag_field="type", tag="mcp", frozen=True):
+    server_label: str
+    name: str | None = None
+
+
+ToolChoices = Literal["auto", "none", "required"] | FunctionChoice | McpChoice
+Modalities = Annotated[list[Literal["audio", "text"]], Meta(min_length=1, max_length=1)]
+OutputTokens = Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["inf"]
+ClientInstructions = Annotated[str, Meta(max_length=16_384)]
+
+
+class SessionConfig(Struct, frozen=True, kw_only=True):
+    """The whole configuration, as `session.created` and `session.updated` echo it."""
+
+    type: Literal["realtime", "transcription"] = "realtime"
+    model: str | None = None
+    instructions: ClientInstructions = ""
+    output_modalities: Modalities = field(default_factory=lambda: cast(Any, ["audio"]))
+    audio: AudioConfig = AudioConfig()
+    tools: list[FunctionTool | McpTool] = []
+    tool_choice: ToolChoices = "auto"
+    parallel_tool_calls: bool = True
+    max_output_tokens: OutputTokens = "inf"
+    reasoning: dict[str, Any] | None = None
+    truncation: Literal["auto", "disabled"] | dict[str, Any] = "auto"
+    tracing: Literal["auto"] | dict[str, Any] | None = None
+    include: list[str] | None = None
+    prompt: dict[str, Any] | None = None
+
+    @property
+    def extras(self) -> frozenset[str]:
+        """Names of our own events that the client has asked for."""
+        return EXTRAS.intersection(self.include or ())
+
+    def updated(self, changes: Mapping[str, Any], *, mcp_servers: Collection[str] = ()) -> "SessionConfig":
+        """Return the configuration with the fields of `session` in a `session.update`; others keep their value.
+
+        Raises FrameError, whose path is the `param` of the error event.
+        """
+        merged = _merge(msgspec.to_builtins(self), changes)
+        config: SessionConfig = convert(merged, SessionConfig, at="session")
+        check_tools(config.tools, config.tool_choice, at="session", mcp_servers=mcp_servers)
+        if config.prompt is not None:
+            text = "prompt templates are not here; send their text as `instructions`"
+            raise FrameError("unsupported_parameter", text, path="session.prompt")
+        unknown = set(config.include or ()) - EXTRAS - {"item.input_audio_transcription.logprobs"}
+        if unknown:
+            text = f"nothing here is called {min(unknown)[:100]!r}; docs/realtime.md lists what can be included"
+            raise FrameError("invalid_value", text, path="session.include")
+        return config
+
+    def echo(self) -> dict[str, Any]:
+        """Return the object `session` of server events."""
+        whole: dict[str, Any] = msgspec.to_builtins(self)
+        whole["include"] = [name for name in self.include or () if name not in EXTRAS] or None
+        if self.type == "realtime":
+            return whole
+        return {"type": self.type, "audio": {"input": whole["audio"]["input"]}, "include": whole["include"]}
+
+
+def convert(value: Any, to: type[Any], *, at: str) -> Any:
+    """Check plain data against a struct. Raises FrameError with the place below `at`."""
+    try:
+        return msgspec.convert(value, to)
+    except msgspec.ValidationError as error:
+        raise invalid(str(error), at=at) from None
+
+
+def invalid(text: str, *, at: str = "") -> FrameError:
+    """Return the error for what a decoder says; its place is the error's path, in the manner of `session.audio`."""
+    found = _AT.search(text)
+    problem = text[: found.start()] if found else text
+    path = ".".join(part for part in (at, found["path"] if found else "") if part)
+    if missing := _MISSING.match(problem):
+        path = ".".join(part for part in (path, missing["field"]) if part)
+        return FrameError("missing_required_parameter", f"`{path[:300]}` is missing", path=path[:300])
+    return FrameError("invalid_value", f"{problem[:300]}, at `{path[:300]}`", path=path[:300])
+
+
+def check_tools(
+    tools: list[FunctionTool | McpTool], choice: ToolChoices, *, at: str, mcp_servers: Collection[str]
+) -> None:
+    """Refuse what would promise tools that are not here. Raises FrameError."""
+    for index, tool in enumerate(tools):
+        if not isinstance(tool, McpTool):
+            continue
+        if tool.server_url or tool.connector_id or tool.tunnel_id:
+            text = "the server calls no MCP server of a client's; name one that the operator configured (server_label)"
+            raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}]")
+        if tool.server_label not in mcp_servers:
+            text = f"no MCP server {tool.server_label[:100]!r} is configured here"
+            raise FrameError("invalid_value", text, path=f"{at}.tools[{index}].server_label")
+    if len(tools) > MAX_TOOLS or len(msgspec.json.encode(tools)) > MAX_TOOLS_BYTES:
+        text = f"at most {MAX_TOOLS} tools and {MAX_TOOLS_BYTES >> 10} KiB of them are accepted"
+        raise FrameError("too_many_tools", text, path=f"{at}.tools")
+    if isinstance(choice, McpChoice):
+        text = "a tool of an MCP server cannot be demanded; use auto, none, required or a function"
+        raise FrameError("unsupported_parameter", text, path=f"{at}.tool_choice")
+
+
+def _merge(whole: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(whole)
+    for name, value in changes.items():
+        if value is None and name not in _NULLABLE:
+            merged.pop(name, None)  # its default
+        elif name in _MERGED and isinstance(value, Mapping) and isinstance(merged.get(name), Mapping):
+            merged[name] = _merge(merged[name], value)
+        else:
+            merged[name] = value
+    return merged

@@ -1,0 +1,95 @@
+"""The configuration of a Realtime session: merged, checked, echoed."""
+
+from typing import Any
+
+import pytest
+
+from server.errors import FrameError
+from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.translator import RealtimeTranslator
+from server.wire import frames as wire
+
+_THERE = wire.SpeechPart(state="ready", name="scripted")
+READY = wire.Ready(
+    protocol=wire.PROTOCOL,
+    session_id="5e5510",
+    server="parley/0",
+    skills=[],
+    model=wire.ModelItem(name="scripted", host="here", location="local"),
+    speech=wire.SpeechStatus(stt=_THERE, tts=_THERE, vad=_THERE, voices=["amy"], output_sample_rate=22_050),
+    limits=wire.LimitItems(
+        max_message_bytes=4 << 20,
+        max_messages=2000,
+        max_binary_bytes=65_536,
+        max_frames_per_s=200,
+        max_hook_frames_per_turn=64,
+        max_turn_s=300,
+    ),
+    user=wire.UserItem(name="local", is_operator=True, is_logged_in=False),
+)
+
+
+def test_an_update_changes_the_fields_that_it_gives() -> None:
+    config = SessionConfig().updated({"instructions": "Be brief.", "audio": {"output": {"voice": "amy"}}})
+
+    config = config.updated({"audio": {"input": {"turn_detection": None}, "output": {"speed": 1.2}}})
+
+    echo = config.echo()
+    assert echo["instructions"] == "Be brief."
+    assert echo["audio"]["output"] == {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "amy", "speed": 1.2}
+    assert echo["audio"]["input"]["turn_detection"] is None
+
+
+def test_null_gives_a_field_its_default_back() -> None:
+    config = SessionConfig().updated({"instructions": "Be brief.", "max_output_tokens": 7})
+
+    echo = config.updated({"instructions": None, "max_output_tokens": None}).echo()
+
+    assert (echo["instructions"], echo["max_output_tokens"]) == ("", "inf")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "param"),
+    [
+        ({"audio": {"output": {"speed": 9}}}, "invalid_value", "session.audio.output.speed"),
+        ({"audio": {"input": {"turn_detection": {}}}}, "missing_required_parameter", "session.audio.input.turn_detection.type"),
+        ({"audio": 5}, "invalid_value", "session.audio"),
+        ({"output_modalities": ["audio", "text"]}, "invalid_value", "session.output_modalities"),
+        ({"tools": [{"type": "mcp", "server_label": "x", "server_url": "http://x"}]}, "unsupported_parameter", "session.tools[0]"),
+        ({"tools": [{"type": "mcp", "server_label": "x"}]}, "invalid_value", "session.tools[0].server_label"),
+        ({"tools": [{"type": "function"}]}, "missing_required_parameter", "session.tools[0].name"),
+        ({"tools": [{"type": "function", "name": "a"}] * 129}, "too_many_tools", "session.tools"),
+        ({"tool_choice": {"type": "mcp", "server_label": "x"}}, "unsupported_parameter", "session.tool_choice"),
+        ({"prompt": {"id": "pmpt_1"}}, "unsupported_parameter", "session.prompt"),
+        ({"include": ["everything"]}, "invalid_value", "session.include"),
+        ({"type": "translation"}, "invalid_value", "session.type"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_by_its_place(changes: dict[str, Any], code: str, param: str) -> None:
+    with pytest.raises(FrameError) as caught:
+        SessionConfig().updated(changes)
+
+    assert (caught.value.code, caught.value.path) == (code, param)
+
+
+def test_a_translator_begins_with_the_name_of_the_model() -> None:
+    translator = RealtimeTranslator(lambda: 0.0)
+
+    (created,) = translator.begin(READY)
+
+    assert isinstance(created, dict)
+    assert created["session"]["model"] == "scripted"
+
+
+def test_extras_of_ours_are_not_echoed() -> None:
+    config = SessionConfig().updated({"include": ["parley.hook", "item.input_audio_transcription.logprobs"]})
+
+    assert config.extras == {"parley.hook"}
+    assert config.echo()["include"] == ["item.input_audio_transcription.logprobs"]
+
+
+def test_a_transcription_session_echoes_its_input_alone() -> None:
+    echo = SessionConfig().updated({"type": "transcription"}).echo()
+
+    assert set(echo) == {"type", "audio", "include"}
+    assert set(echo["audio"]) == {"input"}
