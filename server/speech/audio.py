@@ -1,9 +1,10 @@
-"""Sound as numbers: PCM16 ↔ float32, loudness, a resampler for live sound.
+"""Sound as numbers: PCM16 ↔ float32, loudness, resamplers for live sound.
 
 Samples are mono float32 in -1…1. Nothing here waits, and nothing holds more
-than 2 ms of sound.
+than 4 ms of sound.
 """
 
+from functools import lru_cache
 from math import gcd
 from typing import Final
 
@@ -22,6 +23,7 @@ WINDOW_MS: Final = WINDOW * 1000 / SPEECH_RATE
 SILENCE_DBFS: Final = -120.0
 
 _FILTER_S: Final = 0.0016  # length of the resampler's filter; half of it is the delay
+_PLAYED_FILTER_S: Final = 0.004  # of sound that people listen to: a band edge of 500 Hz
 _MAX_PHASES: Final = 640  # exact up to 11025 and 44100 Hz; odder rates take the nearest of as many
 _MAX_MATRIX_PHASES: Final = 2  # so few are quicker one by one than by gathering windows
 
@@ -55,22 +57,25 @@ def brightness(samples: Samples) -> Samples:
 
 
 class Resampler:
-    """A resampler of live sound at `rate` to 16 kHz: m samples in give m × 16000 / rate out, rounded up at most by one.
+    """A resampler of live sound: m samples in give m × to_rate / rate out, rounded up at most by one.
 
-    A short windowed sinc, so every call yields its sound at once and the delay is 0.8 ms.
-    What lies above the lower of the two bands is 20 dB down from 1.3 kHz past the edge:
-    enough for VAD and recognition, which is what it is for.
+    A windowed sinc of `filter_s`. Short as it is by default, every call yields its sound at once, 0.8 ms late, and
+    what lies above the lower of the two bands is 20 dB down from 1.3 kHz past the edge: enough for VAD and
+    recognition. With `is_aligned`, half of the filter is withheld instead, and the sound comes out without delay.
     """
 
-    def __init__(self, rate: int) -> None:
-        common = gcd(rate, SPEECH_RATE)
-        self._up = SPEECH_RATE // common
+    def __init__(
+        self, rate: int, to_rate: int = SPEECH_RATE, *, filter_s: float = _FILTER_S, is_aligned: bool = False
+    ) -> None:
+        common = gcd(rate, to_rate)
+        self._up = to_rate // common
         self._down = rate // common
-        self._is_identity = rate == SPEECH_RATE
-        phases = min(self._up, _MAX_PHASES)
-        self._filters = _polyphase_filters(rate, phases)
-        self._history = np.zeros(self._filters.shape[1] - 1, dtype=np.float32)
-        self._position = 0  # of the next output, in 1/up of an input sample, from the newest of the history on
+        self._is_identity = rate == to_rate
+        self._filters = _polyphase_filters(rate, to_rate, min(self._up, _MAX_PHASES), filter_s)
+        taps = self._filters.shape[1]
+        self._history = np.zeros(taps - 1, dtype=np.float32)
+        self.withheld = taps // 2 if is_aligned and not self._is_identity else 0  # samples; twice as many are kept
+        self._position = self.withheld * self._up  # of the next output, in 1/up of an input sample, from the newest on
 
     def feed(self, samples: Samples) -> Samples:
         if self._is_identity:
@@ -100,10 +105,40 @@ class Resampler:
         return out
 
 
-def _polyphase_filters(rate: int, phases: int) -> Samples:
-    """Return one row a phase, each of sum 1, newest sample last."""
-    taps = max(8, round(_FILTER_S * rate))
-    cutoff = min(rate, SPEECH_RATE) / rate * 0.92  # of the input's band
+class PcmResampler:
+    """A resampler of PCM16 mono from one rate to another, for sound that is played or encoded.
+
+    Its filter reads across the borders of the pieces, so they cannot be heard. 2 ms are withheld until more sound or
+    `finish` comes; what comes out is not delayed: n samples give n × to_rate / rate, rounded up, the last ones by
+    `finish`. Rates are 8000 to 192,000. What lies above the lower of the two bands is 40 dB down from 500 Hz past
+    the edge. Nothing is done where both rates are the same.
+    """
+
+    def __init__(self, rate: int, to_rate: int) -> None:
+        self.rate, self.to_rate = rate, to_rate
+        self._resampler = self._new()
+
+    def feed(self, pcm: bytes) -> bytes:
+        """Return what is known now of `pcm`, whole samples of any number; full scale is clipped, not wrapped."""
+        if self.rate == self.to_rate or not pcm:
+            return pcm
+        return samples_to_pcm16(self._resampler.feed(pcm16_to_samples(pcm)))
+
+    def finish(self) -> bytes:
+        """Return what was withheld; what is fed next begins a new sound."""
+        rest = self.feed(bytes(2 * self._resampler.withheld))
+        self._resampler = self._new()
+        return rest
+
+    def _new(self) -> Resampler:
+        return Resampler(self.rate, self.to_rate, filter_s=_PLAYED_FILTER_S, is_aligned=True)
+
+
+@lru_cache(maxsize=16)
+def _polyphase_filters(rate: int, to_rate: int, phases: int, filter_s: float) -> Samples:
+    """Return one row a phase, each of sum 1, newest sample last; an odd number of taps, so that one is the middle."""
+    taps = max(9, round(filter_s * rate) | 1)
+    cutoff = min(rate, to_rate) / rate * 0.92  # of the input's band
     # Phase p stands p/phases of an input sample later than phase 0, so its filter is moved earlier by as much.
     time = np.arange(taps)[None, :] - (taps - 1) / 2 - np.arange(phases)[:, None] / phases
     window = 0.5 + 0.5 * np.cos(np.pi * np.clip(time / (taps / 2), -1, 1))

@@ -5,6 +5,7 @@ import pytest
 
 from server.speech.audio import (
     SILENCE_DBFS,
+    PcmResampler,
     Resampler,
     Samples,
     brightness,
@@ -97,3 +98,41 @@ def test_noise_of_a_quiet_room_stays_quiet() -> None:
     noise = np.random.default_rng(1).normal(0, 0.001, 48_000).astype(np.float32)
 
     assert level_dbfs(resample(noise, 48_000, 960)) < -60
+
+
+PLAYED = [(22_050, 24_000), (24_000, 8000), (22_050, 8000), (8000, 24_000), (16_000, 24_000), (48_000, 24_000)]
+
+
+@pytest.mark.parametrize(("rate", "to_rate"), PLAYED)
+def test_played_sound_is_the_same_whatever_the_pieces_and_not_late(rate: int, to_rate: int) -> None:
+    resampler = PcmResampler(rate, to_rate)
+    pcm = samples_to_pcm16(tone(rate, 1000))
+
+    whole = resampler.feed(pcm) + resampler.finish()
+    again = b"".join(resampler.feed(pcm[at : at + 274]) for at in range(0, len(pcm), 274)) + resampler.finish()
+
+    assert again == whole
+    assert len(whole) == 2 * to_rate
+    error = pcm16_to_samples(whole)[100:-100] - tone(to_rate, 1000)[100:-100]
+    assert level_dbfs(error) < -80
+
+
+@pytest.mark.parametrize(("rate", "to_rate"), [(24_000, 8000), (22_050, 8000), (48_000, 24_000)])
+def test_played_sound_keeps_the_band_and_nothing_folds_back(rate: int, to_rate: int) -> None:
+    def level_of(hertz: float) -> float:
+        resampler = PcmResampler(rate, to_rate)
+        return float(level_dbfs(pcm16_to_samples(resampler.feed(samples_to_pcm16(tone(rate, hertz))))[200:]))
+
+    assert level_of(to_rate * 0.4) == pytest.approx(-9, abs=1)
+    assert level_of(to_rate / 2 + 500) < -9 - 40
+
+
+def test_played_sound_of_the_same_rate_is_left_alone_and_full_scale_does_not_wrap() -> None:
+    square = np.repeat(np.array([32767, -32768] * 60, "<i2"), 40).tobytes()
+
+    same, other = PcmResampler(24_000, 24_000), PcmResampler(24_000, 22_050)
+
+    assert same.feed(square) + same.finish() == square
+    out = pcm16_to_samples(other.feed(square) + other.finish())
+    for at in range(5, 115):  # the middle of each half wave keeps its sign
+        assert out[round((at * 40 + 20) * 22_050 / 24_000)] * (-1) ** at > 0.9
