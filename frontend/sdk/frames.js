@@ -59,7 +59,7 @@
  *   timing: string, sig: string}} Hook
  * @typedef {{type: "tool_call", turn_id: string, id: string, name: string, arguments: unknown}} ToolCall
  * @typedef {{type: "tool_result", turn_id: string, id: string, name: string, content: string, is_error: boolean,
- *   duration_ms: number, ending?: "answered" | "failed" | "denied" | "skipped", arguments?: unknown, for_user?: string}} ToolResult
+ *   duration_ms: number, ending?: "answered" | "failed" | "denied" | "skipped" | "open", arguments?: unknown, for_user?: string}} ToolResult
  * @typedef {{url: string, content_type: string, name: string, size: number}} MediaItem
  * @typedef {{type: "media", turn_id: string} & MediaItem} Media
  * @typedef {{type: "approval_request", id: string, turn_id?: string, call_id?: string, tool: string, arguments: unknown, message: string,

@@ -215,6 +215,9 @@ class Session:
                 if not self._approvals.answer(frame):
                     text = "this approval is not open; it may have been answered already"
                     self._outbox.notify("approval_unknown", text)
+            case wire.ToolOutput():
+                text = "this call is not open: it was answered, took too long, or its turn has ended"
+                self._outbox.notify("tool_output_unknown", text)
             case _:
                 assert_never(frame)
 

@@ -24,6 +24,7 @@ MaxTokens = Annotated[
     int,
     Meta(ge=1, le=1_000_000, description="of each model call; null, or more than the operator allows: the operator's"),
 ]
+ToolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)", description="1 to 64 of A-Z a-z 0-9 _ -")]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
 
@@ -68,6 +69,29 @@ class Message(Struct, kw_only=True, omit_defaults=True):
     sig: Any = field(name="_sig", default=None)
 
 
+class ToolItem(Struct, kw_only=True):
+    """A tool that the client runs."""
+
+    name: ToolName
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    """A JSON Schema of type object."""
+
+
+ToolItems = Annotated[list[ToolItem], Meta(max_length=128, description="at most 64 KiB in all")]
+
+
+class ToolByName(Struct, kw_only=True, frozen=True):
+    name: ToolName
+
+
+ToolChoice = Literal["auto", "none", "required"] | ToolByName
+ClientTools = Annotated[
+    Literal["wait", "end"],
+    Meta(description="what a turn does when the model has called tools of the client: wait for their outputs, or end"),
+]
+
+
 class ClientFrame(Struct, tag_field="type", kw_only=True):
     """Base of all that a client may send as text."""
 
@@ -97,6 +121,9 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     speed: Annotated[float, Meta(ge=0.25, le=2)] | UnsetType = UNSET
     instructions: Instructions | UnsetType | None = UNSET
     max_tokens: MaxTokens | UnsetType | None = UNSET
+    tools: ToolItems | UnsetType = UNSET
+    tool_choice: ToolChoice | UnsetType = UNSET
+    client_tools: ClientTools | UnsetType = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
     nudges: bool | UnsetType = UNSET
@@ -104,7 +131,9 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
 
 
 class Chat(ClientFrame, tag="chat", kw_only=True):
-    """Starts a turn; `messages` is the whole history, the new user message last, if it answers no `nudge`."""
+    """Starts a turn. `messages` is the whole history; it ends with the new user message, or with the results of the client's
+    tools, unless it answers a `nudge`.
+    """
 
     messages: list[Message]
     id: TurnId | UnsetType = UNSET
@@ -113,6 +142,9 @@ class Chat(ClientFrame, tag="chat", kw_only=True):
     voice: bool | UnsetType = UNSET
     instructions: Instructions | UnsetType | None = UNSET
     max_tokens: MaxTokens | UnsetType | None = UNSET
+    tools: ToolItems | UnsetType = UNSET
+    tool_choice: ToolChoice | UnsetType = UNSET
+    client_tools: ClientTools | UnsetType = UNSET
     hook_texts: HookTexts | UnsetType = UNSET
     """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
     state: SignedState | None = None
@@ -166,11 +198,32 @@ class Approval(ClientFrame, tag="approval", kw_only=True):
     """One of the request's `remember_for`."""
 
 
+class ToolOutput(ClientFrame, tag="tool_output", kw_only=True):
+    """The answer to a `client_tool_call`."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    content: Annotated[str, Meta(max_length=1_048_576)]
+    is_error: bool = False
+    turn_id: TurnId | None = None
+    """The call's; without it, the newest open call with this id is answered."""
+
+
 class Ping(ClientFrame, tag="ping", kw_only=True):
     t: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | Annotated[str, Meta(max_length=256)] | None = None
 
 
 AnyClientFrame = (
-    Configure | Chat | Speak | History | SpeechStart | SpeechEnd | SpeechCancel | Interrupt | Playback | Approval | Ping
+    Configure
+    | Chat
+    | Speak
+    | History
+    | SpeechStart
+    | SpeechEnd
+    | SpeechCancel
+    | Interrupt
+    | Playback
+    | Approval
+    | ToolOutput
+    | Ping
 )
 CLIENT_FRAMES: tuple[type[ClientFrame], ...] = get_args(AnyClientFrame)

@@ -8,11 +8,23 @@ from itertools import accumulate
 import msgspec
 
 from server.errors import FrameError
-from server.wire.frames import AnyClientFrame, Chat, History, ImagePart, Message, ServerFrame, TextPart
+from server.wire.frames import (
+    AnyClientFrame,
+    Chat,
+    Configure,
+    History,
+    ImagePart,
+    Message,
+    ServerFrame,
+    TextPart,
+    ToolItem,
+)
 
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
 """Values in a frame: nobody else runs while they are made, and a list of 3 bytes takes 60."""
+MAX_TOOLS_BYTES = 65_536
+"""The tools of a client, as JSON: the model reads them with every call."""
 MAX_DEPTH = 64
 """Lists and objects within one another. The decoder's own limit is that of Python, which others may change."""
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -53,8 +65,11 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     match frame:
         case Chat():
             _check_messages(frame.messages, max_messages)
+            _check_tools(frame.tools)
             if frame.nudge is None:
                 _check_last(frame.messages)
+        case Configure():
+            _check_tools(frame.tools)
         case History():
             _check_messages(frame.messages, max_messages)
     return frame
@@ -119,9 +134,40 @@ def _check_images(parts: list[TextPart | ImagePart], path: str) -> None:
             )
 
 
+def _check_tools(tools: list[ToolItem] | msgspec.UnsetType) -> None:
+    names: set[str] = set()
+    for index, tool in enumerate(tools or ()):
+        path = f"$.tools[{index}]"
+        if tool.name in names:
+            raise FrameError("frame_invalid", f"two tools are named {tool.name}", path=f"{path}.name")
+        names.add(tool.name)
+        if tool.parameters.get("type", "object") != "object":
+            raise FrameError(
+                "frame_invalid", "a JSON Schema of type object is expected", path=f"{path}.parameters.type"
+            )
+    if tools and (size := len(_encoder.encode(tools))) > MAX_TOOLS_BYTES:
+        raise FrameError(
+            "frame_invalid", f"the tools take {size} bytes, at most {MAX_TOOLS_BYTES} are allowed", path="$.tools"
+        )
+
+
 def _check_last(messages: list[Message]) -> None:
+    """Refuse a history with nothing to answer: neither a user message at its end nor results of the calls before them."""
     if not messages:
         raise FrameError("frame_invalid", "the history is empty; the new user message comes last", path="$.messages")
-    last = len(messages) - 1
-    if messages[last].role != "user":
-        raise FrameError("frame_invalid", "the new user message comes last", path=f"$.messages[{last}].role")
+    if messages[-1].role not in ("user", "tool"):
+        raise FrameError(
+            "frame_invalid", "the new user message comes last", path=f"$.messages[{len(messages) - 1}].role"
+        )
+    first = len(messages)
+    while first and messages[first - 1].role == "tool":
+        first -= 1
+    if first == len(messages):
+        return
+    asked = {call.id for call in messages[first - 1].tool_calls or ()} if first else set()
+    if not any(message.tool_call_id in asked for message in messages[first:]):
+        raise FrameError(
+            "frame_invalid",
+            "results come last, but the message before them has no such calls",
+            path=f"$.messages[{first}].tool_call_id",
+        )

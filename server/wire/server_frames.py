@@ -217,10 +217,19 @@ class ToolResult(ServerFrame, tag="tool_result", frozen=True, kw_only=True):
     content: str
     is_error: bool
     duration_ms: float
-    ending: Literal["answered", "failed", "denied", "skipped"] | UnsetType = UNSET
-    """End of a call whose tool did not run to its end; UNSET: it did."""
+    ending: Literal["answered", "failed", "denied", "skipped", "open"] | UnsetType = UNSET
+    """End of a call whose tool did not run to its end; UNSET: it did. open: the client runs it after the turn."""
     arguments: Any | UnsetType = UNSET
     for_user: str | UnsetType = UNSET
+
+
+class ClientToolCall(ServerFrame, tag="client_tool_call", frozen=True, kw_only=True):
+    """The client is to run its tool; `tool_output` answers. It may come before its `tool_call`, which has the same id."""
+
+    turn_id: str
+    id: str
+    name: str
+    arguments: dict[str, Any]
 
 
 RememberFor = Literal["arguments", "command", "tool"]

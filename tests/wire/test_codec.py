@@ -40,6 +40,7 @@ LEAST: list[tuple[dict[str, Any], wire.AnyClientFrame]] = [
         wire.Playback(turn_id="t", index=0, ms=0, state="started"),
     ),
     ({"type": "approval", "id": "a", "approved": True}, wire.Approval(id="a", approved=True, remember="no")),
+    ({"type": "tool_output", "id": "c1", "content": ""}, wire.ToolOutput(id="c1", content="", is_error=False)),
     ({"type": "ping"}, wire.Ping(t=None)),
 ]
 
@@ -113,6 +114,15 @@ def message(**keys: Any) -> dict[str, Any]:
 PLAYBACK = {"type": "playback", "turn_id": "t", "index": 0, "ms": 0, "state": "started"}
 APPROVAL = {"type": "approval", "id": "a", "approved": True}
 PNG = "data:image/png;base64,"
+OUTPUT = {"type": "tool_output", "id": "c1", "content": "7C"}
+
+
+def tools(*items: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": "configure", "tools": [{"name": "find_seat", **item} for item in items], **fields}
+
+
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "7C"}
+CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 
 
 def image(url: Any) -> dict[str, Any]:
@@ -210,6 +220,39 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**APPROVAL, "reason": 5}, "$.reason"),
     ({**APPROVAL, "arguments": []}, "$.arguments"),
     ({**APPROVAL, "remember": "maybe"}, "$.remember"),
+    ({"type": "configure", "tools": {}}, "$.tools"),
+    ({"type": "configure", "tools": None}, "$.tools"),
+    ({"type": "configure", "tools": ["find_seat"]}, "$.tools[0]"),
+    ({"type": "configure", "tools": [{}]}, "$.tools[0].name"),
+    (chat(USER, tools=[{"name": "find_seat"}, {"name": ""}]), "$.tools[1].name"),
+    (tools({"name": "find seat"}), "$.tools[0].name"),
+    (tools({"name": "x" * 65}), "$.tools[0].name"),
+    (tools({"name": "x\n"}), "$.tools[0].name"),
+    (tools({"name": "a"}, {"name": "a"}), "$.tools[1].name"),
+    (tools({"description": 5}), "$.tools[0].description"),
+    (tools({"parameters": None}), "$.tools[0].parameters"),
+    (tools({"parameters": ["object"]}), "$.tools[0].parameters"),
+    (tools({"parameters": {"type": "array"}}), "$.tools[0].parameters.type"),
+    (tools({"parameters": {"type": ["object"]}}), "$.tools[0].parameters.type"),
+    (tools({"description": "x" * 65_536}), "$.tools"),
+    (tools(*({"name": f"t{number}"} for number in range(129))), "$.tools"),
+    (tools(*({"name": f"t{number}"} for number in range(10_000))), "$.tools"),
+    (chat(USER, tool_choice="all"), "$.tool_choice"),
+    (chat(USER, tool_choice=None), "$.tool_choice"),
+    (chat(USER, tool_choice={}), "$.tool_choice.name"),
+    (chat(USER, tool_choice={"name": "a b"}), "$.tool_choice.name"),
+    (chat(USER, client_tools="later"), "$.client_tools"),
+    (chat(RESULT), "$.messages[0].tool_call_id"),
+    (chat(USER, RESULT), "$.messages[1].tool_call_id"),
+    (chat(USER, CALLING, {**RESULT, "tool_call_id": "c2"}), "$.messages[2].tool_call_id"),
+    (chat(USER, CALLING), "$.messages[1].role"),
+    ({**OUTPUT, "id": ""}, "$.id"),
+    ({**OUTPUT, "id": 5}, "$.id"),
+    ({**OUTPUT, "content": None}, "$.content"),
+    ({**OUTPUT, "content": ["7C"]}, "$.content"),
+    ({**OUTPUT, "content": "x" * ((1 << 20) + 1)}, "$.content"),
+    ({**OUTPUT, "is_error": "no"}, "$.is_error"),
+    ({**OUTPUT, "turn_id": "a/b"}, "$.turn_id"),
     ({"type": "ping", "t": []}, "$.t"),
     ({"type": "ping", "t": "x" * 257}, "$.t"),
     ({"type": "ping", "t": 2**63}, "$.t"),
@@ -236,6 +279,11 @@ RIGHT: list[dict[str, Any]] = [
     message(content=[]),
     {**PLAYBACK, "index": 1_000_000, "ms": 0.5, "state": "stopped"},
     {**APPROVAL, "reason": None, "arguments": {"a": {"b": [1]}}, "remember": "always"},
+    tools({"name": "aZ_-" * 16, "parameters": {}}, {"description": "x" * 65_000}, tool_choice={"name": "a"}),
+    tools(*({"name": f"t{number}"} for number in range(128)), tool_choice="none", client_tools="end"),
+    chat(USER, tools=[], tool_choice="required", client_tools="wait"),
+    chat(USER, CALLING, {**RESULT, "tool_call_id": "c2"}, RESULT),
+    {**OUTPUT, "content": "x" * (1 << 20), "is_error": True, "turn_id": "t"},
     {"type": "ping", "t": -(2**63)},
     {"type": "ping", "t": 1.5},
     {"type": "ping", "t": "x" * 256},
