@@ -13,6 +13,7 @@ from skills_engine.diagnostics import Report, did_you_mean
 from skills_engine.hook_entries import HookInfo, Role, is_like_a_condition, right_values
 
 TriggerEvent = Literal["connect", "idle"]
+TRIGGER_EVENTS: tuple[TriggerEvent, ...] = get_args(TriggerEvent)
 
 _CONDITIONS = ("user", "time", "language", "model", "channel", "skills", "turn", "user_text")
 OF_HISTORY = frozenset({"turn", "user_text", "scan_turns"})

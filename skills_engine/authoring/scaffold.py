@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ from skills_engine.hook_entries import Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
 from skills_engine.testing.case_format import CasesDocument
+from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
 """The committed copy, which a `$schema` key of a hooks.json may point to."""
@@ -43,7 +45,7 @@ description: "{title}."
        when        conditions: "when": {{"user_text": ["refund"]}}; docs/cookbook.md has more
 
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
-     To see what the model will read:             python -m skills_engine simulate {path}
+     To see what the model will read:             python -m skills_engine simulate {path}{option}
      To run tests/hint.yaml:                      python -m skills_engine test {path} -->
 
 {text}
@@ -55,7 +57,7 @@ TESTS_YAML = """\
 # Run them: python -m skills_engine test {path}
 tests:
   - name: the model reads the text
-    user: Hello
+    {beginning}
     script:{script}
     expect:
       fires: [hint]
@@ -90,17 +92,21 @@ def new_skill(
     *,
     timing: Timing | None = None,
     tools: Sequence[str] = (),
+    trigger: TriggerEvent | None = None,
     text: str = NEUTRAL_TEXT,
 ) -> Path:
     """Make `parent/name`, which must not exist, with one hook and its tests; it appears whole. Raises ScaffoldError.
 
-    `timing` None is after_tool_call where `tools` are named, else after_user_input.
+    `timing` None is after_tool_call where `tools` are named, else after_user_input. With `trigger`, it has a trigger
+    in place of the hook.
     """
     folder = parent / name
     if not is_spec_name(name):
         raise ScaffoldError(
             f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64"
         )
+    if trigger and (timing or tools):
+        raise ScaffoldError("a trigger has no timing and no tools: leave them out, or the trigger")
     timing = timing or ("after_tool_call" if tools else "after_user_input")
     if tools and timing != "after_tool_call":
         raise ScaffoldError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
@@ -112,30 +118,33 @@ def new_skill(
     try:
         parent.mkdir(parents=True, exist_ok=True)
         draft.mkdir(exist_ok=True)
-        _write(draft, folder, text.strip(), _hooks_json(folder, timing, tools), _tests_yaml(folder, timing, tools))
+        hooks_json = _hooks_json(folder, trigger or timing, tools)
+        tests_yaml = _tests_yaml(folder, trigger or timing, tools)
+        _write(draft, folder, text.strip(), hooks_json, tests_yaml, option=" --trigger hint" if trigger else "")
         draft.rename(folder)
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
     return folder
 
 
-def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str) -> None:
+def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str, *, option: str) -> None:
     (draft / "hooks").mkdir(exist_ok=True)
     (draft / "tests").mkdir(exist_ok=True)
     title = folder.name.replace("-", " ").capitalize()
-    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), text=text)
+    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), option=option, text=text)
     (draft / "SKILL.md").write_bytes(page.encode())
     (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
     (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
     (draft / "tests" / "hint.yaml").write_bytes(tests_yaml.encode())
 
 
-def _hooks_json(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
-    hook = {"name": "hint", "file": "hint.md", "timing": timing, "role": "system", "persistent": False}
-    document = {
-        "$schema": _schema_beside(folder, SCHEMA_FILE),
-        "hooks": [{**hook, "tool_filter": list(tools)} if tools else hook],
-    }
+def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
+    document: dict[str, object] = {"$schema": _schema_beside(folder, SCHEMA_FILE)}
+    if moment in TRIGGER_EVENTS:
+        document["triggers"] = [{"name": "hint", "file": "hint.md", "on": moment}]
+    else:
+        hook = {"name": "hint", "file": "hint.md", "timing": moment, "role": "system", "persistent": False}
+        document["hooks"] = [{**hook, "tool_filter": list(tools)} if tools else hook]
     return json.dumps(document, indent=2) + "\n"
 
 
@@ -149,15 +158,21 @@ def _schema_beside(folder: Path, schema: Path) -> str:
     return f"../{Path(os.path.relpath(schema, folder.resolve())).as_posix()}"
 
 
-def _tests_yaml(folder: Path, timing: Timing, tools: Sequence[str]) -> str:
-    schema = _schema_beside(folder, TESTS_SCHEMA_FILE)
-    if timing in ("after_user_input", "before_planning"):
-        return TESTS_YAML.format(schema=schema, path=_as_named(folder), script="\n      - answer: Hello!")
+def _tests_yaml(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
+    beginning = "trigger: hint" if moment in TRIGGER_EVENTS else "user: Hello"
+    head = partial(
+        TESTS_YAML.format,
+        schema=_schema_beside(folder, TESTS_SCHEMA_FILE),
+        path=_as_named(folder),
+        beginning=beginning,
+    )
+    if moment in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
+        return head(script="\n      - answer: Hello!")
     steps = ["need_tools: Let me look."]
-    if timing == "after_tool_call":
+    if moment == "after_tool_call":
         steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
     script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
-    return TESTS_YAML.format(schema=schema, path=_as_named(folder), script=script) + SILENT_TEST
+    return head(script=script) + SILENT_TEST
 
 
 def _fitting_tool(tools: Sequence[str]) -> str:

@@ -27,8 +27,7 @@ def play(
     `rounds`: the calls of the model in each round, after which it answers; none = it needs no tools. The turn has the
     tools of `facts`, those that are called, and the built-in ones.
     """
-    before, text = (texts, None) if trigger else (texts[:-1], texts[-1])
-    hooks = [*hooks, trigger.hook] if trigger else hooks
+    before = texts if trigger else texts[:-1]
     facts = HookFacts() if facts is None else facts
     called = {call.tool or "" for batch in rounds for call in batch}
     facts = replace(
@@ -36,7 +35,7 @@ def play(
     )
     script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
     history = [{"role": "user", "content": earlier} for earlier in before]
-    return play_turn(hooks, text, script, history=history, facts=facts)
+    return play_turn(hooks, trigger or texts[-1], script, history=history, facts=facts)
 
 
 def render(played: PlayedTurn) -> str:

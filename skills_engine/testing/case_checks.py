@@ -53,7 +53,7 @@ def check_case(spec: CaseSpec) -> Found:
         if (message.user is None) == (message.assistant is None):
             yield ("history", index), "expected {user: …} or {assistant: …}"
     if spec.turns is not None:
-        for key in ("user", "script", "expect"):
+        for key in ("user", "trigger", "script", "expect"):
             if getattr(spec, key) is not None:
                 yield (key,), "belongs into one of the `turns`"
         for index, turn in enumerate(spec.turns):
@@ -64,8 +64,10 @@ def check_case(spec: CaseSpec) -> Found:
 
 def _check_turn(turn: TurnSpec, at: Place, case: CaseSpec) -> Found:
     is_outer = isinstance(turn, CaseSpec) and turn.turns is not None
-    if turn.user is None and not is_outer:
-        yield (*at, "user"), "missing: what the user says, or `turns` with several such messages"
+    if turn.user is None and turn.trigger is None and not is_outer:
+        yield (*at, "user"), "missing: what the user says; or `trigger`, or `turns` with several turns"
+    if turn.user is not None and turn.trigger is not None:
+        yield (*at, "trigger"), "begins a turn without the user: remove it, or `user`"
     try:
         clock_of(turn.time)
     except ValueError:
@@ -127,7 +129,7 @@ def _check_asking(spec: CaseSpec) -> Found:
         if spec.compare is not None:
             yield ("compare",), "is for tests that ask a model: add `ask`"
         return
-    for key in ("script", "turns", "after"):
+    for key in ("trigger", "script", "turns", "after"):
         if getattr(spec, key) is not None:
             yield (key,), "is for scripted tests: remove it, or `ask`"
     for key in SHARED:

@@ -12,7 +12,6 @@ from watchfiles import watch
 
 from skills_engine.authoring.lint import is_skill_folder
 from skills_engine.diagnostics import Diagnostic
-from skills_engine.hook_entries import HookInfo
 from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.skills_folder import list_skills
 from skills_engine.testing.case_asker import Asker, AskError, ask_case
@@ -39,24 +38,20 @@ Connect = Callable[[str, str | None], AbstractAsyncContextManager[Asker]]
 """Connects to a server by its address and a token. Raises AskError."""
 
 
-class SkillShelf(Mapping[str, Sequence[HookInfo]]):
-    """The hooks of the skills in a folder, each read when it is asked for."""
+class SkillShelf(Mapping[str, HooksFile]):
+    """The hooks and triggers of the skills in a folder, each read when it is asked for."""
 
     def __init__(self, root: Path, tested: Iterable[str]) -> None:
         self._root = root
         self._names = list(dict.fromkeys([*list_skills(root, None)[0], *tested]))
         self._read: dict[str, HooksFile] = {}
 
-    def file(self, skill: str) -> HooksFile:
-        """Raises KeyError."""
+    def __getitem__(self, skill: str) -> HooksFile:
         if skill not in self._names:
             raise KeyError(skill)
         if skill not in self._read:
             self._read[skill] = read_hooks(self._root / skill)
         return self._read[skill]
-
-    def __getitem__(self, skill: str) -> Sequence[HookInfo]:
-        return self.file(skill).hooks
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -154,7 +149,7 @@ async def _compare(
         raise VariantError("--variants compares texts of one skill's hook: give the folder of that skill")
     [(skill, of_skill)] = found.items()
     wordings = read_wordings(options.variants, root / skill)
-    hook = hook_to_vary(options.hook, wordings, shelf[skill])
+    hook = hook_to_vary(options.hook, wordings, shelf[skill].hooks)
     results = await run_variants(of_skill.cases, shelf, hook, wordings, asker)
     print(render_variants(results), flush=True)
     return NOT_RUN if of_skill.diagnostics else PASSED
@@ -164,7 +159,7 @@ def _print_diagnostics(root: Path, found: Mapping[str, SkillCases], shelf: Skill
     """Print the mistakes of tests and of the hooks that they play; tell whether a hook has one."""
     has_error = False
     for name, of_skill in found.items():
-        of_hooks = [one for one in shelf.file(name).diagnostics if one.severity == "error"] if of_skill.cases else []
+        of_hooks = [one for one in shelf[name].diagnostics if one.severity == "error"] if of_skill.cases else []
         has_error |= bool(of_hooks)
         for one in (*of_hooks, *of_skill.diagnostics):
             print(f"{_place(root, one)}: {one.severity}: {one.message}", file=sys.stderr)

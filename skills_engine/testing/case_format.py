@@ -85,9 +85,10 @@ class CompareSpec(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
-    """One turn: what the user says, what is known of the turn, what the scripted model replies, what is expected."""
+    """One turn: who begins it, what is known of it, what the scripted model replies, what is expected."""
 
     user: _Text | None = None
+    trigger: _Text | None = None
     channel: Literal["voice", "text"] | None = None
     language: _Text | None = None
     model: _Text | None = None

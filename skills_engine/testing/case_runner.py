@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.hook_state import HookState
@@ -12,18 +12,20 @@ from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hook_manager import Message
+from skills_engine.hooks_config import HooksFile
 from skills_engine.testing.case_checks import clock_of, patterns_of
 from skills_engine.testing.case_files import Case
 from skills_engine.testing.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 from skills_engine.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skills_engine.trigger_entries import TriggerInfo
 
 MAX_REASONS = 20
 """The most reasons that are told of one failure to read something."""
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 """`skipped`: it asks a model, and there is none; `error`: it could not be run."""
-SkillHooks = Mapping[str, Sequence[HookInfo]]
-"""The hooks of each skill that tests may switch on, by the skill's name."""
+SkillHooks = Mapping[str, HooksFile]
+"""The hooks and triggers of each skill that tests may switch on, by the skill's name."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,14 @@ class CaseRunner:
 
     def hooks_in_force(self, case: Case, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
-        return [hook for skill in self.skills_on(case, turn) for hook in self._hooks[skill]]
+        return [hook for skill in self.skills_on(case, turn) for hook in self._hooks[skill].hooks]
+
+    def _trigger(self, case: Case, turn: TurnSpec) -> TriggerInfo | None:
+        """Return the trigger that begins the turn; None: the user does. Raises LookupError."""
+        if turn.trigger is None:
+            return None
+        triggers = [trigger for skill in self.skills_on(case, turn) for trigger in self._hooks[skill].triggers]
+        return _find(turn.trigger, triggers, case.skill, "trigger")
 
     def _run(
         self,
@@ -146,7 +155,8 @@ class CaseRunner:
         for turn in case.turns:
             facts = self._facts(case, turn, history, state)
             hooks = self.hooks_in_force(case, turn)
-            played = play_turn(hooks, turn.user or "", turn.script or (), history=history, facts=facts)
+            beginning = self._trigger(case, turn) or turn.user or ""
+            played = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
             history, state = played.history, played.state
             turns.append((turn, played))
         return turns
@@ -166,7 +176,7 @@ class CaseRunner:
             tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
         said = [message["content"] for message in history if message["role"] == "user" and "_hook" not in message]
         return HookFacts(
-            user_messages=(*said, turn.user or ""),
+            user_messages=tuple(said) if turn.user is None else (*said, turn.user),
             channel=turn.channel or "text",
             language=turn.language,
             model="" if turn.model is None else turn.model,
@@ -186,7 +196,8 @@ class CaseRunner:
         expect = turn.expect
         if expect is None:
             return []
-        hooks = self.hooks_in_force(case, turn)
+        trigger = self._trigger(case, turn)
+        hooks = [*self.hooks_in_force(case, turn), *([trigger.hook] if trigger else [])]
         failures = _judge_firing(expect, hooks, case.skill, played)
         if unread := _judge_reading(expect, played):
             told = {reason for one in failures for reason in one.reasons}
@@ -221,6 +232,8 @@ def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
     name = f"{_full_name(hook)} ({hook.timing})"
     if silent := [one.reason for one in played.silent if one.hook == hook]:
         return [f"{name} stayed out: {silent[0]}"]
+    if not played.calls:
+        return [f"{name} stayed out: there was no turn"]
     others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)
     return [f"{name} stayed out at other times: {reason}" for reason in others] or [f"{name} had no further occasion"]
 
@@ -229,7 +242,7 @@ def _judge_reading(expect: ExpectSpec, played: PlayedTurn) -> list[Failure]:
     failures = []
     for reads in expect.reads or ():
         if reads.call is not None and reads.call > len(played.calls):
-            was = (f"calls 1 to {len(played.calls)}",)
+            was = (f"calls 1 to {len(played.calls)}" if played.calls else "no call",)
             failures.append(Failure("reads", was, (f"call {reads.call}",)))
             continue
         numbers = range(1, len(played.calls) + 1) if reads.call is None else [reads.call]
@@ -263,16 +276,23 @@ def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterato
 
 def find_hook(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
     """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
-    found = [hook for hook in hooks if name in (hook.name, _full_name(hook))]
+    return _find(name, hooks, skill, "hook")
+
+
+_Named = TypeVar("_Named", HookInfo, TriggerInfo)
+
+
+def _find(name: str, among: Sequence[_Named], skill: str, kind: str) -> _Named:
+    found = [one for one in among if name in (one.name, _full_name(one))]
     if not found:
-        known = [*(hook.name for hook in hooks), *map(_full_name, hooks)]
-        hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, hooks)) or 'none'}"
-        raise LookupError(f"no hook is called {name}{hint}")
-    return next((hook for hook in found if hook.skill == skill), found[0])
+        known = [*(one.name for one in among), *map(_full_name, among)]
+        hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, among)) or 'none'}"
+        raise LookupError(f"no {kind} is called {name}{hint}")
+    return next((one for one in found if one.skill == skill), found[0])
 
 
-def _full_name(hook: HookInfo) -> str:
-    return f"{hook.skill}/{hook.name}"
+def _full_name(one: HookInfo | TriggerInfo) -> str:
+    return f"{one.skill}/{one.name}"
 
 
 def _dearest(played: PlayedTurn) -> int:

@@ -1,12 +1,12 @@
 """Wordings of one hook side by side: for each test, how often it passes and what the hooks cost."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hooks_config import MAX_FILE_BYTES
+from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile
 from skills_engine.library import changed_hooks
 from skills_engine.testing.case_asker import Asker, take_samples
 from skills_engine.testing.case_files import Case
@@ -69,7 +69,7 @@ def hook_to_vary(name: str | None, wordings: Sequence[Wording], hooks: Sequence[
 
 async def run_variants(
     cases: Sequence[Case],
-    hooks: Mapping[str, Sequence[HookInfo]],
+    files: Mapping[str, HooksFile],
     hook: HookInfo,
     wordings: Sequence[Wording],
     asker: Asker | None,
@@ -78,7 +78,8 @@ async def run_variants(
     results = []
     for wording in wordings:
         texts = {f"{hook.skill}/{hook.name}": wording.text}
-        runner = CaseRunner({**hooks, hook.skill: changed_hooks(hooks[hook.skill], texts)})
+        file = files[hook.skill]
+        runner = CaseRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))})
         for result in runner.run(cases):
             case, rate, tokens = result.case, None, result.hook_tokens
             if case.spec.ask is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from skills_engine.diagnostics import Diagnostic
+from skills_engine.hooks_config import HooksFile
 from skills_engine.library import SkillsSnapshot
 from skills_engine.testing.case_files import read_cases
 from skills_engine.testing.case_report import narrow_lines
@@ -41,7 +42,8 @@ def run_reload_tests(
     snapshot: SkillsSnapshot, names: Iterable[str], is_over: Callable[[], bool]
 ) -> dict[str, SkillTestReport]:
     """Run the scripted tests of these skills; skills without tests have no report. Once `is_over`, no further test is run."""
-    runner = CaseRunner({skill.name: skill.hooks for skill in snapshot.skills})
+    files = {skill.name: HooksFile(hooks=skill.hooks, triggers=skill.triggers) for skill in snapshot.skills}
+    runner = CaseRunner(files)
     reports = {}
     for skill in snapshot.select(list(names)):
         if is_over():

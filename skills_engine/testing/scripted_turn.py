@@ -10,6 +10,7 @@ from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
 from skills_engine.testing.case_format import CallSpec, StepSpec
+from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook, TurnSequence
 
 
@@ -37,6 +38,7 @@ class PlayedTurn:
     """A turn that was played: its calls, its hooks, and what the next turn starts from."""
 
     calls: list[ScriptedCall] = field(default_factory=list)
+    """None of a turn that its trigger did not begin."""
     fired: list[HookInfo] = field(default_factory=list)
     """Hooks in the order in which they were put in, one entry for each time."""
     not_fired: list[NotFired] = field(default_factory=list)
@@ -50,7 +52,7 @@ class PlayedTurn:
 
 def play_turn(
     hooks: Sequence[HookInfo],
-    user: str | None,
+    beginning: str | TriggerInfo,
     script: Sequence[StepSpec],
     *,
     history: Sequence[Message],
@@ -58,9 +60,14 @@ def play_turn(
 ) -> PlayedTurn:
     """Play one turn. A script that begins with calls needs tools; one that ends without an answer answers nothing.
 
-    `user` None: a trigger begins the turn, and its text is one of the hooks.
+    `beginning`: what the user says, or the trigger that begins the turn, unless its conditions do not hold.
     """
-    turn = _ScriptedTurn(hooks, user, history, facts)
+    if isinstance(beginning, TriggerInfo):
+        if (stayed_out := _why_no_turn(beginning, history, facts)) is not None:
+            return PlayedTurn(silent=[stayed_out], history=list(history), state=facts.state)
+        turn = _ScriptedTurn([*hooks, beginning.hook], None, history, facts)
+    else:
+        turn = _ScriptedTurn(hooks, beginning, history, facts)
     turn.keep(turn.sequence.start())
     first = script[0] if script else StepSpec(answer="")
     if not facts.tools:
@@ -73,6 +80,14 @@ def play_turn(
     turn.played.silent = turn.sequence.silent_hooks()
     turn.played.state = turn.hooks.state or facts.state
     return turn.played
+
+
+def _why_no_turn(trigger: TriggerInfo, history: Sequence[Message], facts: HookFacts) -> SilentHook | None:
+    if trigger.on == "connect" and history:
+        return SilentHook(trigger.hook, "it begins no turn: clients answer connect only in an empty conversation")
+    if (path := trigger.why_not(facts)) is not None:
+        return SilentHook(trigger.hook, f"it begins no turn: its condition does not hold: {path}", path)
+    return None
 
 
 class _Recorder(HookManager):

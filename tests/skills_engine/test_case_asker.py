@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from skills_engine.diagnostics import Report
+from skills_engine.hooks_config import HooksFile
 from skills_engine.testing.case_asker import AskError, ModelQuestion, ask_case, count_words, judge_reply
 from skills_engine.testing.case_files import Case, parse_cases
 from skills_engine.testing.case_format import ReplySpec
@@ -21,6 +22,7 @@ from skills_engine.testing.case_variants import (
 from tests.skills_engine.test_case_runner import hook
 
 BRIEF = hook("brief", text="Be brief.")
+SHOP = HooksFile((BRIEF,))
 LONG = "one two three four five six"
 
 
@@ -50,7 +52,7 @@ def case_of(text: str) -> Case:
 
 
 def ask(text: str, asker: ScriptedAsker) -> CaseResult:
-    return asyncio.run(ask_case(case_of(text), CaseRunner({"shop": [BRIEF], "polite": []}), asker))
+    return asyncio.run(ask_case(case_of(text), CaseRunner({"shop": SHOP, "polite": HooksFile()}), asker))
 
 
 def test_enough_good_answers_pass_and_what_was_measured_is_told() -> None:
@@ -139,7 +141,7 @@ tests:
 """
     wordings = [Wording("a.md", "Be brief."), Wording("b.md", "Speak long and wide.")]
 
-    results = asyncio.run(run_variants(parse_cases(text, report), {"shop": [BRIEF]}, BRIEF, wordings, asker))
+    results = asyncio.run(run_variants(parse_cases(text, report), {"shop": SHOP}, BRIEF, wordings, asker))
     assert render_variants(results).splitlines() == [
         "wording  test   passed  tokens",
         "a.md     asks     100%       3",
@@ -148,7 +150,7 @@ tests:
         "b.md     reads      0%       5",
     ]
 
-    without_model = asyncio.run(run_variants(parse_cases(text, report), {"shop": [BRIEF]}, BRIEF, wordings, None))
+    without_model = asyncio.run(run_variants(parse_cases(text, report), {"shop": SHOP}, BRIEF, wordings, None))
     assert [result.pass_rate for result in without_model] == [None, 1.0, None, 0.0]
 
 
@@ -157,7 +159,7 @@ def test_wordings_of_a_test_that_names_no_skill_cannot_be_compared() -> None:
     wordings = [Wording("a.md", "x"), Wording("b.md", "y")]
 
     with pytest.raises(VariantError, match="a: there is no skill polit beside shop"):
-        asyncio.run(run_variants([case], {"shop": [BRIEF]}, BRIEF, wordings, ScriptedAsker()))
+        asyncio.run(run_variants([case], {"shop": SHOP}, BRIEF, wordings, ScriptedAsker()))
 
 
 def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None:

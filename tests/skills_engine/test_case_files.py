@@ -118,12 +118,12 @@ def test_a_key_like_none_gets_the_list_of_keys() -> None:
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ([], "user line 2: missing: what the user says, or `turns` with several such messages"),
+        ([], "user line 2: missing: what the user says; or `trigger`, or `turns` with several turns"),
         (["user: x", "channel: phone"], 'channel line 4: expected voice or text; got "phone"'),
         (["user: x", "time: 25:00"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 25:00"),
         (["user: x", "history: [{}]"], "history[0] line 4: expected {user: …} or {assistant: …}"),
         (["user: x", "turns: [{user: y}]"], "user line 3: belongs into one of the `turns`"),
-        (["turns: [{script: []}]"], "turns[0].user line 3: missing: what the user says, or `turns` with several such messages"),
+        (["turns: [{script: []}]"], "turns[0].user line 3: missing: what the user says; or `trigger`, or `turns` with several turns"),
         (["user: x", "after: b"], 'after line 4: no test of this file is called "b"'),
         (["user: x", "after: a"], 'after line 4: "a" never begins: tests name each other in `after`'),
         (

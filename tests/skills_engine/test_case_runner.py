@@ -8,7 +8,7 @@ import pytest
 
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import HookInfo, Role, Timing
-from skills_engine.hooks_config import read_hooks
+from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.testing.case_files import parse_cases
 from skills_engine.testing.case_report import failure_lines, junit_xml, narrow_lines, render_summary
 from skills_engine.testing.case_runner import CaseResult, CaseRunner
@@ -40,7 +40,7 @@ def run(text: str, *hooks: HookInfo) -> list[CaseResult]:
     by_skill: dict[str, list[HookInfo]] = {"shop": []}
     for one in hooks:
         by_skill.setdefault(one.skill, []).append(one)
-    return CaseRunner(by_skill).run(cases)
+    return CaseRunner({name: HooksFile(tuple(found)) for name, found in by_skill.items()}).run(cases)
 
 
 def failures(text: str, *hooks: HookInfo) -> list[str]:
@@ -237,7 +237,9 @@ def test_a_run_that_is_over_leaves_the_rest_out() -> None:
     cases = parse_cases("tests: [{name: a, user: x}, {name: b, user: x}]", Report("shop", "a.yaml"))
     answers = iter([False, True])
 
-    assert [result.case.name for result in CaseRunner({"shop": ()}).run(cases, is_over=lambda: next(answers))] == ["a"]
+    assert [
+        result.case.name for result in CaseRunner({"shop": HooksFile()}).run(cases, is_over=lambda: next(answers))
+    ] == ["a"]
 
 
 def test_a_test_that_asks_a_model_is_skipped() -> None:

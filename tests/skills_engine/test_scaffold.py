@@ -9,9 +9,10 @@ import pytest
 from skills_engine import TIMINGS, Timing, load_snapshot
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
-from skills_engine.hooks_config import read_hooks
+from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.testing.case_files import read_cases
 from skills_engine.testing.case_runner import CaseRunner
+from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:
@@ -63,10 +64,24 @@ def test_its_tests_pass_and_fail_once_its_hook_is_gone(
 
     found = read_cases(folder)
     assert found.diagnostics == ()
-    hooks = read_hooks(folder).hooks
-    assert [result.outcome for result in CaseRunner({"tutor": hooks}).run(found.cases)] == outcomes
-    deaf = [replace(hook, timing="after_tool_call", tool_filter=frozenset({"no_such_tool"})) for hook in hooks]
-    assert CaseRunner({"tutor": deaf}).run(found.cases)[0].outcome == "failed"
+    file = read_hooks(folder)
+    assert [result.outcome for result in CaseRunner({"tutor": file}).run(found.cases)] == outcomes
+    deaf = (replace(hook, timing="after_tool_call", tool_filter=frozenset({"no_such_tool"})) for hook in file.hooks)
+    assert CaseRunner({"tutor": replace(file, hooks=tuple(deaf))}).run(found.cases)[0].outcome == "failed"
+
+
+@pytest.mark.parametrize("event", TRIGGER_EVENTS)
+def test_a_new_skill_that_speaks_first_has_a_trigger_and_its_test(tmp_path: Path, event: TriggerEvent) -> None:
+    folder = new_skill("tutor", tmp_path, trigger=event, text="Say hello.")
+
+    [trigger] = load_snapshot(tmp_path).triggers(None)
+    assert (trigger.on, trigger.content) == (event, "Say hello.")
+    assert lint(tmp_path) == {folder: []}
+    assert "simulate " + f"{tmp_path.name}/tutor --trigger hint\n" in (folder / "SKILL.md").read_text()
+    runs = [CaseRunner({"tutor": file}).run(read_cases(folder).cases) for file in (read_hooks(folder), HooksFile())]
+    assert [result.outcome for results in runs for result in results] == ["passed", "error"]
+    with pytest.raises(ScaffoldError, match="a trigger has no timing and no tools"):
+        new_skill("other", tmp_path, trigger=event, tools=["read_file"])
 
 
 def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ def test_simulate_plays_the_turn_of_a_trigger(tmp_path: Path, capsys: pytest.Cap
     assert '[host/greet, after_user_input] "Greet the user."' in capsys.readouterr().out
 
     assert main(["simulate", folder, "--trigger", "host/greet"]) == 0
-    said = "not fired: host/greet (idle): its condition does not hold: when.user_text\n"
+    no = "it begins no turn: its condition does not hold: when.user_text"
+    said = f"not fired: host/greet (after_user_input): {no}\n"
     assert capsys.readouterr().out == said
 
     assert main(["simulate", folder, "--trigger", "greed"]) == 2
