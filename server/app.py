@@ -304,6 +304,7 @@ class App:
             media=MediaRoute(self.media, authenticator),
             rest=RestApi(
                 authenticator,
+                accounts=accounts,
                 storage=self.storage,
                 policies=self.policies,
                 policy_engine=self._policy_engine,
@@ -313,6 +314,7 @@ class App:
                 fetcher=self._fetcher,
                 skill_files=_skill_files(self._settings, self._data_dir),
                 skill_trial=trial,
+                mcp_servers=frozenset(self._settings.tools.mcp),
             ),
             metrics=self._metrics,
             frontend=FRONTEND,

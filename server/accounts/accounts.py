@@ -5,12 +5,16 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
+
+from msgspec import Raw
 
 from server import config
 from server.accounts.credentials import SessionCookies, TokenTable, session_id_of
 from server.accounts.jwt_tokens import JwtVerifier
-from server.accounts.principal import Identity, network_of
+from server.accounts.principal import Identity, Principal, network_of
+from server.accounts.realtime_keys import RealtimeKey, RealtimeKeys
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5
@@ -57,7 +61,9 @@ class Accounts:
         self._jwt = JwtVerifier.build(security.jwt)
         self._sessions = sessions
         self._cookies = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
+        self._realtime_keys = RealtimeKeys(keys, now=now)
         self._failed = FailedAttempts()
+        self._now = now
         self._clock = clock
 
     @property
@@ -109,6 +115,43 @@ class Accounts:
         found = self._cookies.read(value)
         if found is not None and found.session is not None and found.session == session_id_of(key or ""):
             await self._sessions.end(found.session)
+
+    def issue_realtime_key(self, user: Principal, session: bytes, *, lasts_s: int) -> tuple[str, int]:
+        """Return a key of the user with the defaults of its sessions, and when it expires: no later than his login.
+
+        Raises RealtimeKeyTooLarge.
+        """
+        expires_at_s = int(min(self._now() + lasts_s, user.expires_at_s or float("inf")))
+        content = RealtimeKey(
+            expires_at_s=expires_at_s,
+            user_id=user.user_id,
+            is_operator=user.is_operator,
+            is_logged_in=user.is_logged_in,
+            login_ends_s=user.expires_at_s,
+            mark=user.mark,
+            page_session=user.session,
+            session=Raw(session),
+        )
+        return self._realtime_keys.issue(content), expires_at_s
+
+    async def by_realtime_key(self, value: str) -> tuple[Identity | None, RealtimeKey]:
+        """Return the user of the key, None if it was made without a login, and what the key says. Raises AuthError.
+
+        A configured token that was taken away takes the keys that it made along, and so does the end of the page's
+        session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: nobody guesses one,
+        and a foreign page could make its visitor send them.
+        """
+        key = self._realtime_keys.read(value)
+        if not key.is_logged_in:
+            return None, key
+        found: Identity | None = Identity(user_id=key.user_id, is_operator=key.is_operator)
+        if key.mark is not None:
+            found = self._tokens.by_mark(key.mark)  # its rights are those that are configured now
+        elif self._jwt is None:
+            found = None
+        if found is None or (key.page_session is not None and not await self._sessions.has(key.page_session)):
+            raise AuthError("the login that made this Realtime key has ended")
+        return replace(found, expires_at_s=key.login_ends_s, session=key.page_session), key
 
     def has_ended(self, session_id: str | None) -> bool:
         """Whether a session that was open has been ended."""

@@ -48,6 +48,8 @@ class Principal:
     """Unix time at which the login ends."""
     session: str | None = None
     """Id of the page's session."""
+    mark: str | None = None
+    """Stands for the configured token."""
 
     @property
     def is_anonymous(self) -> bool:

@@ -12,10 +12,14 @@ from aiohttp import web
 from server import config
 from server.accounts.accounts import Accounts
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
+from server.accounts.realtime_keys import KEY_PREFIX, RealtimeKey
 from server.errors import AuthError, ConfigError
 
 BEARER_PROTOCOL: Final = "parley.bearer."
 KEY_PROTOCOL: Final = "parley.key."
+OPENAI_PROTOCOL: Final = "openai-insecure-api-key."
+"""The subprotocol that carries the key of OpenAI's clients in a browser."""
+REALTIME_PATH: Final = "/v1/realtime"
 KEY_HEADER: Final = "Parley-Session-Key"
 COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
@@ -23,6 +27,7 @@ SECURE_COOKIE: Final = "__Host-parley"
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
 _PRINCIPAL: Final = web.RequestKey("principal", Principal)
+_REALTIME_KEY: Final = web.RequestKey("realtime_key", RealtimeKey)
 _HOST: Final = re.compile(r"[^\s/]+")
 _ORIGIN: Final = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^\s/]+/?")
 _FORWARDED: Final = ("forwarded", "x-real-ip", "via")
@@ -54,12 +59,15 @@ class Authenticator:
         """Return why the request is refused with 403 whoever made it, or None.
 
         An unknown `Host` may be a foreign page whose name was rebound to our
-        address; a foreign `Origin` is a page of somebody else.
+        address; a foreign `Origin` is a page of somebody else. A Realtime key is
+        made for such pages: with one, `admit` alone decides.
         """
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or not self._knows_host(hosts[0]):
             return "unknown Host; name it in security.hosts"
         origins = request.headers.getall("Origin", [])
+        if request.path == REALTIME_PATH and _realtime_keys(request):
+            return None
         if origins and (len(origins) > 1 or not self._knows_origin(origins[0], hosts[0], request)):
             return "foreign Origin; name it in security.origins"
         return None
@@ -80,7 +88,11 @@ class Authenticator:
         """
         principal = self._unknown(request)
         try:
-            identity = await self._identify(request, principal.address, needs_key=needs_key)
+            if _realtime_keys(request):
+                identity = await self._by_realtime_key(request)
+                principal = self._without_login(request, principal) if identity is None else principal
+            else:
+                identity = await self._identify(request, principal.address, needs_key=needs_key)
         except AuthError:
             request[_PRINCIPAL] = replace(principal, may_enter=False, is_operator=False)
             raise
@@ -93,6 +105,7 @@ class Authenticator:
                 is_logged_in=True,
                 expires_at_s=identity.expires_at_s,
                 session=identity.session,
+                mark=identity.mark,
             )
         request[_PRINCIPAL] = principal
         return principal
@@ -100,6 +113,11 @@ class Authenticator:
     def principal(self, request: web.Request) -> Principal:
         """Return whom `admit` found; before it, an anonymous or local user."""
         return request.get(_PRINCIPAL) or self._unknown(request)
+
+    def realtime_session(self, request: web.Request) -> bytes | None:
+        """Return the defaults of the session that the request's Realtime key carries, as JSON; None: it has no key."""
+        key = request.get(_REALTIME_KEY)
+        return None if key is None else bytes(key.session)
 
     def has_ended(self, principal: Principal) -> bool:
         """Whether the session that it came with was ended since."""
@@ -119,10 +137,35 @@ class Authenticator:
             return None
         return await self._accounts.by_session(cookie, key_of(request), needs_key=needs_key)
 
+    async def _by_realtime_key(self, request: web.Request) -> Identity | None:
+        """Return the key's user; None: it was made without a login."""
+        if request.path != REALTIME_PATH:
+            raise AuthError(f"a Realtime key opens {REALTIME_PATH} only")
+        value = bearer_of(request)
+        assert value is not None, "one is a key, and all are the same"
+        identity, request[_REALTIME_KEY] = await self._accounts.by_realtime_key(value)
+        return identity
+
+    def _without_login(self, request: web.Request, unknown: Principal) -> Principal:
+        """Return whose a key is that was made without a login: of whoever shows it, or else of the local user.
+
+        A key of the local user lets others in as long as local requests need no login; it makes nobody an operator.
+        """
+        if unknown.may_enter:
+            return unknown
+        if request[_REALTIME_KEY].user_id == LOCAL_USER and self._trusts_loopback:
+            return replace(unknown, user_id=LOCAL_USER, is_logged_in=True, may_enter=True)
+        raise AuthError("this Realtime key was made without a login, which is needed by now")
+
+    @property
+    def _trusts_loopback(self) -> bool:
+        """Whether a local request needs no login."""
+        return self._security.trust_loopback and self._security.auth in ("auto", "none")
+
     def _unknown(self, request: web.Request) -> Principal:
         """Return the principal of a request without a login."""
         is_local, address = self._is_local(request), self.address(request)
-        is_trusted = is_local and self._security.auth in ("auto", "none")
+        is_trusted = is_local and self._trusts_loopback
         return Principal(
             address,
             is_local,
@@ -242,11 +285,20 @@ def _network(proxy: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
 
 
 def bearer_of(request: web.Request) -> str | None:
-    """Return the token of `Authorization: Bearer …` or of the subprotocol. Raises AuthError for two that differ."""
-    given = {*_authorization(request), *_subprotocols(request, BEARER_PROTOCOL)}
+    """Return the token of `Authorization: Bearer …` or of a subprotocol. Raises AuthError for two that differ."""
+    given = _bearers(request)
     if len(given) > 1:
         raise AuthError("the request carries two tokens")
     return given.pop() if given else None
+
+
+def _bearers(request: web.Request) -> set[str]:
+    protocols = (*_subprotocols(request, BEARER_PROTOCOL), *_subprotocols(request, OPENAI_PROTOCOL))
+    return {*_authorization(request), *protocols}
+
+
+def _realtime_keys(request: web.Request) -> list[str]:
+    return [token for token in _bearers(request) if token.startswith(KEY_PREFIX)]
 
 
 def key_of(request: web.Request) -> str | None:

@@ -19,7 +19,14 @@ from server.gateway.file_routes import MediaRoute, StaticFiles, is_file
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
 from server.gateway.request_bodies import RequestBodies
-from server.gateway.responses import answer_failures, prepare_response, refuse, refuse_credential, refuse_page
+from server.gateway.responses import (
+    answer_failures,
+    prepare_response,
+    refuse,
+    refuse_credential,
+    refuse_page,
+    shape_openai_errors,
+)
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import RETRY_AFTER_S, WebSocketServer
 from server.metrics import Metrics
@@ -61,7 +68,12 @@ class HttpServer:
         self._settings = settings
         self._does_admit = False
         app = web.Application(
-            middlewares=[answer_failures, self._refuse_early, auth_middleware(authenticator, metrics)]
+            middlewares=[
+                shape_openai_errors,
+                answer_failures,
+                self._refuse_early,
+                auth_middleware(authenticator, metrics),
+            ]
         )
         app.on_response_prepare.append(prepare_response)
         app.router.add_get("/ws", sockets.handle)

@@ -3,8 +3,9 @@
 import logging
 import math
 import secrets
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
@@ -26,6 +27,13 @@ SECURITY_HEADERS: Final = {
     "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
     "Server": "parley",
 }
+OPENAI_PREFIX: Final = "/v1/"
+"""Beginning of the paths that OpenAI's clients ask for."""
+_OPENAI_ERROR_TYPES: Final = {
+    401: "authentication_error",
+    403: "permission_error",
+    429: "rate_limit_error",
+}
 _HAS_BEGUN: Final = web.RequestKey("has_begun", bool)
 
 
@@ -45,7 +53,7 @@ def refuse(
 
 def refuse_page(request: web.Request, status: int, code: str, text: str) -> web.Response:
     """Refuse with text for people; a request to the API gets the API's shape."""
-    if request.path.startswith("/api/") or request.path == "/openapi.json":
+    if request.path.startswith(("/api/", OPENAI_PREFIX)) or request.path == "/openapi.json":
         return refuse(status, code, " ".join(text.split()))
     return web.Response(status=status, text=text)
 
@@ -72,9 +80,9 @@ async def prepare_response(request: web.BaseRequest, response: web.StreamRespons
 async def answer_failures(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Answer an unexpected error with an id and nothing of its text; the log has it once, under that id.
 
-    Must be the first middleware, so that failures of the others are answered,
-    too. An answer that has begun cannot become another: its connection breaks,
-    so that nobody takes it for whole.
+    Must come before every middleware that may fail, so that their failures are
+    answered, too. An answer that has begun cannot become another: its connection
+    breaks, so that nobody takes it for whole.
     """
     try:
         return await handler(request)
@@ -89,3 +97,31 @@ async def answer_failures(request: web.Request, handler: Handler) -> web.StreamR
             raise ConnectionResetError("the answer had begun") from error
         text = f"something went wrong here; the server's log has it under failure {failure_id}\n"
         return refuse_page(request, 500, "internal", text)
+
+
+@web.middleware
+async def shape_openai_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Give every error below OPENAI_PREFIX the shape that OpenAI's clients read, whoever answered with it."""
+    if not request.path.startswith(OPENAI_PREFIX):
+        return await handler(request)
+    answer: web.StreamResponse
+    try:
+        answer = await handler(request)
+    except web.HTTPException as error:
+        answer = error
+    if answer.status < 400 or answer.prepared or not isinstance(answer, web.Response):
+        return answer
+    headers = {name: value for name, value in answer.headers.items() if name not in ("Content-Type", "Content-Length")}
+    return web.json_response({"error": _openai_error(answer)}, status=answer.status, headers=headers)
+
+
+def _openai_error(answer: web.Response) -> dict[str, Any]:
+    is_ours = answer.content_type == "application/json"
+    error = msgspec.json.decode(answer.text or "{}")["error"] if is_ours else {"message": (answer.text or "").strip()}
+    kind = "server_error" if answer.status >= 500 else "invalid_request_error"
+    return {
+        "message": error["message"],
+        "type": _OPENAI_ERROR_TYPES.get(answer.status, kind),
+        "code": error.get("code"),
+        "param": error.get("path"),
+    }

@@ -34,6 +34,9 @@ class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The parameter, or the JSON path in the body."""
     current: str | None = None
     """The text that was written meanwhile, with a 412."""
+    type: str | None = None
+    """OpenAI's kind of error, below `/v1/` only; there `param` stands for `path`."""
+    param: str | None = None
 
 
 class ErrorAnswer(Struct, frozen=True):

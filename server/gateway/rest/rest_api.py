@@ -1,12 +1,14 @@
 """Routes of the API: every operation, the OpenAPI document, and an error for paths and methods that do not exist."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
 from aiohttp import web
 from msgspec import Struct
 
+from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
+from server.gateway.realtime.realtime_routes import RealtimeRoutes
 from server.gateway.responses import refuse
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.model_routes import ModelRoutes
@@ -46,6 +48,7 @@ class RestApi:
         self,
         authenticator: Authenticator,
         *,
+        accounts: Accounts,
         storage: Storage,
         policies: PolicyStore,
         policy_engine: PolicyEngine,
@@ -55,6 +58,7 @@ class RestApi:
         fetcher: ModelFetcher,
         skill_files: SkillFiles,
         skill_trial: SkillTrial,
+        mcp_servers: Collection[str],
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -76,6 +80,7 @@ class RestApi:
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             *SkillRoutes(skill_files, storage.audit).operations(),
             *SkillTrialRoutes(skill_files, skill_trial).operations(),
+            *RealtimeRoutes(accounts, models, mcp_servers=mcp_servers).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
         self._rest: web.AbstractResource | None = None

@@ -57,6 +57,8 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/models/download", "delete"),
         ("/api/models/download", "post"),
         ("/api/sessions", "get"),
+        ("/v1/models", "get"),
+        ("/v1/realtime/client_secrets", "post"),
         ("/api/sessions/{id}", "delete"),
         ("/api/hooks/schema", "get"),
         ("/api/skills", "get"),

@@ -1,0 +1,87 @@
+"""Keys of the Realtime API (`ek_…`): signed here, stored nowhere, good for opening `/v1/realtime` alone."""
+
+import base64
+import binascii
+import hmac
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from server.errors import AuthError, CredentialExpired, ServerError
+
+KEY_PREFIX: Final = "ek_"
+MAX_KEY_CHARACTERS: Final = 6 << 10
+"""Length of a key: it travels in one header, and servers and proxies take 8 KiB of those."""
+_MAX_CONTENT_BYTES: Final = 1 << 20  # what a request may carry, so no key of ours unpacks to more
+_INVALID: Final = "the Realtime key is not valid here; make one with POST /v1/realtime/client_secrets"
+
+
+class RealtimeKey(msgspec.Struct, array_like=True, frozen=True):
+    """The content of a key: the user who made it, and the defaults of the sessions it opens.
+
+    It is signed, not secret: whoever holds the key can read it.
+    """
+
+    expires_at_s: int
+    user_id: str
+    is_operator: bool
+    is_logged_in: bool
+    """False: it was made by a local or an anonymous request."""
+    login_ends_s: float | None
+    mark: str | None
+    """Stands for the configured token that made it."""
+    page_session: str | None
+    session: msgspec.Raw
+    """The defaults, as JSON."""
+
+
+class RealtimeKeyTooLarge(ServerError):
+    code = "session_too_large"
+
+
+class RealtimeKeys:
+    """Makes and reads keys. Replicas with the same secret file take each other's; any other server refuses them."""
+
+    def __init__(self, keys: Sequence[bytes], *, now: Callable[[], float] = time.time) -> None:
+        """`keys`: the first signs, all verify."""
+        self._keys = [hmac.digest(key, b"realtime keys", "sha256") for key in keys]
+        self._now = now
+
+    def issue(self, content: RealtimeKey) -> str:
+        """Raises RealtimeKeyTooLarge."""
+        body = _encode(zlib.compress(msgspec.json.encode(content), level=9))
+        value = f"{KEY_PREFIX}{body}.{_sign(self._keys[0], body)}"
+        if len(value) > MAX_KEY_CHARACTERS:
+            raise RealtimeKeyTooLarge(
+                f"the session's key would have {len(value)} characters, at most {MAX_KEY_CHARACTERS} fit into a header; "
+                "shorten instructions and tools, and send the rest with session.update"
+            )
+        return value
+
+    def read(self, value: str) -> RealtimeKey:
+        """Raises AuthError for what no server with our secret has made, and for a key that is over."""
+        body, _, signature = value.removeprefix(KEY_PREFIX).partition(".")
+        given = signature.encode(errors="surrogatepass")
+        if len(value) > MAX_KEY_CHARACTERS or not any(
+            hmac.compare_digest(given, _sign(key, body).encode()) for key in self._keys
+        ):
+            raise AuthError(_INVALID)
+        try:
+            packed = base64.urlsafe_b64decode(body + "==")
+            content = msgspec.json.decode(zlib.decompressobj().decompress(packed, _MAX_CONTENT_BYTES), type=RealtimeKey)
+        except (msgspec.MsgspecError, binascii.Error, ValueError, zlib.error):
+            raise AuthError(_INVALID) from None  # signed by our key, of another version
+        if content.expires_at_s <= self._now():
+            raise CredentialExpired("the Realtime key has expired; make a new one")
+        return content
+
+
+def _sign(key: bytes, body: str) -> str:
+    return _encode(hmac.digest(key, body.encode(errors="surrogatepass"), "sha256"))
+
+
+def _encode(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

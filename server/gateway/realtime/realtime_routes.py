@@ -1,0 +1,110 @@
+"""`/v1/realtime/client_secrets`, `/v1/realtime/sessions` and `/v1/models`: what stock clients ask before they connect."""
+
+import secrets
+from collections.abc import Collection
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from server.accounts.accounts import Accounts
+from server.accounts.realtime_keys import RealtimeKeyTooLarge
+from server.errors import FrameError
+from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.models.model_host import ModelHost
+
+_MAX_BODY_BYTES: Final = 256 << 10
+"""Far more than fits into a key when compressed."""
+Body = TypeVar("Body", bound=Struct)
+
+
+class KeyLifetime(Struct, frozen=True, kw_only=True):
+    anchor: Literal["created_at"] = "created_at"
+    seconds: Annotated[int, Meta(ge=10, le=7200)] = 600
+
+
+class ClientSecretRequest(Struct, frozen=True, kw_only=True):
+    expires_after: KeyLifetime | None = None
+    session: dict[str, Any] | None = None
+    """Defaults of the sessions that the key opens, as in `session.update`."""
+
+
+class ClientSecret(Struct, frozen=True, kw_only=True):
+    """A key for `/v1/realtime`. It is signed, not secret: its holder can read the session in it."""
+
+    value: str
+    expires_at: int
+    session: dict[str, Any]
+
+
+class OpenAIModel(Struct, frozen=True, kw_only=True):
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "parley"
+
+
+class OpenAIModels(Struct, frozen=True, kw_only=True):
+    data: list[OpenAIModel]
+    object: Literal["list"] = "list"
+
+
+class RealtimeRoutes:
+    """Makes Realtime keys, which are stored nowhere, and names the model."""
+
+    def __init__(self, accounts: Accounts, models: ModelHost, *, mcp_servers: Collection[str]) -> None:
+        self._accounts = accounts
+        self._models = models
+        self._mcp_servers = mcp_servers
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="POST",
+                path="/v1/realtime/client_secrets",
+                summary="Make a key with which somebody else can open /v1/realtime as you",
+                handle=self._make_key,
+                body=(ClientSecretRequest,),
+                answer=ClientSecret,
+                max_body_bytes=_MAX_BODY_BYTES,
+            ),
+            Operation(
+                method="GET",
+                path="/v1/models",
+                summary="The model that answers, in the shape of OpenAI's list",
+                handle=self._list_models,
+                answer=OpenAIModels,
+            ),
+        )
+
+    async def _make_key(self, call: ApiCall) -> ApiAnswer:
+        wanted = await _read(call, ClientSecretRequest)
+        return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
+
+    def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
+        try:
+            config = SessionConfig().updated(session, mcp_servers=self._mcp_servers)
+            value, expires_at = self._accounts.issue_realtime_key(
+                call.principal, msgspec.json.encode(session), lasts_s=lifetime.seconds
+            )
+        except FrameError as error:
+            raise Refusal(400, error.code, str(error), path=error.path) from None
+        except RealtimeKeyTooLarge as error:
+            raise Refusal(400, error.code, str(error), path="session") from None
+        named = config.updated({"model": self._models.info.name})
+        kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
+        shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
+        return ClientSecret(value=value, expires_at=expires_at, session=shown)
+
+    async def _list_models(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._models.info.name)]))
+
+
+async def _read(call: ApiCall, kind: type[Body]) -> Body:
+    """Raises Refusal."""
+    try:
+        return msgspec.json.decode(await call.request.read() or b"{}", type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        problem, _, place = str(error).partition(" - at `")
+        raise Refusal(400, "body_invalid", problem[:300], path=place.rstrip("`")[:300] or None) from None
