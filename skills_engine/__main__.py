@@ -22,8 +22,8 @@ from skills_engine.library import load_snapshot
 from skills_engine.sharing import share_command
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.skills_folder import list_skills
-from skills_engine.testing import case_command
-from skills_engine.testing.case_format import CallSpec
+from skills_engine.testing import tests_command
+from skills_engine.testing.tests_format import CallSpec
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerInfo
 
 OK, FAILED, USAGE = 0, 1, 2
@@ -111,9 +111,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     simulate_command.set_defaults(run=_simulate)
 
-    test_command = commands.add_parser("test", help="run the tests of skills", epilog=case_command.EPILOG)
+    test_command = commands.add_parser("test", help="run the tests of skills", epilog=tests_command.EPILOG)
     test_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
-    case_command.add_options(test_command)
+    tests_command.add_options(test_command)
     test_command.set_defaults(run=_test)
 
     schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json, or of files of tests")
@@ -258,7 +258,7 @@ def _hooks_of(path: Path) -> tuple[list[HookInfo], list[TriggerInfo]]:
 def _test(arguments: argparse.Namespace) -> int:
     from clients.skill_asker import connected
 
-    return case_command.run_tests(arguments, connected)
+    return tests_command.run_tests(arguments, connected)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

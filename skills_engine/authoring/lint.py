@@ -13,8 +13,8 @@ from skills_engine.hook_entries import NEVER_FIRES, HookInfo
 from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
 from skills_engine.skills_config import Skill, find_skill_file, read_skill_text
 from skills_engine.skills_folder import list_skills, load_skill
-from skills_engine.testing.case_files import read_cases
-from skills_engine.testing.case_format import ExpectSpec
+from skills_engine.testing.tests_files import read_tests
+from skills_engine.testing.tests_format import ExpectSpec
 
 LONG_HOOK_CHARS = 2000
 LONG_BODY_LINES = 500
@@ -61,12 +61,12 @@ def lint_skill(folder: Path, *, groups: Mapping[str, int] | None = None) -> list
 
 def _tests_advice(folder: Path) -> list[Diagnostic]:
     """Return the mistakes in files of tests, and the tests that cannot fail."""
-    tests = read_cases(folder)
+    found = read_tests(folder)
     message = "line {}: the test “{}” expects nothing, so it cannot fail: say what fires, is silent or is read"
-    idle = [case for case in tests.cases if all(turn.expect in (None, ExpectSpec()) for turn in case.turns)]
+    idle = [test for test in found.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
     return [
-        *tests.diagnostics,
-        *(Diagnostic("warning", folder.name, case.file, "", message.format(case.line, case.name)) for case in idle),
+        *found.diagnostics,
+        *(Diagnostic("warning", folder.name, test.file, "", message.format(test.line, test.name)) for test in idle),
     ]
 
 

@@ -13,7 +13,7 @@ import msgspec
 from skills_engine.hook_entries import Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
-from skills_engine.testing.case_format import CasesDocument
+from skills_engine.testing.tests_format import SkillTestsDocument
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 SCHEMA_FILE = Path(__file__).resolve().parent.parent / "hooks.schema.json"
@@ -78,7 +78,7 @@ NEUTRAL_TEXT = "Answer the question first, then explain if it helps."
 SchemaKind = Literal["hooks", "tests"]
 _SCHEMAS: dict[SchemaKind, tuple[str, type[msgspec.Struct]]] = {
     "hooks": ("Prompt hooks of a skill", HooksDocument),
-    "tests": ("Tests of a skill", CasesDocument),
+    "tests": ("Tests of a skill", SkillTestsDocument),
 }
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from skills_engine.authoring.costs import CallCost, CostMeter, HookCost, HookName, PromptPart, hook_costs
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
-from skills_engine.testing.case_format import CallSpec, StepSpec
 from skills_engine.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skills_engine.testing.tests_format import CallSpec, StepSpec
 from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook
 

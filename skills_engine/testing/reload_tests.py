@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hooks_config import HooksFile
 from skills_engine.library import SkillsSnapshot
-from skills_engine.testing.case_files import read_cases
-from skills_engine.testing.case_report import narrow_lines
-from skills_engine.testing.case_runner import CaseResult, CaseRunner
+from skills_engine.testing.tests_files import read_tests
+from skills_engine.testing.tests_report import narrow_lines
+from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
 
 MAX_FAILED_TESTS = 20
 """The most failed tests of one skill that are reported in detail."""
@@ -43,20 +43,20 @@ def run_reload_tests(
 ) -> dict[str, SkillTestReport]:
     """Run the scripted tests of these skills; skills without tests have no report. Once `is_over`, no further test is run."""
     files = {skill.name: HooksFile(hooks=skill.hooks, triggers=skill.triggers) for skill in snapshot.skills}
-    runner = CaseRunner(files)
+    runner = SkillTestRunner(files)
     reports = {}
     for skill in snapshot.select(list(names)):
         if is_over():
             break
-        found = read_cases(skill.directory)
-        cases = [case for case in found.cases if case.spec.ask is None]
-        if cases or found.diagnostics:
-            results = runner.run(cases, is_over=is_over)
-            reports[skill.name] = _report(results, len(cases), found.diagnostics)
+        found = read_tests(skill.directory)
+        tests = [test for test in found.tests if test.spec.ask is None]
+        if tests or found.diagnostics:
+            results = runner.run(tests, is_over=is_over)
+            reports[skill.name] = _report(results, len(tests), found.diagnostics)
     return reports
 
 
-def _report(results: list[CaseResult], count: int, diagnostics: tuple[Diagnostic, ...]) -> SkillTestReport:
+def _report(results: list[SkillTestResult], count: int, diagnostics: tuple[Diagnostic, ...]) -> SkillTestReport:
     failed = [result for result in results if result.outcome != "passed"]
     return SkillTestReport(
         count=count,
@@ -67,9 +67,9 @@ def _report(results: list[CaseResult], count: int, diagnostics: tuple[Diagnostic
     )
 
 
-def _failed_test(result: CaseResult) -> FailedTest:
+def _failed_test(result: SkillTestResult) -> FailedTest:
     lines = [line for failure in result.failures for line in narrow_lines(failure)]
     details = "\n".join([*lines, *([result.message] if result.message else [])])
     if len(details) > MAX_DETAIL_CHARS:
         details = details[: MAX_DETAIL_CHARS - 1] + "…"
-    return FailedTest(result.case.name, result.case.file, result.case.line, details)
+    return FailedTest(result.test.name, result.test.file, result.test.line, details)

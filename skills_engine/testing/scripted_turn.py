@@ -9,7 +9,7 @@ from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message
-from skills_engine.testing.case_format import CallSpec, StepSpec
+from skills_engine.testing.tests_format import CallSpec, StepSpec
 from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook, TurnSequence
 

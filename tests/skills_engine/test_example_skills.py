@@ -8,7 +8,7 @@ from skills_engine.__main__ import main
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE
 from skills_engine.hook_manager import first_call_texts
-from skills_engine.testing.case_files import read_cases
+from skills_engine.testing.tests_files import read_tests
 
 SKILLS = Path(__file__).parents[2] / "skills"
 ON = load_snapshot(SKILLS)
@@ -57,7 +57,7 @@ def test_their_pages_name_each_of_their_hooks() -> None:
 
 def test_their_tests_pass_and_each_has_some() -> None:
     assert main(["test", str(SKILLS)]) == 0
-    assert [skill.name for skill in SNAPSHOT.skills if not read_cases(skill.directory).cases] == []
+    assert [skill.name for skill in SNAPSHOT.skills if not read_tests(skill.directory).tests] == []
 
 
 def test_an_editor_finds_the_schema() -> None:

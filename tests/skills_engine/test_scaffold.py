@@ -10,8 +10,8 @@ from skills_engine import TIMINGS, Timing, load_snapshot
 from skills_engine.authoring.lint import lint
 from skills_engine.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
 from skills_engine.hooks_config import HooksFile, read_hooks
-from skills_engine.testing.case_files import read_cases
-from skills_engine.testing.case_runner import CaseRunner
+from skills_engine.testing.tests_files import read_tests
+from skills_engine.testing.tests_runner import SkillTestRunner
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 
@@ -62,12 +62,12 @@ def test_its_tests_pass_and_fail_once_its_hook_is_gone(
 ) -> None:
     folder = new_skill("tutor", tmp_path, timing=timing, tools=tools)
 
-    found = read_cases(folder)
+    found = read_tests(folder)
     assert found.diagnostics == ()
     file = read_hooks(folder)
-    assert [result.outcome for result in CaseRunner({"tutor": file}).run(found.cases)] == outcomes
+    assert [result.outcome for result in SkillTestRunner({"tutor": file}).run(found.tests)] == outcomes
     deaf = (replace(hook, timing="after_tool_call", tool_filter=frozenset({"no_such_tool"})) for hook in file.hooks)
-    assert CaseRunner({"tutor": replace(file, hooks=tuple(deaf))}).run(found.cases)[0].outcome == "failed"
+    assert SkillTestRunner({"tutor": replace(file, hooks=tuple(deaf))}).run(found.tests)[0].outcome == "failed"
 
 
 @pytest.mark.parametrize("event", TRIGGER_EVENTS)
@@ -78,7 +78,9 @@ def test_a_new_skill_that_speaks_first_has_a_trigger_and_its_test(tmp_path: Path
     assert (trigger.on, trigger.content) == (event, "Say hello.")
     assert lint(tmp_path) == {folder: []}
     assert "simulate " + f"{tmp_path.name}/tutor --trigger hint\n" in (folder / "SKILL.md").read_text()
-    runs = [CaseRunner({"tutor": file}).run(read_cases(folder).cases) for file in (read_hooks(folder), HooksFile())]
+    runs = [
+        SkillTestRunner({"tutor": file}).run(read_tests(folder).tests) for file in (read_hooks(folder), HooksFile())
+    ]
     assert [result.outcome for results in runs for result in results] == ["passed", "error"]
     with pytest.raises(ScaffoldError, match="a trigger has no timing and no tools"):
         new_skill("other", tmp_path, trigger=event, tools=["read_file"])

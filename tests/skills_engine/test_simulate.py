@@ -5,8 +5,8 @@ import pytest
 from skills_engine import TIMINGS, HookInfo
 from skills_engine.authoring.simulate import play, render, render_costs
 from skills_engine.hook_entries import Role
-from skills_engine.testing.case_format import CallSpec
 from skills_engine.testing.scripted_turn import PlayedTurn
+from skills_engine.testing.tests_format import CallSpec
 
 SYSTEM = "(the system prompt and the catalogue)"
 

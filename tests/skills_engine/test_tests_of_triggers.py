@@ -9,9 +9,9 @@ from skills_engine import HookFacts
 from skills_engine.authoring.simulate import play
 from skills_engine.diagnostics import Report
 from skills_engine.hooks_config import HooksFile, read_hooks
-from skills_engine.testing.case_files import parse_cases
-from skills_engine.testing.case_report import failure_lines
-from skills_engine.testing.case_runner import CaseResult, CaseRunner
+from skills_engine.testing.tests_files import parse_tests
+from skills_engine.testing.tests_report import failure_lines
+from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 from tests.support.client import Client, client
 from tests.support.openai_script import text
@@ -39,13 +39,13 @@ def host(root: Path, *triggers: dict[str, Any], hooks: list[Any] | None = None) 
     return folder
 
 
-def run(text: str, *folders: Path) -> list[CaseResult]:
+def run(text: str, *folders: Path) -> list[SkillTestResult]:
     report = Report("host", "tests/a.yaml")
-    tests = parse_cases(f"tests:\n{text}", report)
+    tests = parse_tests(f"tests:\n{text}", report)
     assert report.found == []
     files = {folder.name: read_hooks(folder) for folder in folders}
     assert [one.diagnostics for one in files.values()] == [() for _ in files]
-    return CaseRunner(files).run(tests)
+    return SkillTestRunner(files).run(tests)
 
 
 def failures(text: str, *folders: Path) -> list[str]:
@@ -147,7 +147,7 @@ def test_an_unknown_trigger_is_named(tmp_path: Path) -> None:
 def test_a_trigger_beside_what_it_excludes_is_a_mistake(test: str, mistake: str) -> None:
     report = Report("host", "tests/a.yaml")
 
-    assert parse_cases(f"tests: [{test}]", report) == []
+    assert parse_tests(f"tests: [{test}]", report) == []
     assert [(one.path, one.message) for one in report.found] == [("$.tests[0].trigger", mistake)]
 
 

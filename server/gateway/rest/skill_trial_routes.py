@@ -26,9 +26,9 @@ from skills_engine.conditions.turn_facts import Channel, ToolStatus
 from skills_engine.hook_entries import BUILTIN_TOOLS
 from skills_engine.studio.overlay import overlaid, with_skill
 from skills_engine.studio.skill_files import SkillFiles
-from skills_engine.testing.case_format import CallSpec, StepSpec
 from skills_engine.testing.reload_tests import SkillTestReport, run_reload_tests
 from skills_engine.testing.scripted_turn import ReadMessage, play_turn
+from skills_engine.testing.tests_format import CallSpec, StepSpec
 
 logger = logging.getLogger(__name__)
 

@@ -14,11 +14,11 @@ from skills_engine.authoring.lint import is_skill_folder
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.skills_folder import list_skills
-from skills_engine.testing.case_asker import Asker, AskError, ask_case
-from skills_engine.testing.case_files import SkillCases, read_cases
-from skills_engine.testing.case_report import junit_xml, render_results, render_summary
-from skills_engine.testing.case_runner import CaseResult, CaseRunner
-from skills_engine.testing.case_variants import (
+from skills_engine.testing.tests_asker import Asker, AskError, ask_test
+from skills_engine.testing.tests_files import FoundTests, read_tests
+from skills_engine.testing.tests_report import junit_xml, render_results, render_summary
+from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
+from skills_engine.testing.tests_variants import (
     VariantError,
     hook_to_vary,
     read_wordings,
@@ -90,7 +90,7 @@ def run_tests(options: argparse.Namespace, connect: Connect) -> int:
 
 async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -> int:
     root, found = _read(path)
-    if not any(of_skill.cases or of_skill.diagnostics for of_skill in found.values()):
+    if not any(of_skill.tests or of_skill.diagnostics for of_skill in found.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
     shelf = SkillShelf(root, found)
@@ -104,31 +104,31 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
         return NOT_RUN
 
 
-def _read(path: Path) -> tuple[Path, dict[str, SkillCases]]:
+def _read(path: Path) -> tuple[Path, dict[str, FoundTests]]:
     """Return the folder of the skills, and the tests of the skill or the skills at the path."""
     if is_skill_folder(path):
         folder = path.resolve()
-        return folder.parent, {folder.name: read_cases(folder)}
-    return path, {name: read_cases(path / name) for name in list_skills(path, None)[0]}
+        return folder.parent, {folder.name: read_tests(folder)}
+    return path, {name: read_tests(path / name) for name in list_skills(path, None)[0]}
 
 
 async def _report(
     root: Path,
-    found: Mapping[str, SkillCases],
+    found: Mapping[str, FoundTests],
     shelf: SkillShelf,
     options: argparse.Namespace,
     asker: Asker | None,
 ) -> int:
     started_s = time.perf_counter()
-    cases = [case for of_skill in found.values() for case in of_skill.cases]
+    tests = [test for of_skill in found.values() for test in of_skill.tests]
     has_bad_hooks = _print_diagnostics(root, found, shelf)
     if options.variants:
         return await _compare(root, found, shelf, options, asker)
-    runner = CaseRunner(shelf)
-    results = runner.run(cases)
+    runner = SkillTestRunner(shelf)
+    results = runner.run(tests)
     if asker is not None:
         results = [
-            result if result.case.spec.ask is None else await ask_case(result.case, runner, asker) for result in results
+            result if result.test.spec.ask is None else await ask_test(result.test, runner, asker) for result in results
         ]
     if text := render_results(results, root):
         print(text, end="\n\n")
@@ -140,7 +140,7 @@ async def _report(
 
 async def _compare(
     root: Path,
-    found: Mapping[str, SkillCases],
+    found: Mapping[str, FoundTests],
     shelf: SkillShelf,
     options: argparse.Namespace,
     asker: Asker | None,
@@ -150,16 +150,16 @@ async def _compare(
     [(skill, of_skill)] = found.items()
     wordings = read_wordings(options.variants, root / skill)
     hook = hook_to_vary(options.hook, wordings, shelf[skill].hooks)
-    results = await run_variants(of_skill.cases, shelf, hook, wordings, asker)
+    results = await run_variants(of_skill.tests, shelf, hook, wordings, asker)
     print(render_variants(results), flush=True)
     return NOT_RUN if of_skill.diagnostics else PASSED
 
 
-def _print_diagnostics(root: Path, found: Mapping[str, SkillCases], shelf: SkillShelf) -> bool:
+def _print_diagnostics(root: Path, found: Mapping[str, FoundTests], shelf: SkillShelf) -> bool:
     """Print the mistakes of tests and of the hooks that they play; tell whether a hook has one."""
     has_error = False
     for name, of_skill in found.items():
-        of_hooks = [one for one in shelf[name].diagnostics if one.severity == "error"] if of_skill.cases else []
+        of_hooks = [one for one in shelf[name].diagnostics if one.severity == "error"] if of_skill.tests else []
         has_error |= bool(of_hooks)
         for one in (*of_hooks, *of_skill.diagnostics):
             print(f"{_place(root, one)}: {one.severity}: {one.message}", file=sys.stderr)
@@ -170,7 +170,7 @@ def _place(root: Path, found: Diagnostic) -> str:
     return f"{root / found.skill / found.file} {found.path}".rstrip()
 
 
-def _status(results: Sequence[CaseResult], found: Mapping[str, SkillCases], *, has_bad_hooks: bool) -> int:
+def _status(results: Sequence[SkillTestResult], found: Mapping[str, FoundTests], *, has_bad_hooks: bool) -> int:
     outcomes = {result.outcome for result in results}
     if "error" in outcomes or any(of_skill.diagnostics for of_skill in found.values()):
         return NOT_RUN

@@ -7,19 +7,19 @@ import pytest
 
 from skills_engine.diagnostics import Report
 from skills_engine.hooks_config import HooksFile
-from skills_engine.testing.case_asker import AskError, ModelQuestion, ask_case, count_words, judge_reply
-from skills_engine.testing.case_files import Case, parse_cases
-from skills_engine.testing.case_format import ReplySpec
-from skills_engine.testing.case_report import failure_lines
-from skills_engine.testing.case_runner import CaseResult, CaseRunner
-from skills_engine.testing.case_variants import (
+from skills_engine.testing.tests_asker import AskError, ModelQuestion, ask_test, count_words, judge_reply
+from skills_engine.testing.tests_files import SkillTest, parse_tests
+from skills_engine.testing.tests_format import ReplySpec
+from skills_engine.testing.tests_report import failure_lines
+from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
+from skills_engine.testing.tests_variants import (
     VariantError,
     Wording,
     hook_to_vary,
     render_variants,
     run_variants,
 )
-from tests.skills_engine.test_case_runner import hook
+from tests.skills_engine.test_tests_runner import hook
 
 BRIEF = hook("brief", text="Be brief.")
 SHOP = HooksFile((BRIEF,))
@@ -44,15 +44,15 @@ class ScriptedAsker:
         return answer
 
 
-def case_of(text: str) -> Case:
+def a_test(text: str) -> SkillTest:
     report = Report("shop", "tests/a.yaml")
-    [case] = parse_cases(f"tests:\n  - {{name: a, user: why, {text}}}", report)
+    [test] = parse_tests(f"tests:\n  - {{name: a, user: why, {text}}}", report)
     assert report.found == []
-    return case
+    return test
 
 
-def ask(text: str, asker: ScriptedAsker) -> CaseResult:
-    return asyncio.run(ask_case(case_of(text), CaseRunner({"shop": SHOP, "polite": HooksFile()}), asker))
+def ask(text: str, asker: ScriptedAsker) -> SkillTestResult:
+    return asyncio.run(ask_test(a_test(text), SkillTestRunner({"shop": SHOP, "polite": HooksFile()}), asker))
 
 
 def test_enough_good_answers_pass_and_what_was_measured_is_told() -> None:
@@ -141,7 +141,7 @@ tests:
 """
     wordings = [Wording("a.md", "Be brief."), Wording("b.md", "Speak long and wide.")]
 
-    results = asyncio.run(run_variants(parse_cases(text, report), {"shop": SHOP}, BRIEF, wordings, asker))
+    results = asyncio.run(run_variants(parse_tests(text, report), {"shop": SHOP}, BRIEF, wordings, asker))
     assert render_variants(results).splitlines() == [
         "wording  test   passed  tokens",
         "a.md     asks     100%       3",
@@ -150,16 +150,16 @@ tests:
         "b.md     reads      0%       5",
     ]
 
-    without_model = asyncio.run(run_variants(parse_cases(text, report), {"shop": SHOP}, BRIEF, wordings, None))
+    without_model = asyncio.run(run_variants(parse_tests(text, report), {"shop": SHOP}, BRIEF, wordings, None))
     assert [result.pass_rate for result in without_model] == [None, 1.0, None, 0.0]
 
 
 def test_wordings_of_a_test_that_names_no_skill_cannot_be_compared() -> None:
-    case = case_of("skills: [polit], ask: {}, expect: {reply: {}}")
+    test = a_test("skills: [polit], ask: {}, expect: {reply: {}}")
     wordings = [Wording("a.md", "x"), Wording("b.md", "y")]
 
     with pytest.raises(VariantError, match="a: there is no skill polit beside shop"):
-        asyncio.run(run_variants([case], {"shop": SHOP}, BRIEF, wordings, ScriptedAsker()))
+        asyncio.run(run_variants([test], {"shop": SHOP}, BRIEF, wordings, ScriptedAsker()))
 
 
 def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skills_engine.diagnostics import Report
-from skills_engine.testing.case_files import MAX_CASES, MAX_FILE_BYTES, MAX_FILES, parse_cases, read_cases
+from skills_engine.testing.tests_files import MAX_FILE_BYTES, MAX_FILES, MAX_TESTS, parse_tests, read_tests
 
 FULL = """
 tests:
@@ -44,7 +44,7 @@ tests:
 
 def problems(text: str) -> list[str]:
     report = Report("shop", "tests/a.yaml")
-    parse_cases(text, report)
+    parse_tests(text, report)
     return [f"{found.path} {found.message}" for found in report.found]
 
 
@@ -57,7 +57,7 @@ def problems_of_test(*lines: str) -> list[str]:
 def test_all_that_a_test_can_say_is_read() -> None:
     report = Report("shop", "tests/a.yaml")
 
-    full, further, asking = parse_cases(FULL, report)
+    full, further, asking = parse_tests(FULL, report)
 
     assert report.found == []
     assert (full.skill, full.file, full.line) == ("shop", "tests/a.yaml", 3)
@@ -69,9 +69,9 @@ def test_all_that_a_test_can_say_is_read() -> None:
 
 def test_a_turn_takes_from_its_test_what_it_does_not_say_itself() -> None:
     text = "tests: [{name: a, channel: voice, time: '14:05', turns: [{user: x, expect: {}}, {user: y, channel: text}]}]"
-    [case] = parse_cases(text, Report("shop", "tests/a.yaml"))
+    [test] = parse_tests(text, Report("shop", "tests/a.yaml"))
 
-    assert [(turn.channel, turn.time) for turn in case.turns] == [("voice", "14:05"), ("text", "14:05")]
+    assert [(turn.channel, turn.time) for turn in test.turns] == [("voice", "14:05"), ("text", "14:05")]
 
 
 def test_the_tools_of_a_turn_are_its_own_and_else_those_of_its_test() -> None:
@@ -96,7 +96,7 @@ tests:
   - 5
 """
     report = Report("shop", "tests/a.yaml")
-    assert [case.name for case in parse_cases(text, report)] == ["b"]
+    assert [test.name for test in parse_tests(text, report)] == ["b"]
     assert [f"{found.path} {found.message}" for found in report.found] == [
         "$.tests[0].nam line 3: unknown key (did you mean name?)",
         "$.tests[0].user line 4: expected a text; got 5: put it in quotes",
@@ -215,14 +215,14 @@ def test_a_file_without_tests_is_a_mistake(text: str) -> None:
 
 
 def test_other_keys_and_more_tests_than_allowed_are_mistakes() -> None:
-    many = "tests:\n" + "".join(f"  - {{name: n{number}, user: x}}\n" for number in range(MAX_CASES + 1))
+    many = "tests:\n" + "".join(f"  - {{name: n{number}, user: x}}\n" for number in range(MAX_TESTS + 1))
 
     assert problems("test: []\ntests: []") == [
         "$.test line 1: unknown key (did you mean tests?); a file holds `tests:` alone"
     ]
     assert problems(many.rpartition("  - ")[0]) == []
     assert problems(many) == [
-        f"$.tests[{MAX_CASES}] line {MAX_CASES + 2}: a file may hold {MAX_CASES} tests: move the rest into another file"
+        f"$.tests[{MAX_TESTS}] line {MAX_TESTS + 2}: a file may hold {MAX_TESTS} tests: move the rest into another file"
     ]
 
 
@@ -241,9 +241,9 @@ def test_files_are_bounded_in_number_and_size_and_stay_in_their_folder(tmp_path:
     for number in range(5, MAX_FILES + 1):
         (tests / f"{number:02}.yaml").write_text("tests: []")
 
-    found = read_cases(folder)
+    found = read_tests(folder)
 
-    assert [(case.file, case.name) for case in found.cases] == [("tests/04.yml", "a")]
+    assert [(test.file, test.name) for test in found.tests] == [("tests/04.yml", "a")]
     assert [f"{one.file} {one.message}" for one in found.diagnostics] == [
         "tests/00.yaml is not UTF-8 (byte 0)",
         "tests/01.yaml is larger than 256 KiB",
@@ -260,11 +260,11 @@ def test_a_tests_folder_elsewhere_is_not_read(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "tests").symlink_to(tmp_path / "elsewhere")
 
-    found = read_cases(folder)
+    found = read_tests(folder)
 
-    assert found.cases == ()
+    assert found.tests == ()
     assert [one.message for one in found.diagnostics] == ["leads out of shop/"]
 
 
 def test_a_skill_without_tests_is_fine(tmp_path: Path) -> None:
-    assert read_cases(tmp_path).diagnostics == ()
+    assert read_tests(tmp_path).diagnostics == ()

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skills_engine.__main__ import main
-from skills_engine.testing.case_command import FAILED, NOT_RUN, PASSED
+from skills_engine.testing.tests_command import FAILED, NOT_RUN, PASSED
 from tests.skills_engine.folders import entry, make_skill
 
 PROJECT = Path(__file__).parents[2]

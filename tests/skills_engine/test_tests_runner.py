@@ -9,9 +9,9 @@ import pytest
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import HookInfo, Role, Timing
 from skills_engine.hooks_config import HooksFile, read_hooks
-from skills_engine.testing.case_files import parse_cases
-from skills_engine.testing.case_report import failure_lines, junit_xml, narrow_lines, render_summary
-from skills_engine.testing.case_runner import CaseResult, CaseRunner
+from skills_engine.testing.tests_files import parse_tests
+from skills_engine.testing.tests_report import failure_lines, junit_xml, narrow_lines, render_summary
+from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
 from tests.skills_engine.folders import entry, make_skill
 
 
@@ -33,14 +33,14 @@ FAILED_REFUND = hook("refund-failed", "after_tool_call", tools=["shop__*"], text
 SCRIPT = "[{need_tools: Let me look.}, {calls: [{tool: shop__refund, error: no such order}]}, {answer: I found none.}]"
 
 
-def run(text: str, *hooks: HookInfo) -> list[CaseResult]:
+def run(text: str, *hooks: HookInfo) -> list[SkillTestResult]:
     report = Report("shop", "tests/a.yaml")
-    cases = parse_cases(f"tests:\n{text}", report)
+    tests = parse_tests(f"tests:\n{text}", report)
     assert report.found == []
     by_skill: dict[str, list[HookInfo]] = {"shop": []}
     for one in hooks:
         by_skill.setdefault(one.skill, []).append(one)
-    return CaseRunner({name: HooksFile(tuple(found)) for name, found in by_skill.items()}).run(cases)
+    return SkillTestRunner({name: HooksFile(tuple(found)) for name, found in by_skill.items()}).run(tests)
 
 
 def failures(text: str, *hooks: HookInfo) -> list[str]:
@@ -200,7 +200,7 @@ def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None
 
     results = run(text, hook("lasting", "after_tool_call", persistent=True))
 
-    assert [(result.case.name, result.outcome) for result in results] == [("goes on", "passed"), ("begins", "passed")]
+    assert [(result.test.name, result.outcome) for result in results] == [("goes on", "passed"), ("begins", "passed")]
 
 
 def test_a_failure_in_one_of_several_turns_names_it() -> None:
@@ -234,11 +234,11 @@ def test_a_hook_or_a_skill_that_there_is_not_cannot_be_run() -> None:
 
 
 def test_a_run_that_is_over_leaves_the_rest_out() -> None:
-    cases = parse_cases("tests: [{name: a, user: x}, {name: b, user: x}]", Report("shop", "a.yaml"))
+    tests = parse_tests("tests: [{name: a, user: x}, {name: b, user: x}]", Report("shop", "a.yaml"))
     answers = iter([False, True])
 
     assert [
-        result.case.name for result in CaseRunner({"shop": HooksFile()}).run(cases, is_over=lambda: next(answers))
+        result.test.name for result in SkillTestRunner({"shop": HooksFile()}).run(tests, is_over=lambda: next(answers))
     ] == ["a"]
 
 

@@ -8,9 +8,9 @@ from statistics import mean
 from typing import Any, Protocol
 
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.testing.case_files import Case
-from skills_engine.testing.case_format import ReplySpec
-from skills_engine.testing.case_runner import CaseResult, CaseRunner, Failure, find_hook, unmet
+from skills_engine.testing.tests_files import SkillTest
+from skills_engine.testing.tests_format import ReplySpec
+from skills_engine.testing.tests_runner import Failure, SkillTestResult, SkillTestRunner, find_hook, unmet
 
 MAX_SHOWN_ANSWERS = 3
 
@@ -60,23 +60,23 @@ class Samples:
         return f"{self.good} of {len(self.answers)} as expected ({self.pass_rate:.0%}), {words:.0f} words on average"
 
 
-async def ask_case(case: Case, runner: CaseRunner, asker: Asker) -> CaseResult:
+async def ask_test(test: SkillTest, runner: SkillTestRunner, asker: Asker) -> SkillTestResult:
     """Ask as often as the test says, then once more as often without the hooks that it compares with."""
     started_s = time.perf_counter()
-    assert case.spec.ask is not None
+    assert test.spec.ask is not None
     try:
-        without = _left_out(case, runner)
-        samples = await take_samples(case, runner, asker)
+        without = _left_out(test, runner)
+        samples = await take_samples(test, runner, asker)
         notes = [str(samples)]
         if without:
-            names = ", ".join(case.spec.compare.without or ()) if case.spec.compare else ""
-            notes.append(f"without {names}: {await take_samples(case, runner, asker, without)}")
+            names = ", ".join(test.spec.compare.without or ()) if test.spec.compare else ""
+            notes.append(f"without {names}: {await take_samples(test, runner, asker, without)}")
     except (AskError, LookupError) as error:
-        return CaseResult(case, "error", message=str(error.args[0]))
-    wanted = case.spec.ask.pass_rate
+        return SkillTestResult(test, "error", message=str(error.args[0]))
+    wanted = test.spec.ask.pass_rate
     has_passed = samples.pass_rate >= wanted
-    return CaseResult(
-        case,
+    return SkillTestResult(
+        test,
         "passed" if has_passed else "failed",
         () if has_passed else (_failure(samples, wanted),),
         notes=tuple(notes),
@@ -85,21 +85,21 @@ async def ask_case(case: Case, runner: CaseRunner, asker: Asker) -> CaseResult:
 
 
 async def take_samples(
-    case: Case, runner: CaseRunner, asker: Asker, hook_texts: Mapping[str, str | None] | None = None
+    test: SkillTest, runner: SkillTestRunner, asker: Asker, hook_texts: Mapping[str, str | None] | None = None
 ) -> Samples:
     """Ask the test's question as often as it says. Raises AskError, and LookupError for a skill that there is not."""
-    [turn] = case.turns
-    assert case.spec.ask is not None
+    [turn] = test.turns
+    assert test.spec.ask is not None
     assert turn.expect is not None
     question = ModelQuestion(
-        messages=[*runner.history(case), {"role": "user", "content": turn.user}],
-        skills=runner.skills_on(case, turn),
+        messages=[*runner.history(test), {"role": "user", "content": turn.user}],
+        skills=runner.skills_on(test, turn),
         enable_tools=turn.tools != [],
         language=turn.language,
         hook_texts=hook_texts or {},
     )
     reply = turn.expect.reply or ReplySpec()
-    answers = [await asker.ask(question) for _ in range(case.spec.ask.samples)]
+    answers = [await asker.ask(question) for _ in range(test.spec.ask.samples)]
     return Samples(tuple((answer, tuple(judge_reply(reply, answer))) for answer in answers))
 
 
@@ -118,12 +118,12 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _left_out(case: Case, runner: CaseRunner) -> dict[str, str | None]:
+def _left_out(test: SkillTest, runner: SkillTestRunner) -> dict[str, str | None]:
     """Return the hooks to compare without. Raises LookupError."""
-    if case.spec.compare is None:
+    if test.spec.compare is None:
         return {}
-    hooks = runner.hooks_in_force(case, case.spec)
-    found = [find_hook(name, hooks, case.skill) for name in case.spec.compare.without or ()]
+    hooks = runner.hooks_in_force(test, test.spec)
+    found = [find_hook(name, hooks, test.skill) for name in test.spec.compare.without or ()]
     return {f"{hook.skill}/{hook.name}": None for hook in found}
 
 

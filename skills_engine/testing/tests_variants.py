@@ -8,9 +8,9 @@ from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile
 from skills_engine.library import changed_hooks
-from skills_engine.testing.case_asker import Asker, take_samples
-from skills_engine.testing.case_files import Case
-from skills_engine.testing.case_runner import CaseRunner
+from skills_engine.testing.tests_asker import Asker, take_samples
+from skills_engine.testing.tests_files import SkillTest
+from skills_engine.testing.tests_runner import SkillTestRunner
 
 MAX_VARIANTS = 20
 
@@ -32,7 +32,7 @@ class VariantResult:
     """One test with one wording."""
 
     wording: str
-    case: str
+    test: str
     pass_rate: float | None
     """None: it asks a model and there is none, or it could not be run."""
     hook_tokens: int
@@ -68,7 +68,7 @@ def hook_to_vary(name: str | None, wordings: Sequence[Wording], hooks: Sequence[
 
 
 async def run_variants(
-    cases: Sequence[Case],
+    tests: Sequence[SkillTest],
     files: Mapping[str, HooksFile],
     hook: HookInfo,
     wordings: Sequence[Wording],
@@ -79,19 +79,19 @@ async def run_variants(
     for wording in wordings:
         texts = {f"{hook.skill}/{hook.name}": wording.text}
         file = files[hook.skill]
-        runner = CaseRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))})
-        for result in runner.run(cases):
-            case, rate, tokens = result.case, None, result.hook_tokens
-            if case.spec.ask is None:
+        runner = SkillTestRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))})
+        for result in runner.run(tests):
+            test, rate, tokens = result.test, None, result.hook_tokens
+            if test.spec.ask is None:
                 rate = None if result.outcome == "error" else float(result.outcome == "passed")
             else:
                 try:
-                    tokens = runner.hook_tokens(case)
+                    tokens = runner.hook_tokens(test)
                     if asker is not None:
-                        rate = (await take_samples(case, runner, asker, texts)).pass_rate
+                        rate = (await take_samples(test, runner, asker, texts)).pass_rate
                 except LookupError as error:
-                    raise VariantError(f"{case.name}: {error.args[0]}") from error
-            results.append(VariantResult(wording.file, case.name, rate, tokens))
+                    raise VariantError(f"{test.name}: {error.args[0]}") from error
+            results.append(VariantResult(wording.file, test.name, rate, tokens))
     return results
 
 
@@ -100,9 +100,9 @@ def render_variants(results: Sequence[VariantResult]) -> str:
     rows = [("wording", "test", "passed", "tokens")]
     for result in results:
         rate = "not run" if result.pass_rate is None else f"{result.pass_rate:.0%}"
-        rows.append((result.wording, result.case, rate, str(result.hook_tokens)))
+        rows.append((result.wording, result.test, rate, str(result.hook_tokens)))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return "\n".join(
-        f"{wording:<{widths[0]}}  {case:<{widths[1]}}  {rate:>{widths[2]}}  {tokens:>{widths[3]}}"
-        for wording, case, rate, tokens in rows
+        f"{wording:<{widths[0]}}  {test:<{widths[1]}}  {rate:>{widths[2]}}  {tokens:>{widths[3]}}"
+        for wording, test, rate, tokens in rows
     )

@@ -1,4 +1,4 @@
-"""`tests/*.yaml` of a skill → cases that can run, or every mistake with its line and what to write instead."""
+"""`tests/*.yaml` of a skill → tests that can run, or every mistake with its line and what to write instead."""
 
 import codecs
 import re
@@ -12,13 +12,13 @@ import msgspec
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, read_inside
-from skills_engine.testing.case_checks import check_case
-from skills_engine.testing.case_format import STRUCTS, CaseSpec, MessageSpec, TurnSpec, keys_of, with_shared
+from skills_engine.testing.tests_checks import check_test
+from skills_engine.testing.tests_format import STRUCTS, MessageSpec, SkillTestSpec, TurnSpec, keys_of, with_shared
 
 TESTS_FOLDER = "tests"
 MAX_FILES = 50
 MAX_FILE_BYTES = 256 * 1024
-MAX_CASES = 500
+MAX_TESTS = 500
 """The most tests that one file may hold."""
 MAX_MISTAKES = 20
 """The most mistakes that are reported of one test."""
@@ -28,13 +28,13 @@ Mistake = Callable[[Place, str], None]
 
 
 @dataclass(frozen=True)
-class Case:
+class SkillTest:
     """One test, ready to run."""
 
     skill: str
     file: str
     line: int
-    spec: CaseSpec
+    spec: SkillTestSpec
 
     @property
     def name(self) -> str:
@@ -51,25 +51,25 @@ class Case:
 
 
 @dataclass(frozen=True)
-class SkillCases:
+class FoundTests:
     """The tests of one skill. Those with a mistake are left out and stand in `diagnostics`."""
 
-    cases: tuple[Case, ...] = ()
+    tests: tuple[SkillTest, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def read_cases(folder: Path) -> SkillCases:
+def read_tests(folder: Path) -> FoundTests:
     """Read the tests of the skill in `folder`. A skill without tests is fine."""
-    cases: list[Case] = []
+    tests: list[SkillTest] = []
     diagnostics: list[Diagnostic] = []
     for number, file in enumerate(_files(folder)):
         report = Report(folder.name, file)
         if number >= MAX_FILES:
             report.error("", f"is not read: a skill may have {MAX_FILES} files of tests")
         else:
-            cases += _read_file(folder, file, report)
+            tests += _read_file(folder, file, report)
         diagnostics += report.found
-    return SkillCases(tuple(cases), tuple(diagnostics))
+    return FoundTests(tuple(tests), tuple(diagnostics))
 
 
 def _files(folder: Path) -> list[str]:
@@ -80,12 +80,12 @@ def _files(folder: Path) -> list[str]:
     return [f"{TESTS_FOLDER}/{name}" for name in names if not name.startswith(".")]
 
 
-def _read_file(folder: Path, file: str, report: Report) -> list[Case]:
+def _read_file(folder: Path, file: str, report: Report) -> list[SkillTest]:
     try:
         if not is_inside(folder / TESTS_FOLDER, folder):
             raise UnreadableError(f"leads out of {folder.name}/")
         data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES)
-        return parse_cases(data.removeprefix(codecs.BOM_UTF8).decode(), report)
+        return parse_tests(data.removeprefix(codecs.BOM_UTF8).decode(), report)
     except UnreadableError as error:
         report.error("", str(error))
     except UnicodeDecodeError as error:
@@ -93,7 +93,7 @@ def _read_file(folder: Path, file: str, report: Report) -> list[Case]:
     return []
 
 
-def parse_cases(text: str, report: Report) -> list[Case]:
+def parse_tests(text: str, report: Report) -> list[SkillTest]:
     """Read the text of one file; mistakes go into `report`."""
     try:
         document = read_yaml(text)
@@ -107,7 +107,7 @@ def parse_cases(text: str, report: Report) -> list[Case]:
         report.error(path_of(place), f"line {line}: {message}")
 
     found = {
-        index: Case(report.skill, report.file, document.lines["tests", index], spec)
+        index: SkillTest(report.skill, report.file, document.lines["tests", index], spec)
         for index, entry in enumerate(_entries(document, mistake))
         if (spec := _read_entry(entry, ("tests", index), mistake)) is not None
     }
@@ -122,19 +122,19 @@ def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:
     for key in value:
         if key != "tests":
             mistake((key,), f"unknown key{did_you_mean(key, ['tests'])}; a file holds `tests:` alone")
-    if len(value["tests"]) > MAX_CASES:
-        mistake(("tests", MAX_CASES), f"a file may hold {MAX_CASES} tests: move the rest into another file")
-    entries: list[object] = value["tests"][:MAX_CASES]
+    if len(value["tests"]) > MAX_TESTS:
+        mistake(("tests", MAX_TESTS), f"a file may hold {MAX_TESTS} tests: move the rest into another file")
+    entries: list[object] = value["tests"][:MAX_TESTS]
     return entries
 
 
-def _read_entry(entry: object, at: Place, mistake: Mistake) -> CaseSpec | None:
+def _read_entry(entry: object, at: Place, mistake: Mistake) -> SkillTestSpec | None:
     """Return the test, or None once its mistakes are reported: each one that is found is taken out to find the next."""
     has_mistakes = False
-    spec: CaseSpec | None = None
+    spec: SkillTestSpec | None = None
     for _ in range(MAX_MISTAKES):
         try:
-            spec = msgspec.convert(entry, CaseSpec)
+            spec = msgspec.convert(entry, SkillTestSpec)
             break
         except msgspec.ValidationError as error:
             has_mistakes = True
@@ -144,41 +144,41 @@ def _read_entry(entry: object, at: Place, mistake: Mistake) -> CaseSpec | None:
                 return None
     if spec is None or has_mistakes:
         return None
-    for place, message in check_case(spec):
+    for place, message in check_test(spec):
         has_mistakes = True
         mistake((*at, *place), message)
     return None if has_mistakes else spec
 
 
-def _linked(cases: dict[int, Case], document: YamlDocument, mistake: Mistake) -> Iterator[Case]:
+def _linked(tests: dict[int, SkillTest], document: YamlDocument, mistake: Mistake) -> Iterator[SkillTest]:
     """Leave out what has the name of another test, and what does not find the test that it names in `after`."""
-    by_name: dict[str, Case] = {}
-    for index, case in cases.items():
-        if case.name in by_name:
-            first = by_name[case.name].line
-            mistake(("tests", index, "name"), f"{quoted(case.name)} is already the name of the test in line {first}")
+    by_name: dict[str, SkillTest] = {}
+    for index, test in tests.items():
+        if test.name in by_name:
+            first = by_name[test.name].line
+            mistake(("tests", index, "name"), f"{quoted(test.name)} is already the name of the test in line {first}")
         else:
-            by_name[case.name] = case
-    for index, case in cases.items():
-        if by_name[case.name] is case:
-            if problem := _problem_of_after(case, by_name, document):
+            by_name[test.name] = test
+    for index, test in tests.items():
+        if by_name[test.name] is test:
+            if problem := _problem_of_after(test, by_name, document):
                 mistake(("tests", index, "after"), problem)
             else:
-                yield case
+                yield test
 
 
-def _problem_of_after(case: Case, by_name: dict[str, Case], document: YamlDocument) -> str | None:
-    after = case.spec.after
+def _problem_of_after(test: SkillTest, by_name: dict[str, SkillTest], document: YamlDocument) -> str | None:
+    after = test.spec.after
     if after is None:
         return None
     if after not in by_name:
         if any(isinstance(test, dict) and test.get("name") == after for test in document.value["tests"]):
             return f"the test {quoted(after)} has mistakes itself"
         return f"no test of this file is called {quoted(after)}{did_you_mean(after, by_name)}"
-    seen = {case.name}
+    seen = {test.name}
     while after in by_name:
         if after in seen:
-            return f"{quoted(case.spec.after)} never begins: tests name each other in `after`"
+            return f"{quoted(test.spec.after)} never begins: tests name each other in `after`"
         seen.add(after)
         if by_name[after].spec.ask is not None:
             return f"{quoted(after)} asks a model, so it has no end to start from"

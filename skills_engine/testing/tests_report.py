@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from skills_engine.testing.case_runner import CaseResult, Failure, Outcome
+from skills_engine.testing.tests_runner import Failure, Outcome, SkillTestResult
 
 MAX_LINES = 40
 """The most lines of one side; the middle of a longer one is left out."""
@@ -15,7 +15,7 @@ _COLUMN = 56
 _VERBS: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "skipped", "error": "could not be run"}
 
 
-def render_results(results: Sequence[CaseResult], root: Path) -> str:
+def render_results(results: Sequence[SkillTestResult], root: Path) -> str:
     """Return what did not pass and what was measured of a model. `root` is the folder of the skills."""
     shown = [result for result in results if result.outcome in ("failed", "error") or result.notes]
     return "\n\n".join(
@@ -23,7 +23,7 @@ def render_results(results: Sequence[CaseResult], root: Path) -> str:
     )
 
 
-def render_summary(results: Sequence[CaseResult], duration_s: float) -> str:
+def render_summary(results: Sequence[SkillTestResult], duration_s: float) -> str:
     """Return the last line: how many of each, and why some were skipped."""
     counts = Counter(result.outcome for result in results)
     parts = [f"{count} {_VERBS[outcome]}" for outcome in _VERBS if (count := counts[outcome])]
@@ -48,30 +48,30 @@ def narrow_lines(failure: Failure) -> list[str]:
     return [f"{failure.title}:", *failure.reasons, *below]
 
 
-def junit_xml(results: Sequence[CaseResult]) -> str:
+def junit_xml(results: Sequence[SkillTestResult]) -> str:
     """Return the results in the form that build servers read: one suite for each file of tests."""
     root = ET.Element("testsuites")
-    for (skill, file), group in groupby(results, key=lambda result: (result.case.skill, result.case.file)):
+    for (skill, file), group in groupby(results, key=lambda result: (result.test.skill, result.test.file)):
         found = list(group)
         counts = Counter(result.outcome for result in found)
         suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(found)))
         suite.attrib |= {"failures": str(counts["failed"]), "errors": str(counts["error"])}
         suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in found):.3f}"}
         for result in found:
-            _add_case(suite, result)
+            _add_test(suite, result)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _add_case(suite: ET.Element, result: CaseResult) -> None:
-    attributes = {"classname": result.case.skill, "name": result.case.name, "file": result.case.file}
-    case = ET.SubElement(suite, "testcase", attributes, time=f"{result.duration_s:.3f}", line=str(result.case.line))
+def _add_test(suite: ET.Element, result: SkillTestResult) -> None:
+    attributes = {"classname": result.test.skill, "name": result.test.name, "file": result.test.file}
+    test = ET.SubElement(suite, "testcase", attributes, time=f"{result.duration_s:.3f}", line=str(result.test.line))
     if result.outcome == "failed":
         titles = ", ".join(failure.title for failure in result.failures)
-        ET.SubElement(case, "failure", message=titles).text = _xml_text("\n".join(_details(result)))
+        ET.SubElement(test, "failure", message=titles).text = _xml_text("\n".join(_details(result)))
     elif result.outcome != "passed":
         tag = "skipped" if result.outcome == "skipped" else "error"
-        ET.SubElement(case, tag, message=_xml_text(result.message))
+        ET.SubElement(test, tag, message=_xml_text(result.message))
 
 
 def _xml_text(text: str) -> str:
@@ -79,12 +79,12 @@ def _xml_text(text: str) -> str:
     return "".join(char for char in text if char in "\n\t" or char >= " ")
 
 
-def _head(result: CaseResult, root: Path) -> str:
-    case, verb = result.case, _VERBS[result.outcome]
-    return f"{root / case.skill / case.file}:{case.line}: {verb}: {case.name}"
+def _head(result: SkillTestResult, root: Path) -> str:
+    test, verb = result.test, _VERBS[result.outcome]
+    return f"{root / test.skill / test.file}:{test.line}: {verb}: {test.name}"
 
 
-def _details(result: CaseResult) -> list[str]:
+def _details(result: SkillTestResult) -> list[str]:
     lines = [line for failure in result.failures for line in failure_lines(failure)]
     return [*lines, *([result.message] if result.message else []), *result.notes]
 

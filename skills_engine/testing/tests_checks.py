@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from skills_engine.bounded_yaml import Place
 from skills_engine.conditions.text_patterns import Patterns
-from skills_engine.testing.case_format import SHARED, CaseSpec, ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skills_engine.testing.tests_format import SHARED, ExpectSpec, ReadsSpec, ReplySpec, SkillTestSpec, TurnSpec
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -43,7 +43,7 @@ def clock_of(text: str | None) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def check_case(spec: CaseSpec) -> Found:
+def check_test(spec: SkillTestSpec) -> Found:
     """Yield each mistake with its place in the test."""
     if spec.name is None:
         yield ("name",), "missing: give the test a name, the sentence that it checks"
@@ -62,8 +62,8 @@ def check_case(spec: CaseSpec) -> Found:
     yield from _check_asking(spec)
 
 
-def _check_turn(turn: TurnSpec, at: Place, case: CaseSpec) -> Found:
-    is_outer = isinstance(turn, CaseSpec) and turn.turns is not None
+def _check_turn(turn: TurnSpec, at: Place, test: SkillTestSpec) -> Found:
+    is_outer = isinstance(turn, SkillTestSpec) and turn.turns is not None
     if turn.user is None and turn.trigger is None and not is_outer:
         yield (*at, "user"), "missing: what the user says; or `trigger`, or `turns` with several turns"
     if turn.user is not None and turn.trigger is not None:
@@ -72,10 +72,10 @@ def _check_turn(turn: TurnSpec, at: Place, case: CaseSpec) -> Found:
         clock_of(turn.time)
     except ValueError:
         yield (*at, "time"), f"expected a time such as {_TIME_FORMS}; got {turn.time}"
-    tools = case.tools if turn.tools is None else turn.tools
+    tools = test.tools if turn.tools is None else turn.tools
     yield from _check_script(turn, (*at, "script"), tools)
     if turn.expect is not None:
-        yield from _check_expect(turn.expect, (*at, "expect"), is_asked=case.ask is not None)
+        yield from _check_expect(turn.expect, (*at, "expect"), is_asked=test.ask is not None)
 
 
 def _check_script(turn: TurnSpec, at: Place, tools: list[str] | None) -> Found:
@@ -124,7 +124,7 @@ def _check_patterns(spec: ReadsSpec | ReplySpec, at: Place) -> Found:
             yield (*at, key), str(error)
 
 
-def _check_asking(spec: CaseSpec) -> Found:
+def _check_asking(spec: SkillTestSpec) -> Found:
     if spec.ask is None:
         if spec.compare is not None:
             yield ("compare",), "is for tests that ask a model: add `ask`"

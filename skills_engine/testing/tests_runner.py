@@ -13,10 +13,10 @@ from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hook_manager import Message
 from skills_engine.hooks_config import HooksFile
-from skills_engine.testing.case_checks import clock_of, patterns_of
-from skills_engine.testing.case_files import Case
-from skills_engine.testing.case_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 from skills_engine.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skills_engine.testing.tests_checks import clock_of, patterns_of
+from skills_engine.testing.tests_files import SkillTest
+from skills_engine.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
 from skills_engine.trigger_entries import TriggerInfo
 
 MAX_REASONS = 20
@@ -40,10 +40,10 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class CaseResult:
+class SkillTestResult:
     """Outcome of one test."""
 
-    case: Case
+    test: SkillTest
     outcome: Outcome
     failures: tuple[Failure, ...] = ()
     message: str = ""
@@ -63,114 +63,114 @@ class _End:
     state: HookState = field(default_factory=HookState)
 
 
-class CaseRunner:
+class SkillTestRunner:
     """Runs tests against one version of the skills."""
 
     def __init__(self, hooks: SkillHooks) -> None:
         self._hooks = hooks
 
-    def run(self, cases: Iterable[Case], *, is_over: Callable[[], bool] = lambda: False) -> list[CaseResult]:
+    def run(self, tests: Iterable[SkillTest], *, is_over: Callable[[], bool] = lambda: False) -> list[SkillTestResult]:
         """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
-        results: list[CaseResult] = []
-        cases = list(cases)
-        by_name = {(case.skill, case.file, case.name): case for case in cases}
+        results: list[SkillTestResult] = []
+        tests = list(tests)
+        by_name = {(test.skill, test.file, test.name): test for test in tests}
         ends: dict[tuple[str, str, str], _End] = {}
-        for case in cases:
+        for test in tests:
             if is_over():
                 break
-            if case.spec.ask is None:
-                results.append(self._run(case, by_name, ends))
+            if test.spec.ask is None:
+                results.append(self._run(test, by_name, ends))
             else:
-                results.append(CaseResult(case, "skipped", message="asks a model: give --server URL to run it"))
+                results.append(SkillTestResult(test, "skipped", message="asks a model: give --server URL to run it"))
         return results
 
-    def hook_tokens(self, case: Case) -> int:
+    def hook_tokens(self, test: SkillTest) -> int:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
-        return max((_dearest(played) for _, played in self._play(case, _End())), default=0)
+        return max((_dearest(played) for _, played in self._play(test, _End())), default=0)
 
-    def history(self, case: Case) -> list[Message]:
+    def history(self, test: SkillTest) -> list[Message]:
         """Return the messages before the test's first turn that it writes itself."""
         return [
             {"role": "user", "content": spec.user}
             if spec.user is not None
             else {"role": "assistant", "content": spec.assistant}
-            for spec in case.history
+            for spec in test.history
         ]
 
-    def hooks_in_force(self, case: Case, turn: TurnSpec) -> list[HookInfo]:
+    def hooks_in_force(self, test: SkillTest, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
-        return [hook for skill in self.skills_on(case, turn) for hook in self._hooks[skill].hooks]
+        return [hook for skill in self.skills_on(test, turn) for hook in self._hooks[skill].hooks]
 
-    def _trigger(self, case: Case, turn: TurnSpec) -> TriggerInfo | None:
+    def _trigger(self, test: SkillTest, turn: TurnSpec) -> TriggerInfo | None:
         """Return the trigger that begins the turn; None: the user does. Raises LookupError."""
         if turn.trigger is None:
             return None
-        triggers = [trigger for skill in self.skills_on(case, turn) for trigger in self._hooks[skill].triggers]
-        return _find(turn.trigger, triggers, case.skill, "trigger")
+        triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]
+        return _find(turn.trigger, triggers, test.skill, "trigger")
 
     def _run(
         self,
-        case: Case,
-        by_name: Mapping[tuple[str, str, str], Case],
+        test: SkillTest,
+        by_name: Mapping[tuple[str, str, str], SkillTest],
         ends: dict[tuple[str, str, str], _End],
-    ) -> CaseResult:
+    ) -> SkillTestResult:
         started_s = time.perf_counter()
         failures: list[Failure] = []
         tokens = 0
         try:
-            played_turns = self._play(case, self._start(case, by_name, ends))
+            played_turns = self._play(test, self._start(test, by_name, ends))
             for number, (turn, played) in enumerate(played_turns, start=1):
-                of_turn = f"turn {number}: " if case.spec.turns else ""
-                failures += self._judge(case, turn, played, of_turn)
+                of_turn = f"turn {number}: " if test.spec.turns else ""
+                failures += self._judge(test, turn, played, of_turn)
                 tokens = max(tokens, _dearest(played))
         except LookupError as error:
-            return CaseResult(case, "error", message=str(error.args[0]))
+            return SkillTestResult(test, "error", message=str(error.args[0]))
         _, last = played_turns[-1]
-        ends[case.skill, case.file, case.name] = _End(last.history, last.state)
+        ends[test.skill, test.file, test.name] = _End(last.history, last.state)
         outcome: Outcome = "failed" if failures else "passed"
-        return CaseResult(
-            case, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
+        return SkillTestResult(
+            test, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
         )
 
     def _start(
         self,
-        case: Case,
-        by_name: Mapping[tuple[str, str, str], Case],
+        test: SkillTest,
+        by_name: Mapping[tuple[str, str, str], SkillTest],
         ends: dict[tuple[str, str, str], _End],
     ) -> _End:
         """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
-        if case.spec.after is None:
+        if test.spec.after is None:
             return _End()
-        key = (case.skill, case.file, case.spec.after)
+        key = (test.skill, test.file, test.spec.after)
         if key not in ends:
             before = by_name[key]
             _, last = self._play(before, self._start(before, by_name, ends))[-1]
             ends[key] = _End(last.history, last.state)
         return ends[key]
 
-    def _play(self, case: Case, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
+    def _play(self, test: SkillTest, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history = [*start.history, *self.history(case)]
+        history = [*start.history, *self.history(test)]
         state, turns = start.state, []
-        for turn in case.turns:
-            facts = self._facts(case, turn, history, state)
-            hooks = self.hooks_in_force(case, turn)
-            beginning = self._trigger(case, turn) or turn.user or ""
+        for turn in test.turns:
+            facts = self._facts(test, turn, history, state)
+            hooks = self.hooks_in_force(test, turn)
+            beginning = self._trigger(test, turn) or turn.user or ""
             played = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
             history, state = played.history, played.state
             turns.append((turn, played))
         return turns
 
-    def skills_on(self, case: Case, turn: TurnSpec) -> list[str]:
+    def skills_on(self, test: SkillTest, turn: TurnSpec) -> list[str]:
         """Return the names of the skills that are on: the test's own, and those that it names. Raises LookupError."""
         named = turn.skills or []
-        skills = named if case.skill in named else [case.skill, *named]
+        skills = named if test.skill in named else [test.skill, *named]
         for skill in skills:
             if skill not in self._hooks:
-                raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {case.skill}")
+                raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {test.skill}")
         return list(dict.fromkeys(skills))
 
-    def _facts(self, case: Case, turn: TurnSpec, history: Sequence[Message], state: HookState) -> HookFacts:
+    def _facts(self, test: SkillTest, turn: TurnSpec, history: Sequence[Message], state: HookState) -> HookFacts:
         tools = turn.tools
         if tools is None:
             tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
@@ -183,7 +183,7 @@ class CaseRunner:
             is_local=turn.model == "local",
             user=turn.user_name or ("operator" if turn.operator else None),  # who is not logged in has no role
             is_operator=bool(turn.operator),
-            skills=frozenset(self.skills_on(case, turn)),
+            skills=frozenset(self.skills_on(test, turn)),
             tools=frozenset(tools),
             started_at=clock_of(turn.time),
             hook_tokens=turn.hook_tokens,
@@ -192,13 +192,13 @@ class CaseRunner:
 
     # --- judging
 
-    def _judge(self, case: Case, turn: TurnSpec, played: PlayedTurn, of_turn: str) -> list[Failure]:
+    def _judge(self, test: SkillTest, turn: TurnSpec, played: PlayedTurn, of_turn: str) -> list[Failure]:
         expect = turn.expect
         if expect is None:
             return []
-        trigger = self._trigger(case, turn)
-        hooks = [*self.hooks_in_force(case, turn), *([trigger.hook] if trigger else [])]
-        failures = _judge_firing(expect, hooks, case.skill, played)
+        trigger = self._trigger(test, turn)
+        hooks = [*self.hooks_in_force(test, turn), *([trigger.hook] if trigger else [])]
+        failures = _judge_firing(expect, hooks, test.skill, played)
         if unread := _judge_reading(expect, played):
             told = {reason for one in failures for reason in one.reasons}
             silent = [reason for hook in hooks if hook not in played.fired for reason in why_silent(hook, played)]

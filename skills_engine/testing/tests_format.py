@@ -102,7 +102,7 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
     expect: ExpectSpec | None = None
 
 
-class CaseSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
+class SkillTestSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
     """One test; what it says of the turn holds for each of its `turns` that says nothing else."""
 
     name: _Text | None = None
@@ -113,17 +113,17 @@ class CaseSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
     compare: CompareSpec | None = None
 
 
-class CasesDocument(Struct, forbid_unknown_fields=True, frozen=True):
+class SkillTestsDocument(Struct, forbid_unknown_fields=True, frozen=True):
     """The tests of one file."""
 
-    tests: list[CaseSpec]
+    tests: list[SkillTestSpec]
 
 
 SHARED = ("channel", "language", "model", "user_name", "operator", "time", "skills", "tools", "hook_tokens")
 """Keys that a turn takes from its test where it has none of its own."""
 
 STRUCTS: dict[str, type[Struct]] = {
-    "": CaseSpec,
+    "": SkillTestSpec,
     "turns": TurnSpec,
     "script": StepSpec,
     "calls": CallSpec,
@@ -142,6 +142,6 @@ def keys_of(struct: type[Struct]) -> tuple[str, ...]:
     return struct.__struct_encode_fields__
 
 
-def with_shared(turn: TurnSpec, case: CaseSpec) -> TurnSpec:
+def with_shared(turn: TurnSpec, test: SkillTestSpec) -> TurnSpec:
     """Return the turn with what its test says of all turns."""
-    return msgspec.structs.replace(turn, **{key: getattr(case, key) for key in SHARED if getattr(turn, key) is None})
+    return msgspec.structs.replace(turn, **{key: getattr(test, key) for key in SHARED if getattr(turn, key) is None})
