@@ -17,7 +17,7 @@ from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
 from server.session.skill_items import diagnostic_items, skill_items
-from server.session.speech_input import SpeechInput, SpokenWords
+from server.session.speech_input import LeadsTo, SpeechInput, SpokenWords
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
@@ -26,7 +26,7 @@ from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidErro
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.testing.reload_tests import SkillTestReport
 
-_ACTS = (wire.Chat, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
+_ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
 _NO_INSTRUCTIONS: Final = (
     "this server takes no instructions from you, so they count as none; log in, or see security.client_instructions"
@@ -196,6 +196,8 @@ class Session:
         match frame:
             case wire.Chat():
                 self._chat(frame, received_s)
+            case wire.Respond():
+                self._respond(frame, received_s)
             case wire.Speak():
                 self._speak(frame, received_s)
             case wire.Ping():
@@ -226,7 +228,8 @@ class Session:
             frame, may_trace=self._may_trace(), may_instruct=self._may_instruct
         )
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=self._settings.turn_detection)
+            mode = self._settings.turn_detection.mode
+            self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=mode)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
         if frame.nudges is not UNSET and (frame.nudges or self._nudges is not None):
@@ -252,13 +255,42 @@ class Session:
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = self._unused_id(frame)
-        settings = self._settings.with_chat(frame, may_instruct=self._may_instruct)
+        settings = self._settings.with_turn(frame, may_instruct=self._may_instruct)
         snapshot = self._snapshot_for(frame)
         trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
         request = self._request(turn_id, trigger, frame.messages, settings, received_s=received_s, snapshot=snapshot)
         if frame.nudge is not None:
             request = replace(request, trigger_text=self._answered(frame.nudge, request).hook)
-        if self._begin(request, frame.state) and frame.instructions and not self._may_instruct:
+        self._speech_input.discard()
+        request, problem = self._with_state(request, frame.state)
+        self._end_announced_turn(request.hook_state)
+        if self._turns.begin(request):
+            self._notify_of(problem, frame, turn_id)
+
+    def _respond(self, frame: wire.Respond, received_s: float) -> None:
+        """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError."""
+        turn_id = self._unused_id(frame)
+        words = None if frame.utterance is None else self._speech_input.transcribed(frame.utterance)
+        is_awaited = words is not None and self._speech_input.awaits_response
+        request = self._request(
+            turn_id,
+            "chat" if words is None else "voice",
+            frame.messages,
+            self._settings.with_turn(frame, may_instruct=self._may_instruct),
+            received_s=received_s if words is None else words.stopped_s,
+            recognized_s=None if words is None else words.recognized_s,
+            snapshot=self._snapshot_for(frame),
+        )
+        request, problem = self._with_state(request, frame.state)
+        if self._turns.begin(request, is_spoken=is_awaited):
+            self._speech_input.responded()
+            self._notify_of(problem, frame, turn_id)
+
+    def _notify_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> None:
+        """Report what the turn, which has begun, goes without."""
+        if problem:
+            self._notify("state_invalid", problem, turn_id)
+        if frame.instructions and not self._may_instruct:
             self._notify("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id)
 
     def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:
@@ -284,26 +316,21 @@ class Session:
             raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
         settings = replace(self._settings, voice=True, skills=[])
         request = self._request(turn_id, "speak", [], settings, received_s=received_s)
-        self._begin(replace(request, text=frame.text))
+        self._speech_input.discard()
+        self._end_announced_turn(request.hook_state)
+        self._turns.begin(replace(request, text=frame.text))
 
-    def _unused_id(self, frame: wire.Chat | wire.Speak) -> str:
+    def _unused_id(self, frame: wire.TurnFrame | wire.Speak) -> str:
+        """Return the id of the turn that the frame starts. Raises FrameError where it may start none of this id."""
+        if self._settings.transcribe_only:
+            text = "this connection only transcribes; configure `transcribe_only: false` first"
+            raise FrameError("frame_invalid", text, path="$.type")
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
             raise FrameError(
                 "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
             )
         return turn_id
-
-    def _begin(self, request: TurnRequest, state: str | None = None) -> bool:
-        """Return whether the turn has begun; if not, the client was told why."""
-        request, problem = self._with_state(request, state)
-        self._speech_input.discard()
-        self._end_announced_turn(request.hook_state)
-        if not self._turns.begin(request):
-            return False
-        if problem:
-            self._notify("state_invalid", problem, request.id)
-        return True
 
     def _with_state(self, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
         """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
@@ -317,7 +344,7 @@ class Session:
     def _notify(self, code: str, message: str, turn_id: str) -> None:
         self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
 
-    def _snapshot_for(self, frame: wire.Chat) -> SkillsSnapshot:
+    def _snapshot_for(self, frame: wire.TurnFrame) -> SkillsSnapshot:
         """Return the skills for the turn, with the texts of hooks that an operator tries. Raises FrameError."""
         snapshot = self._services.skills()
         if frame.hook_texts is UNSET or not frame.hook_texts:
@@ -372,13 +399,27 @@ class Session:
 
     @property
     def may_be_nudged(self) -> bool:
-        return self.is_idle and not self._approvals.is_waiting and not self.is_draining
+        is_quiet = self.is_idle and not self._approvals.is_waiting
+        return is_quiet and not self.is_draining and not self._settings.transcribe_only
 
     @property
     def silent_since_s(self) -> float:
         return max(self._speech_input.last_speech_s, self._turns.playback.silent_at_s(float("-inf")))
 
-    # --- speech; the first five are for SpeechInput (SpeechOwner)
+    # --- speech; what has no underscore is for SpeechInput (SpeechOwner)
+
+    def barge_in(self) -> None:
+        if self._settings.barge_in:
+            self.interrupt()
+        elif self._nudges is not None:
+            self._nudges.user_acted()
+
+    @property
+    def transcript_leads_to(self) -> LeadsTo:
+        if self._settings.transcribe_only:
+            return "nothing"
+        is_held = not self._settings.barge_in and self._turns.running is not None
+        return "response" if is_held or self._settings.respond == "manual" else "turn"
 
     def announce_turn(self) -> str:
         turn_id = secrets.token_hex(8)
@@ -399,14 +440,14 @@ class Session:
             recognized_s=words.recognized_s,
         )
         request, problem = self._with_state(request, None if history is None else history.state)
-        if not self._turns.begin(request):
+        if not self._turns.begin(request, is_spoken=True):
             return
         if history is None:
             text = "the client sent no history for this utterance: the reply knows only these words"
             self._notify("history_missing", text, turn_id)
         if problem:
             self._notify("state_invalid", problem, turn_id)
-        if self._speech_input.is_speaking or is_cut:
+        if is_cut or (self._speech_input.is_speaking and self._settings.barge_in):
             self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
 
     def prefill(self, history: list[wire.Message], words: str) -> None:
@@ -436,14 +477,14 @@ class Session:
 
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""
-        return self._settings.turn_detection == "server_vad" and self._services.speech.unavailable_reason is None
+        return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
 
     def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
-        if self._settings.turn_detection != "push_to_talk":
+        if self._settings.turn_detection.mode != "push_to_talk":
             text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
             self._outbox.notify("not_push_to_talk", text)
         elif isinstance(frame, wire.SpeechStart) and (reason := self._services.speech.unavailable_reason) is not None:
-            self._turns.interrupt()
+            self.barge_in()
             self.refuse_speech(reason)
         else:  # a key that went down comes up, whatever became of the engines meanwhile
             self._speech_input.push_to_talk(frame)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, Literal
 
 from msgspec import UNSET
 
@@ -18,7 +18,6 @@ from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
-from server.speech.utterances import TurnDetection
 from server.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot
@@ -26,8 +25,9 @@ from skills_engine.authoring.costs import CostMeter
 from skills_engine.conditions.turn_facts import Channel
 from skills_engine.testing.reload_tests import SkillTestReport
 
-_OF_A_TURN = ("voice", "skills", "enable_tools", "max_tokens")
-_CONFIGURED = (*_OF_A_TURN, "turn_detection", "language", "speaker", "speed", "conversation")
+_LISTENING: Final = wire.DetectionSettings(mode="server_vad")
+_OF_A_TURN = ("voice", "skills", "enable_tools", "language", "speaker", "speed", "max_tokens")
+_CONFIGURED = (*_OF_A_TURN, "conversation", "respond", "transcribe_only", "barge_in")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class ClientSettings:
     """Settings of one connection: what `configure` has set, else the defaults."""
 
     voice: bool = True
-    turn_detection: TurnDetection = "server_vad"
+    turn_detection: wire.DetectionSettings = _LISTENING
     sample_rate: int = 16_000
     max_ahead_ms: float = 30_000
     skills: list[str] | None = None
@@ -71,10 +71,17 @@ class ClientSettings:
     max_tokens: int | None = None
     conversation: str | None = None
     trace: bool = False
+    respond: Literal["auto", "manual"] = "auto"
+    transcribe_only: bool = False
+    barge_in: bool = True
 
     def with_configure(self, frame: wire.Configure, *, may_trace: bool, may_instruct: bool) -> "ClientSettings":
         """Fields left out keep their value; a trace that is not allowed stays off, and so do instructions."""
         changed = _given(frame, _CONFIGURED) | _instructions(frame, may_instruct)
+        if isinstance(frame.turn_detection, str):
+            changed["turn_detection"] = wire.DetectionSettings(mode=frame.turn_detection)
+        elif frame.turn_detection is not UNSET:
+            changed["turn_detection"] = frame.turn_detection
         if frame.input is not UNSET:
             changed["sample_rate"] = frame.input.sample_rate
         if frame.output is not UNSET:
@@ -83,17 +90,17 @@ class ClientSettings:
             changed["trace"] = frame.trace and may_trace
         return replace(self, **changed)
 
-    def with_chat(self, frame: wire.Chat, *, may_instruct: bool) -> "ClientSettings":
+    def with_turn(self, frame: wire.TurnFrame, *, may_instruct: bool) -> "ClientSettings":
         """The settings of the frame's turn, which may choose for itself."""
         changed = _given(frame, _OF_A_TURN) | _instructions(frame, may_instruct)
         return replace(self, **changed)
 
 
-def _given(frame: wire.Configure | wire.Chat, names: Sequence[str]) -> dict[str, Any]:
+def _given(frame: wire.TurnSettings, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(frame, name)) is not UNSET}
 
 
-def _instructions(frame: wire.Configure | wire.Chat, is_allowed: bool) -> dict[str, Any]:
+def _instructions(frame: wire.TurnSettings, is_allowed: bool) -> dict[str, Any]:
     """Return the frame's instructions if it has some; those that are not allowed count as none."""
     given = _given(frame, ("instructions",))
     return given if is_allowed else dict.fromkeys(given)
@@ -145,7 +152,7 @@ def turn_request(
             turn_id=turn_id,
             user_id=principal.user_id,
             conversation=settings.conversation,
-            user_message=text_of(messages[-1]) if messages and trigger != "nudge" else "",
+            user_message="" if trigger == "nudge" else _last_words(messages),
             language=settings.language,
             address=principal.address,
         ),
@@ -161,6 +168,10 @@ def enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list
     """Narrow the operator's skills to the client's selection; None: all of them."""
     known = [skill.name for skill in snapshot.skills]
     return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
+
+
+def _last_words(messages: Sequence[wire.Message]) -> str:
+    return next((text_of(message) for message in reversed(messages) if message.role == "user"), "")
 
 
 def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:

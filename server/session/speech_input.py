@@ -3,12 +3,15 @@
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar, assert_never
+from typing import Any, Final, Literal, Protocol, TypeVar, assert_never
+
+from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
-from server.errors import SpeechError
+from server.errors import FrameError, SpeechError
 from server.fair_share import ShareFull
 from server.session.speech_output import PlaybackClock
 from server.speech.service import SpeechService
@@ -40,6 +43,13 @@ FED_S: Final = 2.0
 """Time after its last sound for which a microphone counts as switched on."""
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
+RESPONSE_WAIT_S: Final = 5.0
+"""Time from a transcript for which the client counts as busy with its `respond`."""
+MAX_TRANSCRIBED: Final = 64
+"""Utterances that a `respond` may name: the last ones."""
+
+LeadsTo = Literal["turn", "response", "nothing"]
+"""The consequence of a transcript: a turn at once, one that the client may ask for by `respond`, or none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +74,12 @@ class SpeechOwner(Protocol):
 
     def send(self, frame: wire.ServerFrame) -> None: ...
 
-    def interrupt(self) -> None:
-        """End the running turn before this returns: somebody speaks."""
+    def barge_in(self) -> None:
+        """End the running turn before this returns, if speech may: somebody speaks."""
+
+    @property
+    def transcript_leads_to(self) -> LeadsTo:
+        """Return the consequence that the transcript of an utterance has now."""
 
     def announce_turn(self) -> str:
         """Return the id of the turn that a transcript will start."""
@@ -149,6 +163,8 @@ class SpeechInput:
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
         self._refused: str | None = None  # the last utterance that began while the server was draining
+        self._transcribed: OrderedDict[str, SpokenWords] = OrderedDict()  # the last MAX_TRANSCRIBED
+        self._response_due_s = float("-inf")  # until then a `respond` is awaited
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
         self._is_turn_running = False
@@ -194,8 +210,27 @@ class SpeechInput:
             found.history.set_result(frame)
             self._prefill(found, "")
 
+    def transcribed(self, utterance: str) -> SpokenWords:
+        """Return the words of the utterance. Raises FrameError if this connection remembers none of that name."""
+        if (words := self._transcribed.get(utterance)) is None:
+            text = (
+                f"no utterance of this name has a transcript with words, or it is not among the last {MAX_TRANSCRIBED}"
+            )
+            raise FrameError("frame_invalid", text, path="$.utterance")
+        return words
+
+    @property
+    def awaits_response(self) -> bool:
+        """Words were transcribed a moment ago, and a `respond` to them may come."""
+        return self._now_s() < self._response_due_s
+
+    def responded(self) -> None:
+        """Wait for no `respond` any more: it has come."""
+        self._response_due_s = float("-inf")
+
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
+        self.responded()
         if self._detector is not None:
             self._detector.discard()
         for utterance in self._ended():
@@ -227,7 +262,7 @@ class SpeechInput:
     @property
     def is_busy(self) -> bool:
         """Something is being said, perhaps, or was said and is not answered yet."""
-        return bool(self._utterances)
+        return bool(self._utterances) or self.awaits_response
 
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
@@ -308,7 +343,7 @@ class SpeechInput:
 
     def _begin_speech(self, utterance: _Utterance) -> None:
         utterance.history = asyncio.get_running_loop().create_future()
-        self._owner.interrupt()  # the client cuts what it plays, also of a turn that has ended here
+        self._owner.barge_in()  # the client cuts what it plays, also of a turn that has ended here
         self._owner.send(wire.SpeechStarted(utterance=utterance.id, audio_ms=round(utterance.started_ms or 0)))
 
     def _end_speech(self, event: Stopped) -> None:
@@ -390,6 +425,11 @@ class SpeechInput:
             return
         text = f"{self._carried} {text}".strip()
         self._carried = ""
+        leads_to = self._owner.transcript_leads_to
+        if leads_to != "turn" and text:
+            self._send_words(utterance, text)
+            self._response_due_s = self._now_s() + RESPONSE_WAIT_S if leads_to == "response" else float("-inf")
+            return
         if self._speaking is not None or not text:
             # the user speaks on: these words go before those that follow
             self._carried = text
@@ -427,10 +467,8 @@ class SpeechInput:
 
     async def _start_turn(self, utterance: _Utterance, text: str) -> None:
         assert utterance.history is not None, "speech_started was sent"
-        words = SpokenWords(text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s())
         turn_id = self._owner.announce_turn()
-        utterance.has_transcript = True
-        self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))
+        words = self._send_words(utterance, text, turn_id)
         history: wire.History | None = None
         try:
             async with asyncio.timeout(HISTORY_WAIT_S):
@@ -443,6 +481,15 @@ class SpeechInput:
 
     def _send_stopped(self, utterance: _Utterance) -> None:
         self._owner.send(wire.SpeechStopped(utterance=utterance.id, audio_ms=round(utterance.stopped_ms or 0)))
+
+    def _send_words(self, utterance: _Utterance, text: str, turn_id: str | UnsetType = UNSET) -> SpokenWords:
+        utterance.has_transcript = True
+        words = SpokenWords(text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s())
+        self._transcribed[utterance.id] = words
+        if len(self._transcribed) > MAX_TRANSCRIBED:
+            self._transcribed.popitem(last=False)
+        self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))
+        return words
 
     def _send_nothing(self, utterance: _Utterance) -> None:
         """It came to nothing: before `speech_started` it is rejected, after it its transcript is empty."""

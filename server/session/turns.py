@@ -72,9 +72,12 @@ class Turns:
         if len(self._used_ids) > MAX_REMEMBERED_IDS:
             self._used_ids.popitem(last=False)
 
-    def begin(self, request: TurnRequest) -> bool:
-        """Start the turn, in place of the one that runs. False: too many run, and the client was told so."""
-        if not self._enter_gate(is_spoken=request.trigger == "voice"):
+    def begin(self, request: TurnRequest, *, is_spoken: bool = False) -> bool:
+        """Start the turn, in place of the one that runs. False: too many run, and the client was told so.
+
+        `is_spoken`: it answers an utterance that was accepted, so a server that stops accepts it.
+        """
+        if not self._enter_gate(is_spoken=is_spoken):
             return False
         self.remember(request.id)
         self.playback = request.playback

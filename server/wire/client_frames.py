@@ -106,13 +106,24 @@ class OutputFormat(Struct, kw_only=True):
     max_ahead_ms: Annotated[int, Meta(ge=0, le=600_000)] = 30_000
 
 
-class Configure(ClientFrame, tag="configure", kw_only=True):
-    """For the rest of the connection; fields left out keep their value."""
+class DetectionSettings(Struct, kw_only=True, frozen=True):
+    """When an utterance begins and ends; null: as the operator has set it (`speech.vad`)."""
+
+    mode: Literal["server_vad", "push_to_talk"]
+    threshold: Annotated[float, Meta(ge=0.2, le=0.95)] | None = None
+    """The probability from which a sound counts as a voice."""
+    silence_ms: Annotated[int, Meta(ge=192, le=10_000)] | None = None
+    """Silence that ends an utterance, whatever was said."""
+    prefix_ms: Annotated[int, Meta(ge=0, le=2000)] | None = None
+    """Sound that is kept from before the first voice; null: 300."""
+    eagerness: Literal["low", "medium", "high"] | None = None
+    """Longest silence within an utterance: 8, 4 or 2 s. Without effect where `silence_ms` is given."""
+
+
+class TurnSettings(ClientFrame, kw_only=True):
+    """Settings of turns: of all that follow, or of the one that the frame starts."""
 
     voice: bool | UnsetType = UNSET
-    turn_detection: Literal["server_vad", "push_to_talk"] | UnsetType = UNSET
-    input: InputFormat | UnsetType = UNSET
-    output: OutputFormat | UnsetType = UNSET
     skills: SkillNames | UnsetType | None = UNSET
     enable_tools: bool | UnsetType = UNSET
     language: Annotated[str, Meta(min_length=1, max_length=64)] | UnsetType | None = UNSET
@@ -124,32 +135,50 @@ class Configure(ClientFrame, tag="configure", kw_only=True):
     tools: ToolItems | UnsetType = UNSET
     tool_choice: ToolChoice | UnsetType = UNSET
     client_tools: ClientTools | UnsetType = UNSET
+
+
+class Configure(TurnSettings, tag="configure", kw_only=True):
+    """For the rest of the connection; fields left out keep their value."""
+
+    turn_detection: Literal["server_vad", "push_to_talk"] | DetectionSettings | UnsetType = UNSET
+    input: InputFormat | UnsetType = UNSET
+    output: OutputFormat | UnsetType = UNSET
     conversation: ConversationId | UnsetType | None = UNSET
     trace: bool | UnsetType = UNSET
     nudges: bool | UnsetType = UNSET
     """true: the server may ask for turns that no words of the user begin."""
+    respond: Literal["auto", "manual"] | UnsetType = UNSET
+    """manual: words are transcribed, and only the frame `respond` starts a turn."""
+    transcribe_only: bool | UnsetType = UNSET
+    """true: words are transcribed, and nothing starts a turn."""
+    barge_in: bool | UnsetType = UNSET
+    """false: speech does not end the running turn."""
 
 
-class Chat(ClientFrame, tag="chat", kw_only=True):
+class TurnFrame(TurnSettings, kw_only=True):
+    """Base of the frames that start a turn with a history."""
+
+    messages: list[Message]
+    id: TurnId | UnsetType = UNSET
+    hook_texts: HookTexts | UnsetType = UNSET
+    """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
+    state: SignedState | None = None
+
+
+class Chat(TurnFrame, tag="chat", kw_only=True):
     """Starts a turn. `messages` is the whole history; it ends with the new user message, or with the results of the client's
     tools, unless it answers a `nudge`.
     """
 
-    messages: list[Message]
-    id: TurnId | UnsetType = UNSET
-    skills: SkillNames | UnsetType | None = UNSET
-    enable_tools: bool | UnsetType = UNSET
-    voice: bool | UnsetType = UNSET
-    instructions: Instructions | UnsetType | None = UNSET
-    max_tokens: MaxTokens | UnsetType | None = UNSET
-    tools: ToolItems | UnsetType = UNSET
-    tool_choice: ToolChoice | UnsetType = UNSET
-    client_tools: ClientTools | UnsetType = UNSET
-    hook_texts: HookTexts | UnsetType = UNSET
-    """Other texts of hooks for this turn, by `skill/hook`; null leaves the hook out. For operators."""
-    state: SignedState | None = None
     nudge: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """`nudge.id`: the text of its trigger takes the place of the user's message."""
+
+
+class Respond(TurnFrame, tag="respond", kw_only=True):
+    """Starts a turn that answers `messages` as they are: the whole history, with what was said in it."""
+
+    utterance: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+    """The utterance that the turn answers: it was transcribed on this connection."""
 
 
 class Speak(ClientFrame, tag="speak", kw_only=True):
@@ -215,6 +244,7 @@ class Ping(ClientFrame, tag="ping", kw_only=True):
 AnyClientFrame = (
     Configure
     | Chat
+    | Respond
     | Speak
     | History
     | SpeechStart

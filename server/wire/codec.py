@@ -11,13 +11,14 @@ from server.errors import FrameError
 from server.wire.frames import (
     AnyClientFrame,
     Chat,
-    Configure,
     History,
     ImagePart,
     Message,
     ServerFrame,
     TextPart,
     ToolItem,
+    TurnFrame,
+    TurnSettings,
 )
 
 MAX_IMAGE_BYTES = 5 << 20
@@ -63,15 +64,12 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     except RecursionError:
         raise FrameError("frame_malformed", "not a JSON text message: nested too deeply", path="$") from None
     match frame:
-        case Chat():
+        case TurnFrame() | History():
             _check_messages(frame.messages, max_messages)
-            _check_tools(frame.tools)
-            if frame.nudge is None:
-                _check_last(frame.messages)
-        case Configure():
-            _check_tools(frame.tools)
-        case History():
-            _check_messages(frame.messages, max_messages)
+    if isinstance(frame, Chat) and frame.nudge is None:
+        _check_last(frame.messages)
+    if isinstance(frame, TurnSettings):
+        _check_tools(frame.tools)
     return frame
 
 

@@ -29,6 +29,7 @@ def refused(data: bytes | str, *, max_messages: int = 5) -> FrameError:
 LEAST: list[tuple[dict[str, Any], wire.AnyClientFrame]] = [
     ({"type": "configure"}, wire.Configure()),
     ({"type": "chat", "messages": [USER]}, wire.Chat(messages=[wire.Message(role="user", content="Hi")])),
+    ({"type": "respond", "messages": []}, wire.Respond(messages=[], utterance=None)),
     ({"type": "speak", "text": "Hi"}, wire.Speak(text="Hi")),
     ({"type": "history", "utterance": "u1", "messages": []}, wire.History(utterance="u1", messages=[])),
     ({"type": "speech_start"}, wire.SpeechStart()),
