@@ -3,7 +3,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run run-lan setup setup-test test check fix bench soak firefox webkit devices screenshots mutants schemas lock clean
+.PHONY: help run run-lan setup setup-test test check fix bench soak firefox webkit devices screenshots clients mutants schemas lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ webkit: setup-test ## the page in WebKit, Safari's engine, which is installed on
 
 devices: setup-test ## talk with microphone and loudspeaker, on devices of a PulseAudio of its own
 	@SOUNDDEVICE="$$(scripts/devices.sh)" && export SOUNDDEVICE && .venv/bin/pytest tests/clients/talk/devices $(ARGS)
+
+clients: setup-test ## six stock clients of OpenAI's Realtime API against the server: a matrix (ARGS="pipecat livekit")
+	@exec scripts/clients.sh $(ARGS)
 
 screenshots: setup-test ## take the pictures in docs/ anew
 	@CHROMIUM="$$(scripts/chromium.sh)" .venv/bin/python -m tests.e2e.screenshots $(ARGS)

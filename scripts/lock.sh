@@ -26,10 +26,9 @@ lock() { # NAME [uv arguments]
     shift
     echo "locking $name.txt"
     "$UV" pip compile "$name.in" --output-file "$name.txt" --quiet \
-        --universal --python-version 3.11 --generate-hashes --excludes "$excludes" \
+        --universal --python-version 3.11 --generate-hashes \
         --custom-compile-command "make lock" --no-emit-index-url "$@"
 }
 
-lock requirements "$@"
-lock requirements-dev "$@"
-lock requirements-mutants "$@"
+for name in requirements requirements-dev requirements-mutants; do lock $name --excludes "$excludes" "$@"; done
+lock tests/stock_clients/python/requirements "$@" # of `make clients`, in an environment of their own

@@ -1,0 +1,177 @@
+"""`make clients`: six stock clients of OpenAI's Realtime API against the real server, and a matrix of what works.
+
+The model and the speech engines are scripted. `python -m tests.stock_clients [CLIENT…]`, for example `pipecat`;
+scripts/clients.sh installs the clients first. Ends with 1 if a feature fails.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from server.speech.audio import SPEECH_RATE, samples_to_pcm16
+from tests.support.openai_script import Answer, Pause, calls, text
+from tests.support.openai_server import OpenAIServer, Request
+from tests.support.server_process import ROOT, ServerProcess, endpoint
+from tests.support.speech_corpus import VOICES, spoken
+from tests.support.speech_server import SpeechServer, speech_server
+
+HERE: Final = Path(__file__).parent
+INSTALLED: Final = ROOT / ".cache" / "clients"
+KEY: Final = "a-token-for-clients"
+RATE: Final = 24_000
+CLIENT_LIMIT_S: Final = 240
+FEATURES: Final = ("text_turn", "spoken_turn", "manual_commit", "client_tool", "interruption", "transcription")
+SIGNS: Final = {"works": "works", "refused": "refused", "fails": "FAILS", "not tried": "-"}
+
+
+@dataclass(frozen=True)
+class Client:
+    name: str
+    package: str
+    script: str
+
+    @property
+    def is_node(self) -> bool:
+        return self.script.endswith(".mjs")
+
+
+CLIENTS: Final = (
+    Client("openai-python", "openai", "with_openai.py"),
+    Client("openai-agents-python", "openai-agents", "with_agents.py"),
+    Client("pipecat", "pipecat-ai", "with_pipecat.py"),
+    Client("livekit", "livekit-plugins-openai", "with_livekit.py"),
+    Client("openai-node", "openai", "with_openai.mjs"),
+    Client("openai-agents-js", "@openai/agents", "with_agents.mjs"),
+)
+
+
+def answer(request: Request) -> Answer:
+    """What the model says, by the last message alone, so that the order of clients and features does not matter."""
+    last = request.messages[-1]
+    if last["role"] == "tool":
+        return text(f"The weather: {last['content']}")
+    asked = str([message["content"] for message in request.messages if message["role"] != "assistant"][-1])
+    if "weather" in asked and "get_weather" in request.tool_names:
+        return calls(("get_weather", {"city": "Berlin"}))
+    if "How far" in asked:
+        said = [str(message["content"]) for message in request.messages if message["role"] == "assistant"]
+        return text(f"I said: {' / '.join(said)}")
+    if "story" in asked:
+        sentences = [(f"This is sentence number {number} of a story. ", Pause(0.2)) for number in range(1, 9)]
+        return text(*(step for sentence in sentences for step in sentence))
+    return text("It is ", "noon.")
+
+
+@asynccontextmanager
+async def servers(folder: Path) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
+    """One in plain HTTP and one over self-signed TLS; both want a token."""
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(OpenAIServer(respond=answer))
+        speech = await stack.enter_async_context(
+            speech_server(text="What time is it?", pieces=[bytes(2 * RATE)])  # each sentence is a second long
+        )
+        plain = server(folder / "plain", model, speech)
+        secured = server(folder / "tls", model, speech, tls=certificate(folder))
+        await asyncio.gather(*(stack.enter_async_context(process) for process in (plain, secured)))
+        yield plain, secured
+
+
+def server(folder: Path, model: OpenAIServer, speech: SpeechServer, **listen: Any) -> ServerProcess:
+    folder.mkdir()
+    engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
+    settings = {
+        "agent": {"planning": False},
+        "listen": listen,
+        "security": {"auth": "token", "tokens": [{"token": KEY, "user": "clients"}]},
+        "speech": {"stt": engine, "tts": engine},
+    }
+    environ = {**endpoint(model.url), **{f"PARLEY_SPEECH__{kind}__PROVIDER": "openai" for kind in ("STT", "TTS")}}
+    return ServerProcess(folder, environ=environ, settings=settings)
+
+
+def certificate(folder: Path) -> dict[str, str]:
+    paths = {"cert": str(folder / "cert.pem"), "key": str(folder / "key.pem")}
+    making = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
+    command = [*making.split(), *names, "-keyout", paths["key"], "-out", paths["cert"]]
+    subprocess.run(command, check=True, capture_output=True)
+    return paths
+
+
+def question(file: Path) -> Path:
+    """Write what the clients say: a question with silence around it, PCM16 at 24 kHz."""
+    sound = spoken("What time is it now, please?", VOICES[0])
+    places = np.arange(0, sound.size, SPEECH_RATE / RATE)
+    at_24_khz = np.interp(places, np.arange(sound.size), sound).astype(np.float32)
+    file.write_bytes(bytes(2 * RATE // 2) + samples_to_pcm16(at_24_khz) + bytes(2 * 2 * RATE))
+    return file
+
+
+async def run(client: Client, process: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
+    """Run one client's script; what it says of each feature."""
+    place = INSTALLED / "node" if client.is_node else HERE / "python"
+    program = ROOT / "scripts" / "node.sh" if client.is_node else INSTALLED / "bin" / "python"
+    child = await asyncio.create_subprocess_exec(
+        program,
+        place / client.script,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "PARLEY_URL": process.url,
+            "PARLEY_KEY": KEY,
+            "PARLEY_SPEECH": str(folder / "question.pcm"),
+            "NODE_EXTRA_CA_CERTS": str(folder / "cert.pem"),
+        },
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(CLIENT_LIMIT_S):
+            out, errors = await child.communicate()
+    except TimeoutError:
+        child.kill()
+        out, errors = await child.communicate()
+    if errors:
+        (INSTALLED / f"{client.name}.log").write_bytes(errors)
+    lines = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"feature"')]
+    missing = {"result": "fails", "detail": f"{client.script} ended with {child.returncode}"}
+    return dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
+
+
+async def main(names: Sequence[str]) -> int:
+    started = time.monotonic()
+    chosen = [client for client in CLIENTS if not names or client.name in names]
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        question(folder / "question.pcm")
+        async with servers(folder) as (plain, secured):
+            for client in chosen:
+                found[client.name] = await run(client, secured if client.is_node else plain, folder)
+                for feature, line in found[client.name].items():
+                    print(f"{client.name}: {feature}: {line['result']}: {line['detail']}", flush=True)
+            for process in (plain, secured):
+                (INSTALLED / f"server-{process.folder.name}.log").write_text(process.log(), "utf-8")
+    print(f"\n| client | {' | '.join(feature.replace('_', ' ') for feature in FEATURES)} |")
+    print("|---" * (len(FEATURES) + 1) + "|")
+    for name, features in found.items():
+        print(f"| {name} | {' | '.join(SIGNS[features[feature]['result']] for feature in FEATURES)} |")
+    print(
+        f"\n{time.monotonic() - started:.0f} s; what the clients and servers wrote is in {INSTALLED.relative_to(ROOT)}"
+    )
+    return any(line["result"] == "fails" for features in found.values() for line in features.values())
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1:])))

@@ -1,0 +1,45 @@
+// What the JavaScript clients share: where the server is, what is said to it, and how they report what worked.
+
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export const URL = process.env.PARLEY_URL;
+export const WS_URL = URL.replace("http", "ws");
+export const KEY = process.env.PARLEY_KEY;
+const LIMIT_MS = 30_000;
+const CHUNK_MS = 40;
+
+/** A spoken question with silence around it: PCM16 at 24 kHz in pieces of 40 ms. */
+export function question() {
+  const pcm = readFileSync(process.env.PARLEY_SPEECH);
+  const size = 48 * CHUNK_MS;
+  return Array.from({ length: Math.ceil(pcm.length / size) }, (_, i) => pcm.subarray(i * size, (i + 1) * size));
+}
+
+/** Send the question at the pace of a microphone. */
+export async function speak(send) {
+  for (const piece of question()) {
+    send(piece);
+    await sleep(CHUNK_MS);
+  }
+}
+
+export function check(isSo, detail) {
+  if (!isSo) throw new Error(`unexpected: ${detail}`);
+}
+
+/** Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail. */
+export async function report(attempts) {
+  for (const [feature, attempt] of Object.entries(attempts)) {
+    let line;
+    try {
+      const limit = sleep(LIMIT_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("took too long")));
+      line = { feature, result: "works", detail: await Promise.race([attempt(), limit]) };
+    } catch (error) {
+      console.error(error);
+      line = { feature, result: "fails", detail: String(error?.message ?? error) };
+    }
+    console.log(JSON.stringify(line));
+  }
+  process.exit(0);
+}

@@ -1,0 +1,44 @@
+"""What the Python clients share: where the server is, what is said to it, and how they report what worked."""
+
+import asyncio
+import json
+import os
+import sys
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+URL = os.environ["PARLEY_URL"]
+WS_URL = URL.replace("http", "ws", 1)
+KEY = os.environ["PARLEY_KEY"]
+LIMIT_S = 30
+RATE = 24_000
+CHUNK_S = 0.04
+
+
+def question() -> Iterator[bytes]:
+    """A spoken question with silence around it: PCM16 at 24 kHz in pieces of 40 ms."""
+    pcm = Path(os.environ["PARLEY_SPEECH"]).read_bytes()
+    size = 2 * round(CHUNK_S * RATE)
+    return (pcm[at : at + size] for at in range(0, len(pcm), size))
+
+
+async def speak(send: Callable[[bytes], Awaitable[None]]) -> None:
+    """Send the question at the pace of a microphone."""
+    for piece in question():
+        await send(piece)
+        await asyncio.sleep(CHUNK_S)
+
+
+async def report(**attempts: Callable[[], Awaitable[str]]) -> None:
+    """Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail."""
+    for feature, attempt in attempts.items():
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                result, detail = "works", await attempt()
+        except NotImplementedError as untried:
+            result, detail = "not tried", str(untried)
+        except Exception as error:  # noqa: BLE001  # whatever a client fails with goes into the matrix
+            result, detail = "fails", f"{type(error).__name__}: {error}"
+            print(traceback.format_exc(), file=sys.stderr)
+        print(json.dumps({"feature": feature, "result": result, "detail": detail}), flush=True)
