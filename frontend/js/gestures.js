@@ -22,7 +22,7 @@ import { askedIn } from "./branches.js";
 import { replyTo } from "../sdk/conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
 import * as page from "./render/page.js";
-import { openConversation } from "./state.js";
+import { openConversation } from "../sdk/state.js";
 
 /** @param {Desk} desk */
 export function listenToUser(desk) {

@@ -19,7 +19,7 @@
  */
 
 import { isUserMessage } from "../sdk/conversation.js";
-import { openConversation } from "./state.js";
+import { openConversation } from "../sdk/state.js";
 
 /** The traces of the open conversation, newest first. @param {import("./state.js").State} state */
 export function tracedTurns(state) {

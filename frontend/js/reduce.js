@@ -80,7 +80,10 @@
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
-import { configureIfChanged, keepIfAttached, saveIfChanged, silenceIfCut, unloadIdle } from "./consequences.js";
+import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/consequences.js";
+import { heardOf, silencedByUser, switchedOn, talked } from "../sdk/speech.js";
+import * as turns from "../sdk/turn.js";
+import { choicesOf, keepIfAttached, stored, unloadIdle } from "./consequences.js";
 import * as downloads from "./downloads.js";
 import { healthOf } from "./hook_health.js";
 import * as models from "./models.js";
@@ -88,18 +91,19 @@ import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
+import { shown } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
 import { leaveRereading, reheard, reread } from "./reduce_rereading.js";
-import * as turns from "./reduce_turn.js";
+import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
-import { warning, withEffects, withNotice, withSpeechLost } from "./state.js";
+import { warning, withEffects, withNotice } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
-  const after = step({ ...before, effects: [] }, event);
-  const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after)));
-  return unloadIdle(leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved))));
+  const after = shown(step({ ...before, effects: [] }, event));
+  const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after), stored));
+  return unloadIdle(leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf))));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -112,15 +116,15 @@ function step(state, event) {
     case "connecting":
       return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
     case "disconnected":
-      return approvals.unanswered(turns.disconnected(state, event));
+      return approvals.unanswered(turns.disconnected({ ...state, loading: null }, event));
     case "loading":
       return { ...state, loading: event.stages };
     case "submit":
-      return turns.submitted(state, event);
+      return submitted(state, event);
     case "retry":
       return turns.retried(state, event);
     case "retry_without_unverified":
-      return turns.retriedWithoutUnverified(state, event);
+      return retriedWithoutUnverified(state, event);
     case "edit_message":
       return branches.editing(state, event.turnId);
     case "ask_again":
@@ -226,11 +230,11 @@ function step(state, event) {
     case "microphone":
       return voice.switched(state);
     case "mute":
-      return voice.silencedByUser(state);
+      return silencedByUser(state);
     case "fold_talk":
       return { ...state, voice: { ...state.voice, isFolded: !state.voice.isFolded } };
     case "microphone_on":
-      return voice.switchedOn(state, event.rate);
+      return switchedOn(state, event.rate);
     case "microphone_off":
       return voice.microphoneGone(state, event);
     case "microphone_muted":
@@ -238,16 +242,16 @@ function step(state, event) {
     case "devices":
       return { ...state, voice: { ...state.voice, devices: event.devices } };
     case "talk":
-      return voice.talked(state, event.isHeld);
+      return talked(state, event.isHeld);
     case "heard":
       if (event.turnId === state.rereading?.id) return event.isOver ? reheard(state, event.index) : state;
-      return voice.heardOf(state, event);
+      return heardOf(state, event);
     case "no_sound":
       return voice.muted(state, event);
     case "sound_back":
       return voice.unmuted(state);
     case "speech_lost":
-      return withSpeechLost(state);
+      return withEffects(state, { type: "problem", code: "speech_lost" });
     case "sound_blocked":
       return voice.blocked(state, event.isBlocked);
   }

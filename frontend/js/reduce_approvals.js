@@ -10,10 +10,10 @@
  *   rememberFor?: import("../sdk/frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { sentencesAsking, unasked } from "../sdk/playback.js";
+import { hushed } from "../sdk/speech.js";
 import { pretty } from "./text.js";
-import { playedOn } from "./reduce_playback.js";
-import { withEffects, withNotice, withTurnNotice, withView } from "./state.js";
+import { withEffects, withNotice, withTurnNotice } from "./state.js";
+import { withView } from "../sdk/state.js";
 import { t } from "./strings.js";
 
 const MAX_OPEN = 32;
@@ -42,27 +42,6 @@ function withRefusal(state, { approved, by }, { turn_id, call_id }) {
   if (approved || !USER.includes(by) || !turn_id || !call_id) return state;
   const { refused = [] } = state.views[turn_id] ?? {};
   return withView(state, turn_id, { refused: [...refused, call_id] });
-}
-
-/** A question that was answered is not said to its end. @param {State} state @param {string} id @returns {State} */
-function hushed(state, id) {
-  const { turn } = state;
-  const asking = turn ? sentencesAsking(turn.playback, id) : [];
-  if (!turn || !asking.length) return state;
-  const { playing } = turn.playback;
-  const heard = { turn_id: turn.id, index: playing?.sentence.index ?? 0, ms: Math.round(playing?.heardMs ?? 0) };
-  const isHeard = playing?.sentence.approval === id && playing.heardMs > 0;
-  const next = withEffects(
-    state,
-    ...asking.map(({ index }) => /** @type {const} */ ({ type: "skip", turnId: turn.id, index })),
-    ...(isHeard ? [told({ type: "playback", ...heard, state: "stopped" })] : []),
-  );
-  return playedOn(next, turn, unasked(turn.playback, id));
-}
-
-/** @param {import("../sdk/frames.js").ClientFrame} frame @returns {import("./state.js").Effect} */
-function told(frame) {
-  return { type: "send", frame };
 }
 
 /**

@@ -6,8 +6,9 @@
 
 import { askedIn, forked, switchedTo } from "./branches.js";
 import { fitToLimits } from "../sdk/conversation.js";
-import { begun, cutByHand, stopped } from "./reduce_turn.js";
-import { canSend, openConversation, warning, withConversation, withNotice } from "./state.js";
+import { begun, cutByHand, stopped } from "../sdk/turn.js";
+import { warning, withNotice } from "./state.js";
+import { canSend, openConversation, withConversation } from "../sdk/state.js";
 import { t } from "./strings.js";
 
 /** @param {State} state @param {string | null} turnId null = the editor is left @returns {State} */

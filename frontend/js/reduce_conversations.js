@@ -10,13 +10,15 @@
  *   | {type: "delete", id?: string, nextId: string, at: number}} Change of one conversation; without `id`, of the open one
  */
 
-import { recordOf, stored } from "./consequences.js";
+import { stored } from "./consequences.js";
+import { recordOf } from "../sdk/consequences.js";
 import { fromRecord, newConversation, withHistory } from "../sdk/conversation.js";
 import { summaryOf, titleOf } from "./titles.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
 import { fromJson } from "./import.js";
-import { stopped } from "./reduce_turn.js";
-import { openConversation, withConversation, withEffects, without, withNotice, warning } from "./state.js";
+import { stopped } from "../sdk/turn.js";
+import { withEffects, withNotice, warning } from "./state.js";
+import { openConversation, withConversation, without } from "../sdk/state.js";
 import { t } from "./strings.js";
 
 /** @param {State} state @param {{id: string, at: number}} event @returns {State} */

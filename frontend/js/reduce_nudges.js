@@ -5,8 +5,8 @@
  * @typedef {import("../sdk/frames.js").Nudge} Nudge
  */
 
-import { begun, sent } from "./reduce_turn.js";
-import { canSend, openConversation } from "./state.js";
+import { begun, sent } from "../sdk/turn.js";
+import { canSend, openConversation } from "../sdk/state.js";
 
 /**
  * Greets in a conversation without messages; breaks a silence only before somebody who is there and not writing.

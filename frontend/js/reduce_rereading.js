@@ -15,7 +15,8 @@
  */
 
 import { replyTo } from "../sdk/conversation.js";
-import { canReread, openConversation, withEffects, withNotice } from "./state.js";
+import { canReread, withEffects, withNotice } from "./state.js";
+import { openConversation } from "../sdk/state.js";
 
 const MAX_CHARS = 20_000; // of `speak`
 

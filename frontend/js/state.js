@@ -9,44 +9,14 @@
  * @typedef {import("../sdk/playback.js").Playback} Playback
  * @typedef {import("../sdk/playback.js").Segment} Segment
  *
- * @typedef {object} ConversationRecord One conversation as it is stored.
- * @property {string} id
- * @property {string} title "" = made from the first user message
- * @property {number} createdAt
- * @property {number} updatedAt
- * @property {number} pinnedAt 0 = it is not pinned
- * @property {readonly Message[]} conversationHistory
- * @property {readonly import("./branches.js").Branch[]} branches the other versions, the one shown last at the end
- * @property {readonly Segment[]} historySegments what a cut at this moment would keep of the running turn
- *
- * @typedef {"opening" | "write" | "read"} Access "read": another tab holds the conversation
- * @typedef {Omit<ConversationRecord, "historySegments"> & {access: Access, revision: number}} Conversation
+ * @typedef {import("../sdk/state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("../sdk/state.js").Conversation} Conversation
+ * @typedef {import("../sdk/state.js").Access} Access
+ * @typedef {import("../sdk/state.js").Turn} Turn
+ * @typedef {import("../sdk/state.js").TurnView} TurnView
+ * @typedef {import("../sdk/state.js").Connection} Connection
  * @typedef {{id: string, title: string, updatedAt: number, pinnedAt: number}} Summary
  *
- * @typedef {object} Turn The turn that is running.
- * @property {string} id
- * @property {string} conversationId
- * @property {"storing" | "sent" | "waiting" | "running"} phase stored before it is sent; waiting: it never began there and is sent
- *   again with the next connection; running once `turn_start` has come
- * @property {number} revision of the conversation that holds the user message
- * @property {string} streamed every `text` delta so far: for display alone
- * @property {Playback} playback
- * @property {string} reported what the server was last told of the playback: sentence and half second
- * @property {boolean} leavesOut the user agreed to send without messages that do not verify
- * @property {boolean} canResend it was typed, and sent once at most
- * @property {string} nudge id of the one that it answers; "" = the user asked
- * @property {string} hookState `turn_end.state` of a turn that has no message to keep it on before its end
- *
- * @typedef {object} TurnView What is shown of a turn besides its messages; gone with the page.
- * @property {readonly Segment[]} segments
- * @property {string} reasoning
- * @property {string} unheard what was written and cut off before it was heard
- * @property {TurnEnd | null} end
- * @property {ErrorFrame | null} error
- * @property {readonly Notice[]} notices
- * @property {readonly string[]} refused ids of the tool calls that the user has said no to
- *
- * @typedef {{phase: "connecting" | "online" | "waiting", attempt: number, code: number | null}} Connection
  * @typedef {{name: string, state: string, detail: string | null}} Stage
  * @typedef {"skills" | "inspector" | "hooks" | "settings"} Panel
  * @typedef {"auto" | "light" | "dark"} Theme
@@ -65,18 +35,9 @@
  * @property {import("../sdk/frames.js").TurnDetection} turnDetection
  * @property {string} microphone device id, "" = the system's
  *
- * @typedef {object} Voice The user's side of the spoken conversation.
- * @property {"off" | "starting" | "on"} mic
- * @property {string | null} problem why the microphone is off
- * @property {number} rate of the microphone
- * @property {boolean} isMuted the system lets no sound through
- * @property {boolean} isSilenced the user has muted the microphone
+ * @typedef {import("../sdk/state.js").Speaking & PageVoice} Voice
+ * @typedef {object} PageVoice
  * @property {boolean} isFolded on a narrow screen: the conversation stands beside the talk, which else fills the screen
- * @property {"quiet" | "maybe" | "speaking" | "recognizing"} phase of the utterance
- * @property {string} transcript the words so far
- * @property {string | null} utterance the last one that was noticed
- * @property {Readonly<Record<string, string>>} spokenIn utterance → conversation, until its words have come
- * @property {boolean} isHeld the key of push-to-talk is down
  * @property {boolean} isVoiceNew the voice for the replies was loaded while the user talked; until they speak again
  * @property {readonly {id: string, label: string}[]} devices microphones; named once the browser allows it
  *
@@ -127,32 +88,25 @@
  * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
- * @typedef {{type: "send", frame: import("../sdk/frames.js").ClientFrame}
- *   | {type: "save", record: ConversationRecord, revision: number}
+ * @typedef {import("../sdk/state.js").Effect
  *   | {type: "remove", id: string}
  *   | {type: "open", id: string}
  *   | {type: "search"}
  *   | {type: "release", id: string}
  *   | {type: "compose", text: string}
- *   | {type: "give_back", text: string}
  *   | {type: "keep_images", images: readonly import("../sdk/frames.js").AttachedImage[]}
  *   | {type: "focus"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}
  *   | {type: "settings", settings: Settings}
  *   | {type: "readiness"}
- *   | {type: "log_in"}
  *   | {type: "watch_hooks"}
  *   | {type: "load_models"}
  *   | {type: "ask_downloads", method: "GET" | "POST" | "DELETE", name: string, afterMs: number}
- *   | {type: "pick_model", choice: import("./models.js").ModelChoice}
- *   | {type: "microphone", isOn: boolean, deviceId: string}
- *   | {type: "silence", isSilenced: boolean}
- *   | {type: "skip", turnId: string, index: number}
- *   | {type: "sound", act: "flush" | "pause" | "resume"}} Effect
+ *   | {type: "pick_model", choice: import("./models.js").ModelChoice}} Effect
  */
 
-import { t } from "./strings.js";
+import { openConversation, QUIET, withEffects as withSomeEffects, withView } from "../sdk/state.js";
 
 /** @type {Settings} */
 export const DEFAULT_SETTINGS = {
@@ -171,21 +125,7 @@ export const DEFAULT_SETTINGS = {
 };
 
 /** @type {Voice} */
-export const NO_VOICE = {
-  mic: "off",
-  problem: null,
-  rate: 16_000,
-  isMuted: false,
-  isSilenced: false,
-  isFolded: false,
-  phase: "quiet",
-  transcript: "",
-  utterance: null,
-  spokenIn: {},
-  isHeld: false,
-  isVoiceNew: false,
-  devices: [],
-};
+export const NO_VOICE = { ...QUIET, isFolded: false, isVoiceNew: false, devices: [] };
 
 /** @type {import("./models.js").Models} */
 export const NO_MODELS = {
@@ -201,10 +141,6 @@ export const NO_MODELS = {
 /** @type {import("./downloads.js").Downloads} */
 export const NO_DOWNLOADS = { all: [], problem: "", asked: 0 };
 
-/** @type {TurnView} */
-export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [], refused: [] };
-
-const MAX_VIEWS = 300;
 const MAX_NOTICES = 5;
 const MAX_ANNOUNCEMENTS = 200; // more than come between two drawings
 
@@ -252,11 +188,6 @@ export function initialState(settings = {}) {
   };
 }
 
-/** @param {State} state @returns {Conversation | null} */
-export function openConversation(state) {
-  return (state.openId && state.loaded[state.openId]) || null;
-}
-
 /** The running turn, if it belongs to the conversation on screen. @param {State} state */
 export function visibleTurn(state) {
   return state.turn?.conversationId === state.openId ? state.turn : null;
@@ -277,31 +208,13 @@ export function canReread({ connection, speech, canPlay, turn }) {
   return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 
-/** @param {State} state */
-export function canSend(state) {
-  return state.connection.phase === "online" && openConversation(state)?.access === "write";
-}
-
 /** Some skill may speak first. @param {State} state */
 export function hasTriggers({ skills }) {
   return skills.some(({ triggers = [] }) => triggers.length > 0);
 }
 
-/** @param {State} state @param {...Effect} effects @returns {State} */
-export function withEffects(state, ...effects) {
-  return { ...state, effects: [...state.effects, ...effects] };
-}
-
-/** @param {State} state @param {Conversation} conversation @returns {State} */
-export function withConversation(state, conversation) {
-  return { ...state, loaded: { ...state.loaded, [conversation.id]: conversation } };
-}
-
-/** @param {State} state @param {string} turnId @param {Partial<TurnView>} change @returns {State} */
-export function withView(state, turnId, change) {
-  const views = { ...state.views, [turnId]: { ...(state.views[turnId] ?? EMPTY_VIEW), ...change } };
-  return { ...state, views: lastEntries(views, MAX_VIEWS) };
-}
+/** @type {(state: State, ...effects: Effect[]) => State} */
+export const withEffects = /** @type {any} */ (withSomeEffects);
 
 /** A line for the reader, on the page. @param {State} state @param {Notice} notice @returns {State} */
 export function withNotice(state, notice) {
@@ -331,34 +244,7 @@ export function withAnnouncements(state, texts) {
   return { ...state, announcements: [...state.announcements, ...lines].slice(-MAX_ANNOUNCEMENTS) };
 }
 
-/** What the user said, or is saying, came to nothing with its connection. @param {State} state @returns {State} */
-export function withSpeechLost(state) {
-  return withNotice(state, warning("speech_lost", t.voice.lost));
-}
-
 /** @param {string} code @param {string} message @returns {Notice} */
 export function warning(code, message) {
   return { type: "notice", code, level: "warning", message };
-}
-
-/**
- * @template T
- * @param {Readonly<Record<string, T>>} record
- * @param {number} count
- * @returns {Record<string, T>}
- */
-export function lastEntries(record, count) {
-  const entries = Object.entries(record);
-  return entries.length > count ? Object.fromEntries(entries.slice(-count)) : { ...record };
-}
-
-/**
- * @template T
- * @param {Readonly<Record<string, T>>} record
- * @param {string} key
- * @returns {Record<string, T>}
- */
-export function without(record, key) {
-  const { [key]: _gone, ...rest } = record;
-  return rest;
 }

@@ -177,7 +177,7 @@ test("a rollback takes the turn away and gives the text back", () => {
   assert.deepEqual(page.history, []);
   assert.deepEqual(
     page.effects.findLast(({ type }) => type === "give_back"),
-    { type: "give_back", text: "Bad idea" },
+    { type: "give_back", text: "Bad idea", images: [] },
   );
   assert.equal(page.state.notices[0].message, "Not allowed.");
 });

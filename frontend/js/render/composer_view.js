@@ -4,7 +4,8 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
+import { isEmpty, visibleTurn } from "../state.js";
+import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { attachedImages } from "./image_view.js";

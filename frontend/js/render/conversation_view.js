@@ -8,7 +8,8 @@
 
 import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
-import { canReread, canSend, isEmpty, openConversation, visibleTurn } from "../state.js";
+import { canReread, isEmpty, visibleTurn } from "../state.js";
+import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";

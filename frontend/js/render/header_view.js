@@ -5,7 +5,7 @@
  */
 
 import { titleOf } from "../titles.js";
-import { openConversation } from "../state.js";
+import { openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { talkState } from "./voice_view.js";

@@ -6,7 +6,7 @@
  */
 
 import { titleOf } from "../titles.js";
-import { openConversation } from "../state.js";
+import { openConversation } from "../../sdk/state.js";
 import { guardApproval } from "./approval_guard.js";
 import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";

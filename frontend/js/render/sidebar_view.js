@@ -1,7 +1,7 @@
 /** The conversations of this browser. @typedef {import("../state.js").State} State */
 
 import { summaryOf } from "../titles.js";
-import { openConversation } from "../state.js";
+import { openConversation } from "../../sdk/state.js";
 import { groupsByDay } from "./conversation_groups.js";
 import { h, memoAll } from "./dom.js";
 import { icon } from "./icons.js";

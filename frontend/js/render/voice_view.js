@@ -5,7 +5,8 @@
  */
 
 import { isUserMessage } from "../../sdk/conversation.js";
-import { isEmpty, isVoiceLoading, openConversation, visibleTurn } from "../state.js";
+import { isEmpty, isVoiceLoading, visibleTurn } from "../state.js";
+import { openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { locale, primary, t } from "../strings.js";

@@ -1,0 +1,328 @@
+/**
+ * One turn, from the user's message to its end: asked, stored, sent, running, and then flushed into the history, or cut.
+ * Pure.
+ *
+ * @typedef {import("./state.js").ClientState} ClientState
+ * @typedef {import("./state.js").Turn} Turn
+ * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./frames.js").Message} Message
+ * @typedef {import("./frames.js").Answer} Answer
+ */
+
+import {
+  askAgain,
+  fitToLimits,
+  isUserMessage,
+  unansweredMessage,
+  withAnswer,
+  withHistory,
+  withoutBranch,
+  withState,
+} from "./conversation.js";
+import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
+import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
+import { canSend, openConversation, withConversation, withEffects, withView } from "./state.js";
+
+const MAX_TRIES = 8; // to connect, about a minute: then a turn that is to be sent again counts as lost
+
+/**
+ * Ask in the open conversation; what runs is cut. Without a connection nothing happens.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {{text: string, images: readonly import("./frames.js").AttachedImage[], turnId: string, at: number}} event
+ * @returns {S | null} null: the message is too large to be sent
+ */
+export function asked(state, { text, images, turnId, at }) {
+  if (!canSend(state)) return state;
+  const next = cutByHand(state);
+  const conversation = openConversation(next);
+  if (!conversation) return state;
+  /** @type {Message} */
+  const message = { role: "user", content: text, _turn: turnId, _answer: "pending" };
+  if (images.length) message._images = images;
+  const conversationHistory = [...conversation.conversationHistory, message];
+  if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) return null;
+  return begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId);
+}
+
+/**
+ * Ask the last user message again. Only ever by the user's hand.
+ *
+ * @template {ClientState} S @param {S} state @param {{turnId: string, at: number}} event @returns {S}
+ */
+export function retried(state, { turnId, at }) {
+  const conversation = openConversation(state);
+  if (!conversation || state.turn || !canSend(state) || !unansweredMessage(conversation.conversationHistory))
+    return state;
+  return begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+}
+
+/** @template {ClientState} S @param {S} state @param {Conversation} conversation @param {string} turnId @returns {S} */
+export function begun(state, conversation, turnId) {
+  /** @type {Turn} */
+  const turn = {
+    id: turnId,
+    conversationId: conversation.id,
+    phase: "storing",
+    revision: conversation.revision + 1,
+    streamed: "",
+    playback: newPlayback(state.canPlay),
+    reported: "",
+    leavesOut: false,
+    canResend: true,
+    nudge: "",
+    hookState: "",
+  };
+  return { ...withConversation(state, conversation), turn };
+}
+
+/**
+ * The user message is safe: now it may be sent.
+ *
+ * @template {ClientState} S @param {S} state @param {{id: string, revision: number}} event @returns {S}
+ */
+export function saved(state, { id, revision }) {
+  const { turn } = state;
+  if (turn?.phase !== "storing" || turn.conversationId !== id || revision < turn.revision) return state;
+  return sent(state, turn);
+}
+
+/** @template {ClientState} S @param {S} state @param {Turn} turn @returns {S} */
+export function sent(state, turn) {
+  const fitting = fitToLimits(
+    state.loaded[turn.conversationId]?.conversationHistory ?? [],
+    state.server?.limits ?? null,
+  );
+  if (!fitting) return state;
+  const { messages, hookState, droppedTurns } = fitting;
+  const isSpoken = turn.nudge && state.voice.mic === "on"; // else it was typed, or sent again by hand
+  const voice = state.settings.readAloud === "spoken" && !isSpoken ? { voice: false } : {};
+  const nudge = turn.nudge ? { nudge: turn.nudge } : {};
+  /** @type {Turn} */
+  const sending = { ...turn, phase: "sent" };
+  const next = withEffects(
+    { ...state, turn: sending },
+    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState, ...nudge } },
+  );
+  if (!droppedTurns) return next;
+  return withEffects(next, { type: "problem", code: "history_shortened", turnId: turn.id, detail: droppedTurns });
+}
+
+/**
+ * There is another connection: what never began on the last one is sent again.
+ *
+ * @template {ClientState} S @param {S} state @returns {S}
+ */
+export function resent(state) {
+  const { turn } = state;
+  if (turn?.phase !== "waiting") return state;
+  const canWrite = state.loaded[turn.conversationId]?.access === "write";
+  const next = canWrite ? sent(state, turn) : state;
+  return next === state ? ended(state, turn, "failed") : next;
+}
+
+/** @template {ClientState} S @param {S} state @param {{id: string, revision: number, message: string}} event @returns {S} */
+export function saveFailed(state, { id, revision, message }) {
+  const { turn } = state;
+  const next = withEffects(state, { type: "problem", code: "storage_failed", detail: message });
+  const isUnsent = turn?.phase === "storing" && turn.conversationId === id && revision >= turn.revision;
+  return isUnsent ? ended(next, turn, "failed") : next;
+}
+
+/** @template {ClientState} S @param {S} state @returns {S} */
+export function stopped(state) {
+  const { turn } = state;
+  if (!turn) return state;
+  const next = cutByHand(state);
+  return isUnsent(turn) ? next : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
+}
+
+/** No server knows of it. @param {Turn} turn */
+function isUnsent({ phase }) {
+  return phase === "storing" || phase === "waiting";
+}
+
+/**
+ * A typed turn that never began, and was not sent twice, waits for another connection.
+ *
+ * @template {ClientState} S @param {S} state @param {Turn} turn
+ * @returns {S | null} null: it was
+ */
+function postponed(state, turn) {
+  const mayWait = turn.phase === "sent" && turn.canResend;
+  return mayWait ? { ...state, turn: { ...turn, phase: "waiting", canResend: false } } : null;
+}
+
+/**
+ * The turn may outlast the socket: it waits already, or the server said goodbye before the turn began.
+ *
+ * @template {ClientState} S @param {S} state @param {{attempt: number, code: number}} event
+ * @returns {S | null} null: it is lost
+ */
+function keptWaiting(state, { attempt, code }) {
+  const { turn } = state;
+  if (turn?.phase === "waiting") return attempt > MAX_TRIES || code === NOT_LOGGED_IN ? null : state;
+  return turn && code === GOING_AWAY ? postponed(state, turn) : null;
+}
+
+/**
+ * The socket is gone, and every turn with it that has begun or may have; one whose end has arrived plays on.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {{attempt: number, code: number, silently: boolean}} event
+ * @returns {S}
+ */
+export function disconnected(state, { attempt, code, silently }) {
+  const phase = silently ? "connecting" : "waiting";
+  const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
+  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutUnasked(state, "lost"));
+  const { phase: spoken, isHeld } = next.voice;
+  const isSpeechLost = isHeld || spoken === "speaking" || spoken === "recognizing";
+  const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
+  const left = withEffects(
+    { ...next, voice, cutTurns: {}, connection: { phase, attempt, code } },
+    { type: "sound", act: "resume" }, // nobody will say any more whether that was speech
+  );
+  const told = isSpeechLost ? withEffects(left, { type: "problem", code: "speech_lost" }) : left;
+  return code === NOT_LOGGED_IN ? withEffects(told, { type: "log_in" }) : told;
+}
+
+/** Speech ends the turn: what was heard is kept. @template {ClientState} S @param {S} state @returns {S} */
+export function cutBySpeech(state) {
+  return state.turn ? cutTurn(state, state.turn, cut(state.turn.playback), "stopped") : state;
+}
+
+/** The user ends the turn with a message or a button: what was shown is kept. @template {ClientState} S @param {S} state @returns {S} */
+export function cutByHand(state) {
+  const { turn } = state;
+  if (!turn) return state;
+  const playback = cutWhereRead(turn.playback, turn.streamed);
+  return playback.reachedEnd
+    ? endReached(state, { ...turn, playback }, playback.reachedEnd) // only its sound was left
+    : cutTurn(state, turn, playback, "stopped");
+}
+
+/** The turn ends without the user having asked for it. @template {ClientState} S @param {S} state @param {Answer} answer @returns {S} */
+export function cutUnasked(state, answer) {
+  const { turn } = state;
+  return turn ? cutTurn(state, turn, cutWhereLost(turn.playback, turn.streamed), answer) : state;
+}
+
+/**
+ * The turn's `turn_end` is awaited: hooks that come before it are kept too.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut @param {Answer} answer
+ * @returns {S}
+ */
+function cutTurn(state, turn, playback, answer) {
+  const unheard = turn.reported && unsaidText(playback, turn.streamed); // of a reply that was spoken
+  const next = withView(ended(state, { ...turn, playback }, answer), turn.id, { unheard });
+  if (isUnsent(turn)) return next;
+  return { ...next, cutTurns: { ...next.cutTurns, [turn.id]: turn.conversationId } };
+}
+
+/**
+ * The running turn's playback goes on, and the end of the turn flushes it.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback
+ * @returns {S}
+ */
+export function playedOn(state, turn, playback) {
+  const played = { ...turn, playback };
+  const next = withEffects({ ...state, turn: played }, { type: "reached", before: turn.playback, after: playback });
+  return playback.reachedEnd ? endReached(next, played, playback.reachedEnd) : next;
+}
+
+/** @template {ClientState} S @param {S} state @param {Turn} turn @param {import("./frames.js").TurnEnd} end @returns {S} */
+export function endReached(state, turn, end) {
+  const next = withView(ended(state, turn, end.reason === "completed" ? null : "failed"), turn.id, { end });
+  return end.rollback ? rolledBack(next, turn) : next;
+}
+
+/**
+ * The turn is over: flush it into the history. `answer` null = the user message has its answer.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {Turn} turn @param {Answer | null} answer
+ * @returns {S}
+ */
+export function ended(state, turn, answer) {
+  const { historySegments } = turn.playback;
+  const next = withView({ ...state, turn: null }, turn.id, { segments: historySegments });
+  const conversation = next.loaded[turn.conversationId];
+  if (!conversation) return next;
+  const said = flushHistorySegments(historySegments, turn.id);
+  const conversationHistory = withState([...conversation.conversationHistory, ...said], turn.id, turn.hookState);
+  return withConversation(
+    next,
+    withHistory({ ...conversation, conversationHistory }, (history) => withAnswer(history, turn.id, answer)),
+  );
+}
+
+/**
+ * The turn never was: its messages go, and what the user wrote comes back to where it was written.
+ *
+ * @template {ClientState} S
+ * @param {S} state
+ * @param {Pick<Turn, "id" | "conversationId">} turn the running one, or one that was cut
+ * @returns {S}
+ */
+export function rolledBack(state, { id, conversationId }) {
+  const next = state.turn?.id === id ? { ...state, turn: null } : state;
+  const conversation = next.loaded[conversationId];
+  if (!conversation) return next;
+  const asked = conversation.conversationHistory.findLast((message) => isUserMessage(message) && message._turn === id);
+  const isFork = asked?._at !== undefined && conversation.conversationHistory.at(-1)?._turn === id;
+  const gone = withConversation(
+    next,
+    isFork
+      ? withoutBranch(conversation)
+      : withHistory(conversation, (history) => history.filter((message) => message._turn !== id)),
+  );
+  const isOnScreen = conversationId === next.openId && !next.turn;
+  if (!asked || !isOnScreen) return gone;
+  return withEffects(gone, { type: "give_back", text: asked.content, images: asked._images ?? [] });
+}
+
+/**
+ * The error is the answer to our `chat`: the server refused the turn before it began. One that is draining is left for
+ * another, soon.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {import("./frames.js").ErrorFrame} error
+ * @returns {S | null} null: it is about something else
+ */
+export function refused(state, error) {
+  const { turn } = state;
+  if (turn?.phase !== "sent" || (error.turn_id ? error.turn_id !== turn.id : !isAboutChat(error))) return null;
+  if (turn.nudge) return { ...state, turn: null }; // nobody has asked for it
+  const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
+  return later ?? ended(withView(state, turn.id, { error }), turn, "failed");
+}
+
+/** @param {import("./frames.js").ErrorFrame} error */
+function isAboutChat({ code, path }) {
+  const isOfOtherFrame = path && !/^\$($|\.(messages|id|nudge)\b)/.test(path);
+  return (
+    !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable"
+  );
+}
+
+/**
+ * A turn that was taken for refused has begun after all: the error was about another frame.
+ *
+ * @template {ClientState} S
+ * @param {S} state
+ * @param {string} turnId
+ * @returns {S}
+ */
+export function revived(state, turnId) {
+  const conversation = openConversation(state);
+  const asked = conversation?.conversationHistory.at(-1);
+  if (!conversation || state.turn || asked?._turn !== turnId || asked._answer !== "failed") return state;
+  const pending = withHistory(conversation, (history) => withAnswer(history, turnId, "pending"));
+  const next = begun(withView(state, turnId, { error: null }), pending, turnId);
+  return next.turn ? { ...next, turn: { ...next.turn, phase: "running" } } : state;
+}
