@@ -28,6 +28,10 @@ class TokenBucket:
         self._left -= tokens
         return True
 
+    def wait_s(self, tokens: float = 1) -> float:
+        """Return the time after the last `take` until so many tokens are there."""
+        return max(0.0, (tokens - self._left) / self._per_s)
+
     def is_full(self, now_s: float) -> bool:
         """Whether it judges as a new one would."""
         return self._at_s is None or self._left + (now_s - self._at_s) * self._per_s >= self._burst

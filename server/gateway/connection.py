@@ -1,17 +1,18 @@
-"""One WebSocket: messages in and out, heartbeat, rate limit. The session knows what messages mean."""
+"""One WebSocket: messages in and out, heartbeat, rate limit. Its dialect knows what messages mean."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
 from server.errors import FrameError
-from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
+from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services
 from server.token_bucket import TokenBucket
@@ -112,8 +113,67 @@ class AiohttpSocket:
             await asyncio.shield(self.reading_ended)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConnectionContext:
+    """Parts of a connection from which its dialect builds session and outbox."""
+
+    socket: Socket
+    services: Services
+    principal: Principal
+    outbox_limits: OutboxLimits
+    on_slow: Callable[[], None]
+    """The client does not read; the outbox has closed."""
+    on_turn_over: Callable[[], None]
+
+
+class Dialect(Protocol):
+    """The protocol that a connection speaks: messages reach the session through it, and its frames the client."""
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    @property
+    def session(self) -> Session: ...
+
+    async def admit(self, now_s: float) -> bool:
+        """Judge the rate of messages, for each of them. False: it is dropped, and the client was told. May wait."""
+        ...
+
+    async def receive(self, data: bytes, *, is_text: bool) -> None:
+        """Act on a message; the next one is read when this returns."""
+        ...
+
+
+class ParleyDialect:
+    """`parley.v1`: a text message is a frame, a binary one is sound. What comes too fast is dropped."""
+
+    def __init__(self, context: ConnectionContext) -> None:
+        services = context.services
+        self.outbox = Outbox(context.socket, services.metrics, context.outbox_limits, on_slow=context.on_slow)
+        self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=context.on_turn_over)
+        self.rate = RateLimiter(services.limits.max_frames_per_s, asyncio.get_running_loop().time())
+
+    async def admit(self, now_s: float) -> bool:
+        match self.rate.judge(now_s):
+            case "close":
+                self.session.interrupt()
+                self.outbox.finish(4429, "too many messages")
+            case "drop":
+                text = "too many messages a second; this one was dropped"
+                self.session.refuse(FrameError("rate_limited", text, path="$"))
+            case "take":
+                return True
+        return False
+
+    async def receive(self, data: bytes, *, is_text: bool) -> None:
+        if is_text:
+            self.session.receive_text(data)
+        else:
+            self.session.receive_binary(data)
+
+
 class Connection:
-    """Owns the socket's reader (`run`), its writer task and the session.
+    """Owns the socket's reader (`run`), its writer task and, in its dialect, the session.
 
     `on_turn_over` is called when one of its turns has ended.
     """
@@ -127,6 +187,7 @@ class Connection:
         *,
         outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None],
+        dialect: Callable[[ConnectionContext], Dialect] = ParleyDialect,
     ) -> None:
         self._ws = ws
         self._transport = transport
@@ -134,9 +195,17 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
-        self.outbox = Outbox(self._socket, services.metrics, outbox_limits, on_slow=self._give_up)
-        self.session = Session(services, self.outbox, principal=principal, on_turn_over=lambda: on_turn_over(self))
-        self.rate = RateLimiter(services.limits.max_frames_per_s, self._loop.time())
+        self.dialect = dialect(
+            ConnectionContext(
+                socket=self._socket,
+                services=services,
+                principal=principal,
+                outbox_limits=outbox_limits,
+                on_slow=self._give_up,
+                on_turn_over=lambda: on_turn_over(self),
+            )
+        )
+        self.outbox, self.session = self.dialect.outbox, self.dialect.session
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
         self._login_ends_s = _login_end_s(principal, self._loop.time())
@@ -196,7 +265,7 @@ class Connection:
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
-                self._handle(message.type, message.data)
+                await self._handle(message.type, message.data)
             count += 1
             if message.type is not WSMsgType.PONG and len(message.data) > LARGE_BYTES:
                 await asyncio.sleep(len(message.data) / LARGE_BYTES_PER_S)
@@ -213,20 +282,13 @@ class Connection:
         self._metrics.slow_clients.inc()
         self.session.hang_up()
 
-    def _handle(self, kind: WSMsgType, data: bytes) -> None:
-        match self.rate.judge(self._heard_s):
-            case "close":
-                self.session.interrupt()
-                self.close(4429, "too many messages")
-            case "drop":
-                text = "too many messages a second; this one was dropped"
-                self.session.refuse(FrameError("rate_limited", text, path="$"))
-            case "take" if kind is WSMsgType.TEXT:
-                self.session.receive_text(data)
-            case "take" if kind is WSMsgType.BINARY:
-                self.session.receive_binary(data)
-            case "take":
-                self.outbox.put(Kind.PONG, data)
+    async def _handle(self, kind: WSMsgType, data: bytes) -> None:
+        if not await self.dialect.admit(self._heard_s):
+            return
+        if kind is WSMsgType.PING:
+            self.outbox.put(Kind.PONG, data)
+        else:
+            await self.dialect.receive(data, is_text=kind is WSMsgType.TEXT)
 
 
 def _login_end_s(principal: Principal, now_s: float) -> float:

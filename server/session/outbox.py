@@ -105,10 +105,17 @@ class Outbox:
         if isinstance(frame, wire.Error):
             self._metrics.errors.labels(frame.code).inc()
         self._metrics.count_out(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
-        self.put(Kind.TEXT, codec.encode(frame))
+        self.put_frame(frame)
 
     def send_sound(self, pcm: bytes) -> None:
         self._metrics.count_out("binary")
+        self.put_sound(pcm)
+
+    def put_frame(self, frame: wire.ServerFrame) -> None:
+        """Queue a frame as the client's protocol writes it; so does `put_sound`."""
+        self.put(Kind.TEXT, codec.encode(frame))
+
+    def put_sound(self, pcm: bytes) -> None:
         self.put(Kind.BINARY, pcm)
 
     def notify(self, code: str, message: str) -> None:

@@ -145,6 +145,10 @@ class Session:
             self._services.metrics.count_in("invalid")
             self.refuse(error)
             return
+        self.receive(frame, received_s)
+
+    def receive(self, frame: wire.AnyClientFrame, received_s: float) -> None:
+        """Act on a frame; one that is wrong is answered with an error."""
         self._services.metrics.count_in(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
         try:
             self._handle(frame, received_s)
@@ -166,6 +170,11 @@ class Session:
         elif not self._has_refused_sound:
             self._has_refused_sound = True
             self.refuse_speech(reason)
+
+    @property
+    def unjudged_sound_ms(self) -> float:
+        """Sound that was taken and that voice detection has not judged yet; too much of it is refused."""
+        return self._speech_input.unjudged_ms
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""

@@ -14,6 +14,7 @@ from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import FrameError, SpeechError
 from server.fair_share import ShareFull
 from server.session.speech_output import PlaybackClock
+from server.speech.audio import WINDOW_MS
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
@@ -258,6 +259,11 @@ class SpeechInput:
     def is_fed(self) -> bool:
         """The client's microphone is on: its sound comes in."""
         return self._now_s() - self._fed_s < FED_S
+
+    @property
+    def unjudged_ms(self) -> float:
+        """Sound that waits for voice detection."""
+        return 0.0 if self._detector is None else self._detector.waiting * WINDOW_MS
 
     @property
     def is_busy(self) -> bool:

@@ -3,7 +3,9 @@
 import json
 import re
 from array import array
+from collections.abc import Mapping
 from itertools import accumulate
+from typing import Any
 
 import msgspec
 
@@ -38,7 +40,7 @@ _AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
-def encode(frame: ServerFrame) -> bytes:
+def encode(frame: ServerFrame | Mapping[str, Any]) -> bytes:
     """One compact JSON object in UTF-8. Half a surrogate pair, which models and file names may hold, becomes `?`."""
     try:
         return _encoder.encode(frame)

@@ -16,7 +16,15 @@ from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
 from server.gateway.auth import Authenticator
-from server.gateway.connection import LARGE_BYTES_PER_S, LAST_TURN_S, PING_EVERY_S, SILENCE_S, Connection, RateLimiter
+from server.gateway.connection import (
+    LARGE_BYTES_PER_S,
+    LAST_TURN_S,
+    PING_EVERY_S,
+    SILENCE_S,
+    Connection,
+    ParleyDialect,
+    RateLimiter,
+)
 from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
 from server.session.outbox import OutboxLimits
@@ -156,7 +164,8 @@ async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None
     me = await connect(bench.port)
     await me.until(TEXT)
     [connection] = bench.sockets.connections
-    connection.rate = Impatient(1, 0.0)
+    assert isinstance(connection.dialect, ParleyDialect)
+    connection.dialect.rate = Impatient(1, 0.0)
 
     for _ in range(500):
         me.send(TEXT, b'{"type":"ping"}')
