@@ -154,7 +154,9 @@ class App:
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         services = self._build_services(signer)
-        self.sockets = WebSocketServer(services, authenticator, settings.limits)
+        self.sockets = WebSocketServer(
+            services, authenticator, settings.limits, mcp_servers=frozenset(settings.tools.mcp)
+        )
         self._http = self._build_http(authenticator, accounts, SkillTrial(services))
 
     @classmethod

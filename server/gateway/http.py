@@ -14,7 +14,7 @@ from aiohttp.typedefs import Handler, Middleware
 from server import config, log
 from server.accounts.principal import network_of
 from server.errors import AuthError, ConfigError
-from server.gateway.auth import Authenticator
+from server.gateway.auth import REALTIME_PATH, Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles, is_file
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
@@ -77,6 +77,7 @@ class HttpServer:
         )
         app.on_response_prepare.append(prepare_response)
         app.router.add_get("/ws", sockets.handle)
+        app.router.add_get(REALTIME_PATH, sockets.handle_realtime)
         probes.add_routes(app.router)
         login.add_routes(app.router)
         media.add_routes(app.router)

@@ -1,18 +1,23 @@
-"""`/ws`: admission of clients, and everything that concerns all connections at once."""
+"""`/ws` and `/v1/realtime`: admission of clients, and everything that concerns all connections at once."""
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from server import config
 from server.accounts.principal import Principal, network_of
+from server.errors import FrameError
 from server.gateway.auth import Authenticator
-from server.gateway.connection import Connection, ServerWebSocket
+from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
+from server.gateway.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
+from server.gateway.realtime.translator import RealtimeTranslator
+from server.gateway.responses import refuse
 from server.session.outbox import OutboxLimits
 from server.session.session import Session
 from server.session.settings import Services
@@ -20,6 +25,8 @@ from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
 
+REALTIME_PROTOCOL: Final = "realtime"
+"""The subprotocol that OpenAI's clients ask for in a browser."""
 MAX_WAITING: Final = 64
 """Changes that wait to be sent to all clients."""
 RETRY_AFTER_S: Final = 5
@@ -29,6 +36,7 @@ _MAX_STEP_S: Final = 0.1
 _BEAT_S: Final = 1.0
 _BATCH: Final = 32  # connections served before the event loop may do something else
 
+DialectMaker = Callable[[ConnectionContext], Dialect]
 Send = Callable[[Session], None]
 """Called with each session that is open when the change is sent; returns at once."""
 
@@ -43,7 +51,9 @@ class WebSocketServer:
         limits: config.LimitsSettings,
         *,
         outbox_limits: OutboxLimits | None = None,
+        mcp_servers: Collection[str] = (),
     ) -> None:
+        self._mcp_servers = mcp_servers
         self._services = services
         self._authenticator = authenticator
         self._limits = limits
@@ -65,7 +75,20 @@ class WebSocketServer:
         await self._all_gone.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Serve one client; the auth middleware has checked the request and found out whose it is."""
+        """Serve one client of `/ws`; the auth middleware has checked the request and found out whose it is."""
+        return await self._admit(request, PROTOCOL, ParleyDialect)
+
+    async def handle_realtime(self, request: web.Request) -> web.StreamResponse:
+        """Serve one client of `/v1/realtime`, within the same limits."""
+        try:
+            key_session = self._authenticator.realtime_session(request)
+            defaults = realtime_defaults(request, key_session, mcp_servers=self._mcp_servers)
+        except FrameError as error:
+            return refuse(400, error.code, str(error), path=error.path)
+        translator = RealtimeTranslator(self._services.now_s, defaults=defaults, mcp_servers=self._mcp_servers)
+        return await self._admit(request, REALTIME_PROTOCOL, partial(RealtimeDialect, translator=translator))
+
+    async def _admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
@@ -74,7 +97,7 @@ class WebSocketServer:
             )
         with self._place(principal):
             ws = ServerWebSocket(
-                protocols=(PROTOCOL,),
+                protocols=(protocol,),
                 compress=False,
                 decode_text=False,
                 autoping=False,
@@ -90,10 +113,12 @@ class WebSocketServer:
                 return ws
             transport = request.transport
             if transport is not None:
-                await self._serve(ws, transport, principal)
+                await self._serve(ws, transport, principal, dialect)
             return ws
 
-    async def _serve(self, ws: web.WebSocketResponse, transport: asyncio.Transport, principal: Principal) -> None:
+    async def _serve(
+        self, ws: web.WebSocketResponse, transport: asyncio.Transport, principal: Principal, dialect: DialectMaker
+    ) -> None:
         connection = Connection(
             ws,
             transport,
@@ -101,6 +126,7 @@ class WebSocketServer:
             self._services,
             outbox_limits=self._outbox_limits,
             on_turn_over=self._turn_over,
+            dialect=dialect,
         )
         self._connections.add(connection)
         self._services.metrics.connections.set(len(self._connections))

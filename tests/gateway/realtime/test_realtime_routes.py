@@ -8,6 +8,7 @@ from aiohttp import ClientSession
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError
 
 from tests.gateway.rest.conftest import TOKENS, Client, anna, bert, operator, server
+from tests.support.client import client
 from tests.support.parley import Parley
 
 __all__ = ["anna", "bert", "operator", "server"]  # fixtures
@@ -27,8 +28,8 @@ async def open_status(server: Parley, key: str, **headers: str) -> int:
 
 
 async def test_openai_python_makes_a_key(server: Parley) -> None:
-    async with openai(server, TOKENS["anna"]) as client:
-        secret = await client.realtime.client_secrets.create(
+    async with openai(server, TOKENS["anna"]) as stock:
+        secret = await stock.realtime.client_secrets.create(
             expires_after={"anchor": "created_at", "seconds": 60},
             session={"type": "realtime", "instructions": "Be brief."},
         )
@@ -40,17 +41,17 @@ async def test_openai_python_makes_a_key(server: Parley) -> None:
 
 
 async def test_openai_python_lists_the_model(server: Parley) -> None:
-    async with openai(server, TOKENS["anna"]) as client:
-        assert [model.id async for model in client.models.list()] == ["scripted"]
+    async with openai(server, TOKENS["anna"]) as stock:
+        assert [model.id async for model in stock.models.list()] == ["scripted"]
 
 
 async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
-    async with openai(server, "a wrong token") as client:
+    async with openai(server, "a wrong token") as stock:
         with pytest.raises(AuthenticationError) as refused:
-            await client.models.list()
-    async with openai(server, TOKENS["anna"]) as client:
+            await stock.models.list()
+    async with openai(server, TOKENS["anna"]) as stock:
         with pytest.raises(BadRequestError) as wrong:
-            await client.realtime.client_secrets.create(expires_after={"anchor": "created_at", "seconds": 9})
+            await stock.realtime.client_secrets.create(expires_after={"anchor": "created_at", "seconds": 9})
 
     assert (refused.value.code, refused.value.type) == ("not_authenticated", "authentication_error")
     assert (wrong.value.code, wrong.value.param) == ("body_invalid", "$.expires_after.seconds")
@@ -75,6 +76,7 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ("POST", KEYS, {"json": {}, "headers": {"Origin": "https://evil.example"}}, 403, "foreign_request"),
         ("GET", KEYS, {}, 404, None),
         ("GET", "/v1/nothing", {}, 404, None),
+        ("GET", "/v1/realtime", {}, 400, None),
     ],
 )
 async def test_errors_have_openais_shape(
@@ -91,3 +93,24 @@ async def test_errors_have_openais_shape(
 
 async def test_a_key_that_is_wrong_lets_nobody_in_even_where_none_is_needed(server: Parley) -> None:
     assert await open_status(server, "ek_forged.forged") == 401
+
+
+async def test_a_key_opens_the_socket_and_nothing_else(server: Parley, anna: Client) -> None:
+    key = (await anna.post(KEYS, {})).body["value"]
+    holder = Client(server)
+    holder.headers = {"Authorization": f"Bearer {key}"}
+
+    assert await open_status(server, key) == 101
+    for path in ("/", "/api/hooks/config", "/v1/models", "/metrics"):
+        assert (await holder.get(path)).status == 401, path
+    assert (await holder.post(KEYS, {})).status == 401, "no key makes keys"
+    async with client(server.ws_url, greeted=False, additional_headers=holder.headers) as other:
+        assert await other.closed() == 4401
+
+
+async def test_any_origin_opens_the_socket_with_a_key_and_only_with_a_good_one(server: Parley, anna: Client) -> None:
+    key = (await anna.post(KEYS, {})).body["value"]
+
+    assert await open_status(server, key, Origin="https://shop.example") == 101
+    assert await open_status(server, key[:-3] + "AAA", Origin="https://shop.example") == 401
+    assert await open_status(server, TOKENS["anna"], Origin="https://shop.example") == 403

@@ -1,0 +1,137 @@
+"""`/v1/realtime` on a connection: Realtime events to and from the frames of a session."""
+
+import asyncio
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+
+from server.gateway.connection import ConnectionContext
+from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.translator import Action, RealtimeTranslator
+from server.session.outbox import Kind, Outbox
+from server.session.session import Session
+from server.token_bucket import TokenBucket
+from server.wire import codec
+from server.wire import frames as wire
+
+PIECE_BYTES: Final = 16 << 10
+"""Sound that reaches the session at once, a third of a second: a file in one event must not hold up other clients."""
+MAX_UNJUDGED_MS: Final = 4000.0
+"""Sound that may wait for voice detection before no more is read from the client."""
+MAX_HOLD_S: Final = 5.0
+"""Time for which one piece of sound waits; then it is handed on, and dropped if nothing takes it."""
+_STEP_S: Final = 0.005
+
+
+class RealtimeOutbox(Outbox):
+    """Sends what the session says as Realtime events."""
+
+    def __init__(
+        self,
+        context: ConnectionContext,
+        translator: RealtimeTranslator,
+        for_session: Callable[[Sequence[Action]], None],
+    ) -> None:
+        """`for_session` gets what the translator answers on behalf of the client; it returns at once."""
+        metrics = context.services.metrics
+        super().__init__(context.socket, metrics, context.outbox_limits, on_slow=context.on_slow)
+        self._translator = translator
+        self._for_session = for_session
+
+    def put_frame(self, frame: wire.ServerFrame) -> None:
+        self._carry_out(self._translator.from_session(frame))
+
+    def put_sound(self, pcm: bytes) -> None:
+        self._carry_out(self._translator.from_voice(pcm))
+
+    def put_event(self, event: dict[str, Any]) -> None:
+        self.put(Kind.TEXT, codec.encode(event))
+
+    def finish(self, code: int, reason: str) -> None:
+        if not self.is_closing:
+            self._carry_out(self._translator.end())
+        super().finish(code, reason)
+
+    def _carry_out(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            if isinstance(action, dict):
+                self.put_event(action)
+        if others := [action for action in actions if not isinstance(action, dict)]:
+            self._for_session(others)
+
+
+class RealtimeDialect:
+    """A Dialect: events in, events out. What comes too fast is not dropped: reading waits, and so does the client.
+
+    Clients send a file as fast as they read it. A message waits until the rate
+    of `limits.max_frames_per_s` allows it, and sound while more than
+    MAX_UNJUDGED_MS of it waits for voice detection.
+    """
+
+    def __init__(self, context: ConnectionContext, translator: RealtimeTranslator) -> None:
+        self._services = services = context.services
+        self._translator = translator
+        self._loop = asyncio.get_running_loop()
+        rate = services.limits.max_frames_per_s
+        self._bucket = TokenBucket(burst=rate, per_s=rate)
+        self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
+        self.outbox = RealtimeOutbox(context, translator, self._answer_later)
+        self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=context.on_turn_over)
+
+    async def admit(self, now_s: float) -> bool:
+        while not self._bucket.take(now_s):
+            await asyncio.sleep(self._bucket.wait_s())
+            now_s = self._loop.time()
+        return True
+
+    async def receive(self, data: bytes, *, is_text: bool) -> None:  # noqa: ARG002 - JSON is read from either kind
+        for action in self._translator.from_client(data):
+            match action:
+                case dict():
+                    self.outbox.put_event(action)
+                case bytes():
+                    await self._hear(action)
+                case _:
+                    self._receive_frame(action)
+
+    async def _hear(self, pcm: bytes) -> None:
+        for at in range(0, len(pcm), self._piece_bytes):
+            if at:
+                await asyncio.sleep(0)
+            ends_s = self._loop.time() + MAX_HOLD_S
+            while self.session.unjudged_sound_ms > MAX_UNJUDGED_MS and self._loop.time() < ends_s:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(_STEP_S)
+            if self.outbox.is_closing:
+                return
+            self.session.receive_binary(pcm[at : at + self._piece_bytes])
+
+    def _answer_later(self, actions: Sequence[Action]) -> None:
+        """Hand frames to the session when it has sent what it is sending."""
+        self._loop.call_soon(self._answer, actions)
+
+    def _answer(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            if self.outbox.is_closing:
+                return
+            if isinstance(action, bytes):
+                self.session.receive_binary(action)
+            elif not isinstance(action, dict):
+                self._receive_frame(action)
+
+    def _receive_frame(self, frame: wire.AnyClientFrame) -> None:
+        self.session.receive(frame, self._services.now_s())
+
+
+def realtime_defaults(
+    request: web.Request, key_session: bytes | None, *, mcp_servers: Collection[str]
+) -> SessionConfig:
+    """Return the configuration that a connection begins with: its key's, and what the address asks for.
+
+    Raises FrameError for a key's session that this server no longer takes.
+    """
+    session: dict[str, Any] = {} if key_session is None else msgspec.json.decode(key_session)
+    if request.query.get("intent") == "transcription":
+        session.setdefault("type", "transcription")
+    return SessionConfig().updated(session, mcp_servers=mcp_servers)
