@@ -23,7 +23,7 @@ WINDOW_MS: Final = WINDOW * 1000 / SPEECH_RATE
 SILENCE_DBFS: Final = -120.0
 
 _FILTER_S: Final = 0.0016  # length of the resampler's filter; half of it is the delay
-_PLAYED_FILTER_S: Final = 0.004  # of sound that people listen to: a band edge of 500 Hz
+_PLAYED_FILTER: Final = 32  # samples of the lower rate: the filter for sound that people listen to
 _MAX_PHASES: Final = 640  # exact up to 11025 and 44100 Hz; odder rates take the nearest of as many
 _MAX_MATRIX_PHASES: Final = 2  # so few are quicker one by one than by gathering windows
 
@@ -108,10 +108,10 @@ class Resampler:
 class PcmResampler:
     """A resampler of PCM16 mono from one rate to another, for sound that is played or encoded.
 
-    Its filter reads across the borders of the pieces, so they cannot be heard. 2 ms are withheld until more sound or
-    `finish` comes; what comes out is not delayed: n samples give n × to_rate / rate, rounded up, the last ones by
-    `finish`. Rates are 8000 to 192,000. What lies above the lower of the two bands is 40 dB down from 500 Hz past
-    the edge. Nothing is done where both rates are the same.
+    Its filter reads across the borders of the pieces, so they cannot be heard. Half of the filter, at most 2 ms, is
+    withheld until more sound or `finish` comes; what comes out is not delayed: n samples give n × to_rate / rate,
+    rounded up, the last ones by `finish`. Rates are 8000 to 192,000. What lies above the lower of the two bands is
+    40 dB down from 6 % past the edge. Nothing is done where both rates are the same.
     """
 
     def __init__(self, rate: int, to_rate: int) -> None:
@@ -131,7 +131,8 @@ class PcmResampler:
         return rest
 
     def _new(self) -> Resampler:
-        return Resampler(self.rate, self.to_rate, filter_s=_PLAYED_FILTER_S, is_aligned=True)
+        filter_s = _PLAYED_FILTER / min(self.rate, self.to_rate)
+        return Resampler(self.rate, self.to_rate, filter_s=filter_s, is_aligned=True)
 
 
 @lru_cache(maxsize=16)
