@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
@@ -68,9 +68,18 @@ class SoundChunk:
     beginning of this chunk); None: not known.
     """
 
+    format: ClassVar[Literal["pcm16"]] = "pcm16"
     pcm: bytes = field(repr=False)
     sample_rate: int
     words: Sequence[tuple[int, float]] | None = None
+
+    @property
+    def messages(self) -> Sequence[bytes]:
+        return (self.pcm,)
+
+    @property
+    def ms(self) -> float:
+        return len(self.pcm) / 2 * 1000 / self.sample_rate
 
 
 class Synthesizer(SpeechProvider, Protocol):
