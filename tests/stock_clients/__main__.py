@@ -7,6 +7,7 @@ scripts/clients.sh installs the clients first. Ends with 1 if a feature fails.
 import asyncio
 import json
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from typing import Any, Final
 import numpy as np
 
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
+from tests.support.client import client
 from tests.support.openai_script import Answer, Pause, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ROOT, ServerProcess, endpoint
@@ -84,7 +86,19 @@ async def servers(folder: Path) -> AsyncIterator[tuple[ServerProcess, ServerProc
         plain = server(folder / "plain", model, speech)
         secured = server(folder / "tls", model, speech, tls=certificate(folder))
         await asyncio.gather(*(stack.enter_async_context(process) for process in (plain, secured)))
+        await hearing(plain.ws_url)
+        await hearing(secured.ws_url, ssl=ssl.create_default_context(cafile=folder / "cert.pem"))
         yield plain, secured
+
+
+async def hearing(ws_url: str, **options: Any) -> None:
+    """Return once the server's speech engines are loaded."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+    async with client(ws_url, greeted=False, additional_headers=headers, **options) as listener:
+        while (frame := await listener.until("ready", "speech"))["type"]:
+            speech = frame.get("speech", frame)
+            if all(speech[part]["state"] == "ready" for part in ("stt", "vad", "tts")):
+                return
 
 
 def server(folder: Path, model: OpenAIServer, speech: SpeechServer, **listen: Any) -> ServerProcess:
@@ -118,13 +132,13 @@ def question(file: Path) -> Path:
     return file
 
 
-async def run(client: Client, process: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
+async def run(tried: Client, process: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
     """Run one client's script; what it says of each feature."""
-    place = INSTALLED / "node" if client.is_node else HERE / "python"
-    program = ROOT / "scripts" / "node.sh" if client.is_node else INSTALLED / "bin" / "python"
+    place = INSTALLED / "node" if tried.is_node else HERE / "python"
+    program = ROOT / "scripts" / "node.sh" if tried.is_node else INSTALLED / "bin" / "python"
     child = await asyncio.create_subprocess_exec(
         program,
-        place / client.script,
+        place / tried.script,
         env={
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
@@ -143,24 +157,24 @@ async def run(client: Client, process: ServerProcess, folder: Path) -> dict[str,
         child.kill()
         out, errors = await child.communicate()
     if errors:
-        (INSTALLED / f"{client.name}.log").write_bytes(errors)
+        (INSTALLED / f"{tried.name}.log").write_bytes(errors)
     lines = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"feature"')]
-    missing = {"result": "fails", "detail": f"{client.script} ended with {child.returncode}"}
+    missing = {"result": "fails", "detail": f"{tried.script} ended with {child.returncode}"}
     return dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
 
 
 async def main(names: Sequence[str]) -> int:
     started = time.monotonic()
-    chosen = [client for client in CLIENTS if not names or client.name in names]
+    chosen = [tried for tried in CLIENTS if not names or tried.name in names]
     found: dict[str, dict[str, dict[str, str]]] = {}
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         question(folder / "question.pcm")
         async with servers(folder) as (plain, secured):
-            for client in chosen:
-                found[client.name] = await run(client, secured if client.is_node else plain, folder)
-                for feature, line in found[client.name].items():
-                    print(f"{client.name}: {feature}: {line['result']}: {line['detail']}", flush=True)
+            for tried in chosen:
+                found[tried.name] = await run(tried, secured if tried.is_node else plain, folder)
+                for feature, line in found[tried.name].items():
+                    print(f"{tried.name}: {feature}: {line['result']}: {line['detail']}", flush=True)
             for process in (plain, secured):
                 (INSTALLED / f"server-{process.folder.name}.log").write_text(process.log(), "utf-8")
     print(f"\n| client | {' | '.join(feature.replace('_', ' ') for feature in FEATURES)} |")
