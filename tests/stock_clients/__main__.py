@@ -16,17 +16,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
-from tests.support.client import client
 from tests.support.openai_script import Answer, Pause, calls, text
 from tests.support.openai_server import OpenAIServer, Request
-from tests.support.server_process import ROOT, ServerProcess, endpoint
+from tests.support.server_process import ROOT, ServerProcess
 from tests.support.speech_corpus import VOICES, spoken
-from tests.support.speech_server import SpeechServer, speech_server
+from tests.support.speech_server import speech_server
+from tests.support.talking_server import hearing, talking_server
 
 HERE: Final = Path(__file__).parent
 INSTALLED: Final = ROOT / ".cache" / "clients"
@@ -83,35 +83,18 @@ async def servers(folder: Path) -> AsyncIterator[tuple[ServerProcess, ServerProc
         speech = await stack.enter_async_context(
             speech_server(text="What time is it?", pieces=[bytes(2 * RATE)])  # each sentence is a second long
         )
-        plain = server(folder / "plain", model, speech)
-        secured = server(folder / "tls", model, speech, tls=certificate(folder))
+        for name in ("plain", "tls"):
+            (folder / name).mkdir()
+        security = {"auth": "token", "tokens": [{"token": KEY, "user": "clients"}]}
+        tls = {"tls": certificate(folder)}
+        plain = talking_server(folder / "plain", model, speech, security=security)
+        secured = talking_server(folder / "tls", model, speech, security=security, listen=tls)
         await asyncio.gather(*(stack.enter_async_context(process) for process in (plain, secured)))
-        await hearing(plain.ws_url)
-        await hearing(secured.ws_url, ssl=ssl.create_default_context(cafile=folder / "cert.pem"))
+        headers = {"Authorization": f"Bearer {KEY}"}
+        await hearing(plain.ws_url, additional_headers=headers)
+        trusted = ssl.create_default_context(cafile=folder / "cert.pem")
+        await hearing(secured.ws_url, additional_headers=headers, ssl=trusted)
         yield plain, secured
-
-
-async def hearing(ws_url: str, **options: Any) -> None:
-    """Return once the server's speech engines are loaded."""
-    headers = {"Authorization": f"Bearer {KEY}"}
-    async with client(ws_url, greeted=False, additional_headers=headers, **options) as listener:
-        while (frame := await listener.until("ready", "speech"))["type"]:
-            speech = frame.get("speech", frame)
-            if all(speech[part]["state"] == "ready" for part in ("stt", "vad", "tts")):
-                return
-
-
-def server(folder: Path, model: OpenAIServer, speech: SpeechServer, **listen: Any) -> ServerProcess:
-    folder.mkdir()
-    engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
-    settings = {
-        "agent": {"planning": False},
-        "listen": listen,
-        "security": {"auth": "token", "tokens": [{"token": KEY, "user": "clients"}]},
-        "speech": {"stt": engine, "tts": engine},
-    }
-    environ = {**endpoint(model.url), **{f"PARLEY_SPEECH__{kind}__PROVIDER": "openai" for kind in ("STT", "TTS")}}
-    return ServerProcess(folder, environ=environ, settings=settings)
 
 
 def certificate(folder: Path) -> dict[str, str]:
