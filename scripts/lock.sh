@@ -11,9 +11,13 @@ cd "$(dirname "$0")/.."
 # downloads with google-crc32c; onnxruntime's tools, not its runtime, read protobuf and flatbuffers;
 # piper-tts cleans the names of voices to download with pathvalidate. None of that happens here.
 excludes=$(mktemp)
-trap 'rm -f "$excludes"' EXIT
 printf '%s\n' llm llama-cpp-python torch torchaudio sounddevice google-crc32c protobuf flatbuffers pathvalidate \
     >"$excludes"
+
+# openai-agents wants websockets<17, though ours is no different in what it uses: requirements.txt has the one we take.
+ours=$(mktemp)
+trap 'rm -f "$excludes" "$ours"' EXIT
+echo websockets >"$ours"
 
 if [ -z "${UV:-}" ]; then
     tools=.cache/lock-tools
@@ -30,5 +34,7 @@ lock() { # NAME [uv arguments]
         --custom-compile-command "make lock" --no-emit-index-url "$@"
 }
 
-for name in requirements requirements-dev requirements-mutants; do lock $name --excludes "$excludes" "$@"; done
+lock requirements --excludes "$excludes" "$@"
+lock requirements-dev --excludes "$excludes" --excludes "$ours" "$@"
+lock requirements-mutants --excludes "$excludes" --excludes "$ours" "$@"
 lock tests/stock_clients/python/requirements "$@" # of `make clients`, in an environment of their own
