@@ -1,7 +1,7 @@
 """`/v1/realtime/client_secrets`, `/v1/realtime/sessions` and `/v1/models`: what stock clients ask before they connect."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
@@ -16,7 +16,24 @@ from server.models.model_host import ModelHost
 
 _MAX_BODY_BYTES: Final = 256 << 10
 """Far more than fits into a key when compressed."""
-Body = TypeVar("Body", bound=Struct)
+_PLACES: Final = {
+    "modalities": ("output_modalities",),
+    "max_response_output_tokens": ("max_output_tokens",),
+    "voice": ("audio", "output", "voice"),
+    "speed": ("audio", "output", "speed"),
+    "output_audio_format": ("audio", "output", "format"),
+    "input_audio_format": ("audio", "input", "format"),
+    "input_audio_transcription": ("audio", "input", "transcription"),
+    "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
+    "turn_detection": ("audio", "input", "turn_detection"),
+}
+"""Today's places of the older shape's fields."""
+_FORMATS: Final = {
+    "pcm16": {"type": "audio/pcm", "rate": 24_000},
+    "g711_ulaw": {"type": "audio/pcmu"},
+    "g711_alaw": {"type": "audio/pcma"},
+}
+Body = TypeVar("Body")
 
 
 class KeyLifetime(Struct, frozen=True, kw_only=True):
@@ -36,6 +53,24 @@ class ClientSecret(Struct, frozen=True, kw_only=True):
     value: str
     expires_at: int
     session: dict[str, Any]
+
+
+class BetaSessionRequest(Struct, frozen=True, kw_only=True):
+    """A session in the shape from before the API's general availability, or in today's."""
+
+
+class ShortLivedKey(Struct, frozen=True, kw_only=True):
+    value: str
+    expires_at: int
+
+
+class BetaSession(Struct, frozen=True, kw_only=True):
+    """The older shape of a ClientSecret."""
+
+    id: str
+    model: str
+    client_secret: ShortLivedKey
+    object: Literal["realtime.session"] = "realtime.session"
 
 
 class OpenAIModel(Struct, frozen=True, kw_only=True):
@@ -70,6 +105,15 @@ class RealtimeRoutes:
                 max_body_bytes=_MAX_BODY_BYTES,
             ),
             Operation(
+                method="POST",
+                path="/v1/realtime/sessions",
+                summary="Make such a key, asked for in the shape from before the API's general availability",
+                handle=self._make_beta_key,
+                body=(BetaSessionRequest,),
+                answer=BetaSession,
+                max_body_bytes=_MAX_BODY_BYTES,
+            ),
+            Operation(
                 method="GET",
                 path="/v1/models",
                 summary="The model that answers, in the shape of OpenAI's list",
@@ -81,6 +125,12 @@ class RealtimeRoutes:
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await _read(call, ClientSecretRequest)
         return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
+
+    async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
+        session = modern_session(await _read(call, dict[str, Any]))
+        made = self._key(call, session, KeyLifetime())
+        key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
+        return ApiAnswer(BetaSession(id=made.session["id"], model=self._models.info.name, client_secret=key))
 
     def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
         try:
@@ -99,6 +149,21 @@ class RealtimeRoutes:
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._models.info.name)]))
+
+
+def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a session of the older, flat shape as `session.update` takes it; other fields stay as they are."""
+    modern: dict[str, Any] = {}
+    for name, value in session.items():
+        *parents, last = _PLACES.get(name, (name,))
+        place = modern
+        for parent in parents:
+            found = place.setdefault(parent, {})
+            place = found if isinstance(found, dict) else {}
+        place[last] = _FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
+    if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
+        modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]
+    return modern
 
 
 async def _read(call: ApiCall, kind: type[Body]) -> Body:

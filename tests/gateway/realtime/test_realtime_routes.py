@@ -7,6 +7,7 @@ import pytest
 from aiohttp import ClientSession
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError
 
+from server.gateway.realtime.realtime_routes import modern_session
 from tests.gateway.rest.conftest import TOKENS, Client, anna, bert, operator, server
 from tests.support.client import client
 from tests.support.parley import Parley
@@ -38,6 +39,23 @@ async def test_openai_python_makes_a_key(server: Parley) -> None:
     assert secret.expires_at == pytest.approx(time.time() + 60, abs=5)
     assert secret.session.type == "realtime"
     assert secret.session.instructions == "Be brief."
+
+
+async def test_a_session_of_the_older_shape_is_read(anna: Client) -> None:
+    older = {"modalities": ["text", "audio"], "voice": "ash", "input_audio_format": "g711_ulaw", "temperature": 0.8}
+
+    answer = await anna.post("/v1/realtime/sessions", {**older, "turn_detection": None})
+
+    assert answer.status == 200
+    assert answer.body["client_secret"]["value"].startswith("ek_")
+    assert modern_session({**older, "turn_detection": None}) == {
+        "output_modalities": ["audio"],
+        "audio": {
+            "output": {"voice": "ash"},
+            "input": {"format": {"type": "audio/pcmu"}, "turn_detection": None},
+        },
+        "temperature": 0.8,
+    }
 
 
 async def test_openai_python_lists_the_model(server: Parley) -> None:
@@ -74,6 +92,9 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ("POST", KEYS, {"data": b"{}"}, 415, "body_not_json"),
         ("POST", KEYS, {"json": {"session": {"x": "x" * 300_000}}}, 413, "body_too_large"),
         ("POST", KEYS, {"json": {}, "headers": {"Origin": "https://evil.example"}}, 403, "foreign_request"),
+        ("POST", "/v1/realtime/sessions", {"json": {"input_audio_format": "mp3"}}, 400, "invalid_value"),
+        ("POST", "/v1/realtime/sessions", {"json": []}, 400, "body_invalid"),
+        ("POST", KEYS, {"json": {"session": {"output_modalities": ["smell"]}}}, 400, "invalid_value"),
         ("GET", KEYS, {}, 404, None),
         ("GET", "/v1/nothing", {}, 404, None),
         ("GET", "/v1/realtime", {}, 400, None),
