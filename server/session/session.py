@@ -217,7 +217,7 @@ class Session:
             case wire.Configure():
                 self._configure(frame)
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
-                self._push_to_talk(frame)
+                self._speech_input.delimit(frame)
             case wire.History():
                 self._speech_input.history(frame)
             case wire.Playback():
@@ -237,8 +237,8 @@ class Session:
             frame, may_trace=self._may_trace(), may_instruct=self._may_instruct
         )
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            mode = self._settings.turn_detection.mode
-            self._speech_input.configure(sample_rate=self._settings.sample_rate, mode=mode)
+            detection = self._settings.turn_detection
+            self._speech_input.configure(sample_rate=self._settings.sample_rate, detection=detection)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
         if frame.nudges is not UNSET and (frame.nudges or self._nudges is not None):
@@ -487,16 +487,6 @@ class Session:
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
-
-    def _push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
-        if self._settings.turn_detection.mode != "push_to_talk":
-            text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
-            self._outbox.notify("not_push_to_talk", text)
-        elif isinstance(frame, wire.SpeechStart) and (reason := self._services.speech.unavailable_reason) is not None:
-            self.barge_in()
-            self.refuse_speech(reason)
-        else:  # a key that went down comes up, whatever became of the engines meanwhile
-            self._speech_input.push_to_talk(frame)
 
     def _report_playback(self, frame: wire.Playback) -> None:
         playback = self._turns.playback

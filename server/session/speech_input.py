@@ -20,12 +20,12 @@ from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
     Detected,
     Discarded,
+    NotSpeaking,
     Paused,
     Rejected,
     Resumed,
     Started,
     Stopped,
-    TurnDetection,
     UtteranceDetector,
     UtteranceEvent,
 )
@@ -154,7 +154,7 @@ class SpeechInput:
         self._now_s = now_s
         self._detector: UtteranceDetector | None = None  # made with the first sound: most connections never speak
         self._sample_rate = 16_000
-        self._mode: TurnDetection = "server_vad"
+        self._detection = wire.DetectionSettings(mode="server_vad")
         self._language: str | None = None
         self._question: str | None = None  # a spoken yes or no answers it
         self._asked_s = 0.0  # when it was sent
@@ -186,23 +186,35 @@ class SpeechInput:
             detector.turns.playback(is_speaking=is_playing)
         detector.feed(pcm)
 
-    def configure(self, *, sample_rate: int, mode: TurnDetection) -> None:
+    def configure(self, *, sample_rate: int, detection: wire.DetectionSettings) -> None:
         """Discards the utterance under way."""
-        self._sample_rate, self._mode = sample_rate, mode
+        self._sample_rate, self._detection = sample_rate, detection
         if self._detector is not None:
-            self._detector.configure(sample_rate=sample_rate, turn_detection=mode)
+            config = self._speech.turn_taking.tuned(detection)
+            self._detector.configure(sample_rate=sample_rate, turn_detection=detection.mode, config=config)
 
     def set_language(self, language: str | None) -> None:
         self._language = language
 
-    def push_to_talk(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
+    def delimit(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
+        """Begin, end or discard an utterance as the client says. A key that went down comes up, whatever became of engines."""
+        is_key = self._detection.mode == "push_to_talk"
         match frame:
+            case wire.SpeechStart() if not is_key:
+                text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
+                self._notify("not_push_to_talk", text)
+            case wire.SpeechStart() if (reason := self._speech.unavailable_reason) is not None:
+                self._owner.barge_in()
+                self._owner.refuse_speech(reason)
             case wire.SpeechStart():
                 self._listen().key_down()
-            case wire.SpeechEnd() if self._detector is not None:
-                self._detector.key_up()
-            case wire.SpeechCancel() if self._detector is not None:
-                self._detector.key_cancel()
+            case _ if self._detector is None:
+                if not is_key:
+                    self._notify_silence()
+            case wire.SpeechEnd():
+                self._detector.end()
+            case wire.SpeechCancel():
+                self._detector.cancel()
 
     def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
@@ -287,8 +299,8 @@ class SpeechInput:
                 self._speech.detector,
                 self._handle,
                 sample_rate=self._sample_rate,
-                turn_detection=self._mode,
-                config=self._speech.turn_taking,
+                turn_detection=self._detection.mode,
+                config=self._speech.turn_taking.tuned(self._detection),
             )
             self._update_listener()
         return self._detector
@@ -326,6 +338,8 @@ class SpeechInput:
                 self._speaking = None
                 self._carried = ""  # thrown away with what went on from them
                 self._send_nothing(self._utterances.pop(id_))
+            case NotSpeaking():
+                self._notify_silence()
             case _:
                 assert_never(event)
 
@@ -484,6 +498,12 @@ class SpeechInput:
         self._owner.begin_announced_turn(turn_id, words, history)
 
     # --- what is sent to the client
+
+    def _notify_silence(self) -> None:
+        self._notify("no_utterance", "nothing is being said, so there is nothing to end or to discard")
+
+    def _notify(self, code: str, message: str) -> None:
+        self._owner.send(wire.Notice(code=code, level="info", message=message))
 
     def _send_stopped(self, utterance: _Utterance) -> None:
         self._owner.send(wire.SpeechStopped(utterance=utterance.id, audio_ms=round(utterance.stopped_ms or 0)))

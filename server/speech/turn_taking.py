@@ -11,9 +11,12 @@ import re
 from enum import Enum
 from typing import Final
 
+import msgspec
+
 from server.config import VadSettings
 from server.speech.audio import SILENCE_DBFS, WINDOW_MS
 from server.speech.sentences import CLAUSE_STOPS, SENTENCE_ENDS, WIDE_CLAUSE_STOPS
+from server.wire.frames import DetectionSettings
 
 ECHO_THRESHOLD: Final = 0.7
 """Probability of a voice that the model must give while the assistant is to be heard."""
@@ -40,6 +43,9 @@ _DANGLING_TAIL: Final = re.compile(
     r"(?:因为|但是|可是|然后|所以|如果|还有|以及|和|跟|或者|的话|けど|から|それで|でも|あの|えっと|、|，)$"
 )
 _UNFINISHED_MARKS: Final = (*CLAUSE_STOPS, *WIDE_CLAUSE_STOPS, "-", "...", "…")
+
+_LONGEST_SILENCE_MS: Final = {"low": 8000, "medium": 4000, "high": 2000}
+"""Eagerness → silence that ends an utterance which sounds unfinished."""
 
 
 class Edge(Enum):
@@ -74,6 +80,26 @@ class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     reject_silence_ms: int = 256
     pause_ms: int = 192
     """Silence that makes PAUSED: recognition starts in case this was the end."""
+    prefix_ms: int = 300
+    """Sound kept from before the first voice: its first syllable begins below every threshold."""
+
+    def tuned(self, wanted: DetectionSettings) -> "TurnTakingConfig":
+        """Return these settings with those that a client has chosen."""
+        changed: dict[str, float] = {}
+        if wanted.silence_ms is not None:
+            changed = dict.fromkeys(("complete_ms", "end_silence_ms", "unfinished_ms"), wanted.silence_ms)
+        elif wanted.eagerness is not None:
+            longest_ms = _LONGEST_SILENCE_MS[wanted.eagerness]
+            changed = {
+                "complete_ms": min(self.complete_ms, longest_ms),
+                "end_silence_ms": min(max(self.end_silence_ms, longest_ms // 4), longest_ms),
+                "unfinished_ms": longest_ms,
+            }
+        if wanted.threshold is not None:
+            changed["threshold"] = wanted.threshold
+        if wanted.prefix_ms is not None:
+            changed["prefix_ms"] = wanted.prefix_ms
+        return msgspec.structs.replace(self, **changed)
 
 
 BRIGHT: Final = 0.02
@@ -153,6 +179,10 @@ class TurnTaking:
     def discard(self) -> None:
         """Forget the utterance under way; no edge follows for it, nor for speech that goes on without a pause."""
         self._needs_silence = self.is_open
+        self._end()
+
+    def end(self) -> None:
+        """End the utterance under way; no edge follows for it. Speech that goes on is another."""
         self._end()
 
     def playback(self, *, is_speaking: bool) -> None:

@@ -23,9 +23,6 @@ from server.speech.audio import (
 from server.speech.turn_taking import Edge, Phase, TurnTaking, TurnTakingConfig
 from server.speech.vad import Judged, VoiceDetector
 
-PRE_ROLL_MS: Final = 300
-"""Sound kept from before the first voice: its first syllable begins below every threshold."""
-
 TurnDetection = Literal["server_vad", "push_to_talk"]
 
 _WINDOW_BYTES: Final = 2 * WINDOW
@@ -84,7 +81,11 @@ class Discarded(_Event):
     """The end of an utterance thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
 
 
-UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded
+class NotSpeaking(_Event):
+    """An answer to `end` and `cancel`: no utterance is under way."""
+
+
+UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded | NotSpeaking
 
 
 class UtteranceDetector:
@@ -106,15 +107,13 @@ class UtteranceDetector:
         self._stream = detector.open(self._on_judged)
         self._count = 0  # of utterances
         self._audio_ms = 0.0  # microphone sound so far
-        pre_roll = math.ceil(PRE_ROLL_MS / WINDOW_MS) + math.ceil(self.turns.config.onset_ms / WINDOW_MS)
-        self._pre_roll: deque[bytes] = deque(maxlen=pre_roll)  # windows, as all sound here: PCM16 at 16 kHz
         self._audio = bytearray()  # of the utterance under way; at most max_utterance_ms and the pre-roll
         self._pause: bytes | None = None  # its audio at the last Paused, None while speaking
         self._voice_ms = 0.0  # where the utterance's voice began
         self._key_ms: float | None = None  # where the key went down; None while it is up
         self._watch: asyncio.TimerHandle | None = None
         self._judged_s = 0.0  # loop time of the last judgement
-        self._rest = bytearray()  # less than a window
+        self._rest = bytearray()  # less than a window; all sound from here on is PCM16 at 16 kHz
         self._set_input(sample_rate, turn_detection)
 
     @property
@@ -125,9 +124,12 @@ class UtteranceDetector:
     def waiting(self) -> int:
         return len(self._ends_ms)
 
-    def configure(self, *, sample_rate: int, turn_detection: TurnDetection) -> None:
-        """Take frames of this kind from now on; discards the utterance under way."""
+    def configure(
+        self, *, sample_rate: int, turn_detection: TurnDetection, config: TurnTakingConfig | None = None
+    ) -> None:
+        """Take frames of this kind from now on; discards the utterance under way. `config` None: as it was."""
         self.discard()
+        self.turns.config = config or self.turns.config
         self._stream.close()
         self._stream = self._detector.open(self._on_judged)
         self._set_input(sample_rate, turn_detection)
@@ -168,8 +170,42 @@ class UtteranceDetector:
         self._open_utterance(self._audio_ms)
         self._on_event(Started(self._name, self._audio_ms))
 
-    def key_up(self) -> None:
-        """Stop at once; discard if the key was hardly down. Ignored while it is up."""
+    def end(self) -> None:
+        """Stop where the sound that came so far ends. A key that was hardly down, or is up, is discarded or ignored."""
+        if self._turn_detection == "push_to_talk":
+            self._key_up()
+            return
+        if self._rest:
+            self._take(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
+            self._rest.clear()
+        if self._ends_ms:
+            self._ends_ms[-1] = (self._audio_ms, True)
+        else:
+            self._end_now(self._audio_ms)
+
+    def cancel(self) -> None:
+        """Discard the utterance under way, and sound that is still being judged."""
+        name = self.utterance
+        if self._turn_detection == "server_vad":
+            self.configure(sample_rate=self._sample_rate, turn_detection="server_vad")
+            if name is None:
+                self._on_event(NotSpeaking(""))
+        elif name is not None:
+            self.discard()
+
+    def _end_now(self, end_ms: float) -> None:
+        """Stop, even if it is not sure yet that this was speech: the client says so."""
+        phase = self.turns.phase
+        if phase is Phase.QUIET:
+            self._on_event(NotSpeaking(""))
+            return
+        silence_ms = self.turns.silence_ms
+        self.turns.end()
+        if phase is Phase.MAYBE:
+            self._on_event(Started(self._name, self._voice_ms))
+        self._stop(max(self._voice_ms, end_ms - silence_ms), silence_ms=silence_ms)
+
+    def _key_up(self) -> None:
         if self._key_ms is None:
             return
         pressed_ms = self._audio_ms - self._key_ms
@@ -180,23 +216,22 @@ class UtteranceDetector:
         self._rest.clear()
         self._stop(self._audio_ms, silence_ms=0.0)
 
-    def key_cancel(self) -> None:
-        if self._key_ms is not None:
-            self.discard()
-
     def _set_input(self, sample_rate: int, turn_detection: TurnDetection) -> None:
         self._sample_rate = sample_rate
         self._turn_detection = turn_detection
         self._resampler = None if sample_rate == SPEECH_RATE else Resampler(sample_rate)
         self._rest.clear()
-        self._ends_ms: deque[float] = deque()  # of the windows that are being judged
-        self._pre_roll.clear()
+        # of the windows that are being judged: where each ends, and whether the utterance shall end there
+        self._ends_ms: deque[tuple[float, bool]] = deque()
+        taking = self.turns.config
+        pre_roll = math.ceil(taking.prefix_ms / WINDOW_MS) + math.ceil(taking.onset_ms / WINDOW_MS)
+        self._pre_roll: deque[bytes] = deque(maxlen=pre_roll)  # windows
 
     def _take(self, window: bytes, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":
             self._take_pressed(window)
         elif self._stream.feed(window):
-            self._ends_ms.append(end_ms)
+            self._ends_ms.append((end_ms, False))
 
     def _take_pressed(self, window: bytes) -> None:
         if self._key_ms is None:
@@ -207,13 +242,15 @@ class UtteranceDetector:
             self._stop(self._audio_ms, silence_ms=0.0)
 
     def _on_judged(self, judged: Judged) -> None:
-        end_ms = self._ends_ms.popleft()
+        end_ms, is_end = self._ends_ms.popleft()
         self._judged_s = asyncio.get_running_loop().time()
         if self.turns.is_open:
             self._audio += judged.pcm
         else:
             self._pre_roll.append(judged.pcm)
         self._act(self.turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
+        if is_end:
+            self._end_now(end_ms)
 
     def _act(self, edge: Edge | None, end_ms: float) -> None:
         match edge:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from server.session.speech_input import MAX_TRANSCRIBED, RESPONSE_WAIT_S
 from tests.session.fakes import FakeAgent, Frame, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held
@@ -230,6 +232,75 @@ async def test_words_after_the_turn_start_one_even_if_speech_may_not_interrupt()
         await talk.until("turn_end")
 
     assert finals(talk) == [("u1", "hello there", True)]
+
+
+# how the server listens
+
+
+async def test_a_client_ends_its_utterance_without_a_silence() -> None:
+    async with Talk() as talk:
+        await talk.voice()
+        talk.send("speech_end")
+        await talk.until("transcript")
+        frames = await talk.flushed()
+
+    assert kinds(frames) == HEARD
+
+
+async def test_a_client_takes_back_what_it_is_saying() -> None:
+    async with Talk() as talk:
+        await talk.voice()
+        talk.send("speech_cancel")
+        await talk.until("transcript")
+        await talk.silence()
+        talk.send("speech_cancel")
+        frames = await talk.flushed()
+
+    assert finals(talk) == [("u1", "", False)]
+    assert [frame["code"] for frame in frames if frame["type"] == "notice"] == ["no_utterance"]
+
+
+async def test_a_client_chooses_the_silence_that_ends_its_utterances() -> None:
+    async with Talk(FakeRecognizer("I want the")) as patient, Talk(FakeRecognizer("I want the")) as hasty:
+        patient.send("configure", turn_detection={"mode": "server_vad", "eagerness": "low"})
+        hasty.send("configure", turn_detection={"mode": "server_vad", "silence_ms": 300})
+        for talk in (patient, hasty):
+            await talk.voice()
+            await talk.silence(0.5)
+        hasty_kinds = hasty.kinds()
+        await patient.silence(6.5)
+        patient_kinds = patient.kinds()
+        patient.send("configure", turn_detection="server_vad")  # the operator's again
+        await patient.silence(0.3)
+        await patient.voice()
+        await patient.silence(1.4)
+        await patient.until("speech_stopped")
+
+    assert "speech_stopped" in hasty_kinds
+    assert "speech_stopped" not in patient_kinds
+
+
+@pytest.mark.parametrize(
+    ("wrong", "path"),
+    [
+        ({}, "$.turn_detection.mode"),
+        ({"mode": "semantic_vad"}, "$.turn_detection.mode"),
+        ({"mode": "server_vad", "threshold": 0.1}, "$.turn_detection.threshold"),
+        ({"mode": "server_vad", "silence_ms": 191}, "$.turn_detection.silence_ms"),
+        ({"mode": "server_vad", "silence_ms": 10_001}, "$.turn_detection.silence_ms"),
+        ({"mode": "server_vad", "prefix_ms": -1}, "$.turn_detection.prefix_ms"),
+        ({"mode": "server_vad", "prefix_ms": 2001}, "$.turn_detection.prefix_ms"),
+        ({"mode": "server_vad", "eagerness": "auto"}, "$.turn_detection.eagerness"),
+        ("semantic_vad", "$.turn_detection"),
+        (5, "$.turn_detection"),
+    ],
+)
+async def test_a_detection_that_is_none_is_refused_and_named(wrong: object, path: str) -> None:
+    async with Talk() as talk:
+        talk.send("configure", turn_detection=wrong)
+        frames = await talk.flushed()
+
+    assert errors(frames) == [("frame_invalid", path)]
 
 
 # what a turn may choose for itself

@@ -212,13 +212,14 @@ async def test_sound_is_refused_once_and_wrong_sound_each_time() -> None:
     ]
 
 
-async def test_push_to_talk_frames_are_a_notice_while_the_server_listens() -> None:
+async def test_frames_that_begin_or_end_speech_are_a_notice_while_the_server_listens_and_nobody_speaks() -> None:
     async with SessionHarness(FakeAgent()) as harness:
         for type_ in ("speech_start", "speech_end", "speech_cancel"):
             harness.send(type_)
         frames = await harness.flushed()
 
-    assert [(f["type"], f["code"]) for f in frames] == [("notice", "not_push_to_talk")] * 3
+    assert [f["type"] for f in frames] == ["notice"] * 3
+    assert [f["code"] for f in frames] == ["not_push_to_talk", "no_utterance", "no_utterance"]
 
 
 async def test_speech_start_ends_the_turn_and_says_that_there_is_no_ear() -> None:

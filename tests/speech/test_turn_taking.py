@@ -1,5 +1,7 @@
 """The state machine of turn-taking and its echo gate, window by window."""
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from server.speech.turn_taking import (
     TurnTakingConfig,
     sounds_complete,
 )
+from server.wire.frames import DetectionSettings
 
 LOUD, QUIET = -24.0, -70.0
 
@@ -126,6 +129,48 @@ def test_an_operator_decides_how_long_a_silence_ends_an_utterance() -> None:
 
     assert silence(turns, 960 - WINDOW_MS) == [Edge.PAUSED]
     assert silence(turns, WINDOW_MS) == [Edge.STOPPED]
+
+
+@pytest.mark.parametrize(
+    ("eagerness", "complete_ms", "unknown_ms", "unfinished_ms"),
+    [("low", 352, 2000, 8000), ("medium", 352, 1000, 4000), ("high", 352, 640, 2000)],
+)
+def test_eagerness_is_the_longest_silence_and_complete_sentences_end_sooner(
+    eagerness: Literal["low", "medium", "high"], complete_ms: int, unknown_ms: int, unfinished_ms: int
+) -> None:
+    config = TurnTakingConfig().tuned(DetectionSettings(mode="server_vad", eagerness=eagerness))
+
+    for hint, limit_ms in ((True, complete_ms), (None, unknown_ms), (False, unfinished_ms)):
+        turns = speaking(TurnTaking(config))
+        assert silence(turns, 192) == [Edge.PAUSED]
+        turns.hint(hint)
+        assert silence(turns, limit_ms - 192 - WINDOW_MS) == []
+        assert silence(turns, 2 * WINDOW_MS) == [Edge.STOPPED]
+
+
+@pytest.mark.parametrize("eagerness", [None, "low"])
+@pytest.mark.parametrize("hint", [None, True, False])
+def test_a_silence_that_a_client_has_chosen_ends_an_utterance_whatever_was_said(
+    eagerness: Literal["low"] | None, hint: bool | None
+) -> None:
+    wanted = DetectionSettings(mode="server_vad", silence_ms=512, eagerness=eagerness)
+    turns = speaking(TurnTaking(TurnTakingConfig().tuned(wanted)))
+
+    silence(turns, 192)
+    turns.hint(hint)
+
+    assert silence(turns, 288) == []
+    assert silence(turns, 32) == [Edge.STOPPED]
+
+
+def test_a_client_chooses_the_threshold_and_what_it_leaves_out_is_the_operator_s() -> None:
+    operators = TurnTakingConfig(threshold=0.4, end_silence_ms=1000)
+
+    assert operators.tuned(DetectionSettings(mode="server_vad")) == operators
+    turns = TurnTaking(operators.tuned(DetectionSettings(mode="server_vad", threshold=0.8)))
+    assert turns.config.end_silence_ms == 1000
+    assert feed(turns, 500, p=0.75) == []
+    assert feed(turns, 500, p=0.85) == [Edge.DETECTED, Edge.STARTED]
 
 
 def test_a_cough_during_a_turn_only_pauses_it() -> None:

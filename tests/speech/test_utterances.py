@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from server.speech.audio import WINDOW, Samples, samples_to_pcm16
+from server.speech.audio import WINDOW, WINDOW_MS, Samples, samples_to_pcm16
 from server.speech.turn_taking import TurnTakingConfig
 from server.speech.utterances import (
     Detected,
     Discarded,
+    NotSpeaking,
     Paused,
     Rejected,
     Resumed,
@@ -22,6 +23,7 @@ from server.speech.utterances import (
     UtteranceEvent,
 )
 from server.speech.vad import SileroModel, VoiceDetector
+from server.wire.frames import DetectionSettings
 
 pytestmark = pytest.mark.virtual_time  # sound that does not come is silence: a busy machine must not be that slow
 
@@ -202,7 +204,7 @@ async def test_a_pressed_key_is_an_utterance_with_pre_roll_and_nothing_else_is(d
     room.utterances.key_down()
     await room.hear(1.0, VOICE)
     await room.hear(1.0, HUSH)
-    room.utterances.key_up()
+    room.utterances.end()
     await room.hear(1.0, VOICE)
 
     started, stopped = room.events
@@ -219,11 +221,11 @@ async def test_a_slip_of_the_finger_and_a_cancelled_key_are_discarded(detector: 
 
     room.utterances.key_down()
     await room.hear(0.1, VOICE)
-    room.utterances.key_up()
+    room.utterances.end()
     room.utterances.key_down()
     await room.hear(1.0, VOICE)
-    room.utterances.key_cancel()
-    room.utterances.key_up()
+    room.utterances.cancel()
+    room.utterances.end()
 
     assert room.kinds() == [Started, Discarded, Started, Discarded]
 
@@ -233,18 +235,108 @@ async def test_a_key_that_is_held_down_for_ever_is_cut_at_the_limit(detector: Vo
     room.utterances.key_down()
 
     await room.hear(4.0, VOICE)
-    room.utterances.key_up()
+    room.utterances.end()
 
     assert room.kinds() == [Started, Stopped]
 
 
-async def test_keys_mean_nothing_while_the_server_listens(detector: VoiceDetector) -> None:
+async def test_a_key_that_goes_down_means_nothing_while_the_server_listens(detector: VoiceDetector) -> None:
     room = Room(detector)
 
     room.utterances.key_down()
-    room.utterances.key_up()
 
     assert room.events == []
+
+
+async def test_an_utterance_ends_where_the_client_says(detector: VoiceDetector) -> None:
+    room = Room(detector)
+
+    await room.hear(1.0, HUSH)
+    await room.hear(1.0, VOICE)
+    room.utterances.end()
+    await room.judged()
+    stopped = room.events[-1]
+    await room.hear(1.0, VOICE)
+
+    assert room.kinds() == [Detected, Started, Stopped, Detected, Started]
+    assert isinstance(stopped, Stopped)
+    assert stopped.audio_ms == pytest.approx(2000, abs=1)
+    assert stopped.silence_ms == 0
+    assert len(stopped.audio) / 2 / RATE == pytest.approx(0.3 + 1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("seconds", [1.0, 0.1])
+async def test_sound_that_came_before_the_end_but_is_not_judged_yet_is_in_the_utterance(
+    detector: VoiceDetector, seconds: float
+) -> None:
+    room = Room(detector)
+    room.utterances.feed(samples_to_pcm16(np.full(round(seconds * RATE), VOICE, dtype=np.float32)))
+
+    room.utterances.end()
+    assert room.events == []
+    await room.judged()
+
+    stopped = room.events[-1]
+    assert room.kinds() == [Detected, Started, Stopped]
+    assert isinstance(stopped, Stopped)
+    assert len(stopped.audio) / 2 / RATE == pytest.approx(seconds, abs=WINDOW_MS / 1000)
+
+
+async def test_sound_that_comes_faster_than_it_is_judged_is_cut_where_the_client_says(detector: VoiceDetector) -> None:
+    room = Room(detector)
+    for seconds in (1.0, 2.0):
+        room.utterances.feed(samples_to_pcm16(np.full(round(seconds * RATE), VOICE, dtype=np.float32)))
+        room.utterances.end()
+    await room.judged()
+
+    ends = [event.audio_ms for event in room.events if isinstance(event, Stopped)]
+    assert ends == [pytest.approx(1000, abs=1), pytest.approx(3000, abs=1)]
+
+
+async def test_where_nobody_speaks_there_is_nothing_to_end_or_to_cancel(detector: VoiceDetector) -> None:
+    room = Room(detector)
+
+    await room.hear(0.5, HUSH)
+    room.utterances.end()
+    await room.judged()
+    room.utterances.cancel()
+    room.utterances.feed(samples_to_pcm16(np.full(RATE, HUSH, dtype=np.float32)))
+    room.utterances.end()
+    await room.judged()
+
+    assert room.kinds() == [NotSpeaking] * 3
+
+
+async def test_what_is_cancelled_is_discarded_with_what_is_being_judged(detector: VoiceDetector) -> None:
+    room = Room(detector)
+
+    await room.hear(1.0, VOICE)
+    room.utterances.feed(samples_to_pcm16(np.full(RATE, VOICE, dtype=np.float32)))
+    room.utterances.end()
+    room.utterances.cancel()
+    await room.hear(1.0, HUSH)
+
+    assert room.kinds() == [Detected, Started, Discarded]
+
+
+@pytest.mark.parametrize("prefix_ms", [0, 300, 2000])
+async def test_a_client_says_how_much_is_kept_from_before_the_first_voice(
+    detector: VoiceDetector, prefix_ms: int
+) -> None:
+    room = Room(detector)
+    wanted = DetectionSettings(mode="server_vad", prefix_ms=prefix_ms)
+    room.utterances.configure(
+        sample_rate=RATE, turn_detection=wanted.mode, config=room.utterances.turns.config.tuned(wanted)
+    )
+
+    await room.hear(3.0, HUSH)
+    await room.hear(1.0, VOICE)
+    room.utterances.end()
+    await room.judged()
+
+    stopped = room.events[-1]
+    assert isinstance(stopped, Stopped)
+    assert len(stopped.audio) / 2 / RATE == pytest.approx(prefix_ms / 1000 + 1.0, abs=0.08)
 
 
 async def test_a_microphone_that_falls_silent_leaves_nothing_undecided(detector: VoiceDetector) -> None:
