@@ -72,6 +72,19 @@ def changed_lock(root: Path) -> Iterator[dict[str, LockedSkill]]:
         os.close(descriptor)
 
 
+@contextmanager
+def moved_pin(root: Path, name: str, new_name: str | None) -> Iterator[None]:
+    """Pin an added skill under its new name, or (None) no more, once the block has moved it. Raises SharingError before."""
+    if name not in read_lock(root):
+        yield
+        return
+    with changed_lock(root) as locked:
+        yield
+        pin = locked.pop(name)
+        if new_name is not None:
+            locked[new_name] = pin
+
+
 @dataclass(frozen=True)
 class InstalledSkill:
     """A skill that skills.lock knows; `bundle` is what is on disk now, None where nothing is."""

@@ -1,8 +1,7 @@
 """History of edits, for undo and redo: what each has replaced; one file for each skill."""
 
-import contextlib
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -65,10 +64,16 @@ class EditHistory:
         gained.append(back)
         self.write(skill, past)
 
-    def rename(self, skill: str, name: str) -> None:
+    def rename(self, skill: str, name: str, revise: Mapping[str, Callable[[bytes], bytes]]) -> None:
+        """Give the past to the skill's new name; `revise` changes the earlier texts of a file to fit it."""
         self.forget(name)
-        with contextlib.suppress(FileNotFoundError):
-            self._file(skill).replace(self._file(name))
+        past = self.read(skill)
+        if not (past.undo or past.redo):
+            return
+        for edits in (past.undo, past.redo):
+            edits[:] = [msgspec.structs.replace(edit, files=_revised(edit.files, revise)) for edit in edits]
+        self.write(name, past)
+        self.forget(skill)
 
     def forget(self, skill: str) -> None:
         self._file(skill).unlink(missing_ok=True)
@@ -81,6 +86,12 @@ class EditHistory:
         draft = self._folder / f".{skill}.draft"
         draft.write_bytes(msgspec.json.encode(Past(undo=_newest(past.undo), redo=_newest(past.redo))))
         draft.replace(self._file(skill))
+
+
+def _revised(
+    files: Mapping[str, bytes | None], revise: Mapping[str, Callable[[bytes], bytes]]
+) -> Mapping[str, bytes | None]:
+    return {path: revise[path](data) if data is not None and path in revise else data for path, data in files.items()}
 
 
 def _newest(edits: list[Edit]) -> list[Edit]:

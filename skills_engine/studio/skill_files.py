@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
+from skills_engine.sharing.bundle import SharingError
+from skills_engine.sharing.install import moved_pin
 from skills_engine.sharing.pack import skill_files
 from skills_engine.skills_config import find_skill_file, is_spec_name
 from skills_engine.skills_folder import list_skills
@@ -180,20 +182,31 @@ class SkillFiles:
         if os.path.lexists(self._root / name):
             raise EditError("skill_exists", f"there is a skill {name} already; choose another name")
         page = find_skill_file(folder)
-        if page is not None:
-            _put(folder / page, _renamed(self.read(skill, page)[0], name).encode())
-        folder.rename(self._root / name)
-        self._history.rename(skill, name)
+        with self._moved_pin(skill, name):
+            if page is not None:
+                _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
+            folder.rename(self._root / name)
+        self._history.rename(skill, name, {} if page is None else {page: lambda data: _renamed(data, name)})
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
         folder = self._whole(skill, expected)
         # Gone at once, however long it takes to move it to another disk.
         hidden = self._root / f".{secrets.token_hex(4)}.deleted"
-        folder.rename(hidden)
+        with self._moved_pin(skill, None):
+            folder.rename(hidden)
         with self._binned(skill) as place:
             shutil.move(hidden, place)
         self._history.forget(skill)
+
+    @contextmanager
+    def _moved_pin(self, skill: str, name: str | None) -> Iterator[None]:
+        """Let skills.lock know the skill by its new name, or no more, once the block has moved it. Raises EditError."""
+        try:
+            with moved_pin(self._root, skill, name):
+                yield
+        except SharingError as error:
+            raise EditError("lock_invalid", str(error)) from error
 
     def _whole(self, skill: str, expected: Collection[str]) -> Path:
         folder = self.folder(skill)
@@ -350,9 +363,10 @@ def _put(target: Path, data: bytes | None) -> None:
     draft.replace(target)
 
 
-def _renamed(page: str, name: str) -> str:
-    head, dashes, body = page.partition("\n---")
-    return re.sub(r"(?m)^name:.*$", f"name: {name}", head, count=1) + dashes + body
+def _renamed(page: bytes, name: str) -> bytes:
+    """Return a SKILL.md with another name in its front matter."""
+    head, dashes, body = page.partition(b"\n---")
+    return re.sub(rb"(?m)^name:.*$", f"name: {name}".encode(), head, count=1) + dashes + body
 
 
 def _tag(data: bytes) -> str:

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skills_engine.authoring.scaffold import new_skill
+from skills_engine.sharing.install import add_skill, read_lock
+from skills_engine.sharing.sources import fetch, parse_source
 from skills_engine.studio.edit_history import MAX_EDITS, MAX_HISTORY_BYTES
 from skills_engine.studio.skill_files import ANY, MAX_BINNED, MAX_EDITED_FILES, MAX_TEXT_BYTES, EditError, SkillFiles
 
@@ -67,6 +70,52 @@ def test_what_was_undone_cannot_be_redone_after_another_edit(files: SkillFiles) 
 
     with pytest.raises(EditError, match="nothing to redo"):
         files.redo("calm", expected={ANY})
+
+
+def test_undo_and_redo_past_a_rename_keep_the_skills_new_name(files: SkillFiles, tmp_path: Path) -> None:
+    page, _ = files.read("calm", "SKILL.md")
+    files.write("calm", "SKILL.md", page + "One.\nname: stays\n", expected={ANY})
+    files.write("calm", "SKILL.md", "no front matter", expected={ANY})
+    files.undo("calm", expected={ANY})
+
+    files.rename_skill("calm", "serene", expected={ANY})
+    files.undo("serene", expected={ANY})
+
+    renamed = page.replace("name: calm", "name: serene")
+    assert files.read("serene", "SKILL.md")[0] == renamed
+    files.redo("serene", expected={ANY})
+    assert files.read("serene", "SKILL.md")[0] == renamed + "One.\nname: stays\n"
+    files.redo("serene", expected={ANY})
+    assert files.read("serene", "SKILL.md")[0] == "no front matter"
+    assert [path.name for path in (tmp_path / "data" / "skill_history").iterdir()] == ["serene.json"]
+
+
+def test_skills_lock_follows_a_rename_and_forgets_what_was_deleted(files: SkillFiles, tmp_path: Path) -> None:
+    root = tmp_path / "skills"
+    add_skill(root, replace(fetch(parse_source(str(root / "calm"))), name="added"))
+    pin = read_lock(root)["added"]
+    new_skill("own", root)
+
+    files.rename_skill("added", "serene", expected={ANY})
+    files.rename_skill("own", "mine", expected={ANY})
+    assert read_lock(root) == {"serene": pin}
+
+    files.remove_skill("mine", expected={ANY})
+    files.remove_skill("serene", expected={ANY})
+    assert read_lock(root) == {}
+
+
+def test_nothing_is_renamed_or_deleted_while_skills_lock_cannot_be_read(files: SkillFiles, tmp_path: Path) -> None:
+    (tmp_path / "skills" / "skills.lock").write_text("{broken")
+
+    with pytest.raises(EditError, match="lock is not valid") as renaming:
+        files.rename_skill("calm", "serene", expected={ANY})
+    with pytest.raises(EditError, match="lock is not valid"):
+        files.remove_skill("calm", expected={ANY})
+
+    assert renaming.value.code == "lock_invalid"
+    assert files.names() == ["calm"]
+    assert "name: calm" in files.read("calm", "SKILL.md")[0]
 
 
 def test_a_named_pipe_or_a_folder_is_not_written(files: SkillFiles, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ _STATUSES: Final = {
     "skill_exists": 409,
     "skill_full": 409,
     "nothing_to_undo": 409,
+    "lock_invalid": 409,
     "version_stale": 412,
     "file_too_large": 413,
     "file_unreadable": 422,
