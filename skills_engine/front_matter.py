@@ -11,12 +11,15 @@ nothing in it is expanded or run.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 MAX_BYTES = 64 * 1024
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+|$)(.*)$")
 
@@ -71,21 +74,33 @@ def _parse(text: str) -> tuple[dict[str, Any] | None, str | None]:
     return fields or None, f"its front matter is not YAML ({reason}): read line by line"
 
 
-class _PlainLoader(yaml.BaseLoader):
-    """Makes strings, lists and dicts; refuses aliases and tags, which no public skill uses (alias bombs)."""
-
-    def compose_node(self, *place: Any) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stubs leave it out
-        if event.anchor or event.tag:  # an alias has an anchor
-            raise yaml.YAMLError("anchors, aliases and tags are not allowed")
-        return super().compose_node(*place)
-
-
 def _parse_yaml(text: str) -> dict[str, Any]:
-    fields = yaml.load(text, Loader=_PlainLoader)  # noqa: S506 -- see _PlainLoader
-    if not isinstance(fields, dict):
+    events = iter(yaml.parse(text, Loader=_LOADER))
+    documents = [_value(next(events), events) for event in events if isinstance(event, yaml.DocumentStartEvent)]
+    if len(documents) > 1:
+        raise yaml.YAMLError("expected one document")
+    if not documents or not isinstance(documents[0], dict):
         raise yaml.YAMLError("expected lines of `key: value`")
-    return fields
+    return documents[0]
+
+
+def _value(event: Any, events: Iterator[Any]) -> Any:
+    """Make strings, lists and dicts; refuse aliases and tags, which no public skill uses (alias bombs)."""
+    if event.anchor or event.tag:  # an alias has an anchor
+        raise yaml.YAMLError("anchors, aliases and tags are not allowed")
+    if isinstance(event, yaml.SequenceStartEvent):
+        items = []
+        while not isinstance(item := next(events), yaml.SequenceEndEvent):
+            items.append(_value(item, events))
+        return items
+    if isinstance(event, yaml.MappingStartEvent):
+        found = {}
+        while not isinstance(key := next(events), yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                raise yaml.YAMLError("a key must be a text")
+            found[_value(key, events)] = _value(next(events), events)
+        return found
+    return event.value
 
 
 def yaml_problem(error: yaml.YAMLError, *, first_line: int = 1) -> str:
