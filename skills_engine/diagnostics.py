@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import Literal, get_args
 
 Severity = Literal["error", "warning", "info"]
+MAX_DIAGNOSTICS = 100
+"""Limit for the diagnostics of one file."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,16 @@ class Report:
     @property
     def errors(self) -> list[Diagnostic]:
         return [diagnostic for diagnostic in self.found if diagnostic.severity == "error"]
+
+    @property
+    def first(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that one file may have; the last one counts the rest, and is as severe as the worst of it."""
+        if len(self.found) <= MAX_DIAGNOSTICS:
+            return tuple(self.found)
+        rest = self.found[MAX_DIAGNOSTICS - 1 :]
+        worst = min((one.severity for one in rest), key=get_args(Severity).index)
+        more = Diagnostic(worst, self.skill, self.file, "", f"and {len(rest)} more")
+        return (*self.found[: MAX_DIAGNOSTICS - 1], more)
 
     def _add(self, severity: Severity, path: str, message: str) -> None:
         self.found.append(Diagnostic(severity, self.skill, self.file, _as_unicode(path), _as_unicode(message)))

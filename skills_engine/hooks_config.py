@@ -110,7 +110,7 @@ def read_hooks(folder: Path) -> HooksFile:
     return HooksFile(
         tuple(hooks),
         tuple(places[hook.name] for hook in hooks),
-        tuple(report.found),
+        report.first,
         tuple(triggers),
         tuple(places[trigger.name] for trigger in triggers),
     )

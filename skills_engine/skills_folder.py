@@ -3,13 +3,13 @@
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
 from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.files import is_inside, is_segment
-from skills_engine.hooks_config import HOOKS_JSON, read_hooks
+from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
 from skills_engine.skills_config import Skill, find_skill_file, read_skill
 
 MAX_SKILLS = 5000
@@ -29,6 +29,7 @@ class LoadedSkill:
     skill: Skill | None
     diagnostics: tuple[Diagnostic, ...]
     last_good: Skill | None = None
+    hooks_file: HooksFile = field(default_factory=HooksFile)
 
 
 def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[str], list[Diagnostic]]:
@@ -113,7 +114,7 @@ def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill
             "info", folder.name, skill.file, "$.default", "off: name the skill in skills.enabled to use it"
         )
         return LoadedSkill(None, (*diagnostics, off))
-    return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill)
+    return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill, hooks)
 
 
 def _no_skill(folder: Path) -> Diagnostic:

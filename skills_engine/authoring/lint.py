@@ -10,9 +10,9 @@ from skills_engine.authoring.condition_advice import conditions_advice
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.front_matter import split_front_matter
 from skills_engine.hook_entries import NEVER_FIRES, HookInfo
-from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
+from skills_engine.hooks_config import HOOKS_JSON, HooksFile
 from skills_engine.skills_config import Skill, find_skill_file, read_skill_text
-from skills_engine.skills_folder import list_skills, load_skill
+from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 from skills_engine.testing.tests_files import read_tests
 from skills_engine.testing.tests_format import ExpectSpec
 
@@ -42,19 +42,27 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
         return {path: lint_skill(path.resolve())}
     names, found = list_skills(path, None)
     by_folder = {path: found} if found else {}
-    groups = _groups([path.resolve() / name for name in names])
-    return by_folder | {path / name: lint_skill(path.resolve() / name, groups=groups) for name in names}
+    loaded = {name: _load(path.resolve() / name) for name in names}
+    groups = _groups(loaded.values())
+    return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
 
 def lint_skill(folder: Path, *, groups: Mapping[str, int] | None = None) -> list[Diagnostic]:
     """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
-    loaded = load_skill(folder, is_named=True)  # one that is off by default is checked, too
+    loaded = _load(folder)
+    return _lint(folder, loaded, _groups([loaded]) if groups is None else groups)
+
+
+def _load(folder: Path) -> LoadedSkill:
+    return load_skill(folder, is_named=True)  # one that is off by default is checked, too
+
+
+def _lint(folder: Path, loaded: LoadedSkill, groups: Mapping[str, int]) -> list[Diagnostic]:
     found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
-        hooks = read_hooks(folder)
         found += _body_advice(loaded.skill)
-        found += _hooks_advice(hooks, folder.name, _groups([folder]) if groups is None else groups)
-        found += _misplaced(folder) or _orphans(folder, hooks)
+        found += _hooks_advice(loaded.hooks_file, folder.name, groups)
+        found += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
         found += _tests_advice(folder)
     return found
 
@@ -92,8 +100,8 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
     return report.found
 
 
-def _groups(folders: Iterable[Path]) -> Mapping[str, int]:
-    return Counter(hook.group for folder in folders for hook in read_hooks(folder).hooks if hook.group is not None)
+def _groups(skills: Iterable[LoadedSkill]) -> Mapping[str, int]:
+    return Counter(hook.group for skill in skills for hook in skill.hooks_file.hooks if hook.group is not None)
 
 
 def _hooks_advice(hooks: HooksFile, skill: str, groups: Mapping[str, int]) -> list[Diagnostic]:

@@ -68,7 +68,7 @@ def read_tests(folder: Path) -> FoundTests:
             report.error("", f"is not read: a skill may have {MAX_FILES} files of tests")
         else:
             tests += _read_file(folder, file, report)
-        diagnostics += report.found
+        diagnostics += report.first
     return FoundTests(tuple(tests), tuple(diagnostics))
 
 

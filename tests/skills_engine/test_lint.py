@@ -1,12 +1,15 @@
 """What authors trip over, and where."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skills_engine import TIMINGS
+from skills_engine import TIMINGS, load_snapshot
 from skills_engine.authoring.lint import is_skill_folder, lint, lint_skill
+from skills_engine.diagnostics import MAX_DIAGNOSTICS
 from skills_engine.skills_config import LONG_FILE_BYTES
 from skills_engine.skills_folder import MAX_SKILLS
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
@@ -284,3 +287,49 @@ def test_mistakes_of_tests_are_reported_and_a_test_that_cannot_fail(tmp_path: Pa
             "line 2: the test “idle” expects nothing, so it cannot fail: say what fires, is silent or is read",
         ),
     ]
+
+
+COUNTED = """
+import sys
+from skills_engine.__main__ import main
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+main(["lint", sys.argv[1]])
+print(sum(name.endswith("hooks.json") for name in opened))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["", "tutor"])
+def test_hooks_json_is_read_once(tmp_path: Path, path: str) -> None:
+    make_skill(tmp_path, "tutor", entry(group="tone"), entry("b", group="tone"))
+
+    run = subprocess.run(
+        [sys.executable, "-c", COUNTED, tmp_path / path],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+    assert run.stdout.splitlines() == ["1 folder checked: 0 errors, 0 warnings", "1"]
+
+
+def test_thousands_of_mistakes_are_counted_and_a_hundred_lines_long(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "books", entry("good"))
+    write_hooks_json(folder, {"hooks": [entry("good"), *[{}] * 1000]})
+
+    found = [one for one in lint_skill(folder) if one.severity == "error"]
+
+    assert len(found) == MAX_DIAGNOSTICS
+    assert (found[-2].path, found[-1].message) == ("$.hooks[20].role", "and 4901 more")
+    assert [hook.name for hook in load_snapshot(tmp_path).hooks(None)] == ["good"]
+
+
+def test_what_is_left_out_is_as_severe_as_the_worst_of_it(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "books", *[entry(f"h{n}", remark="a") for n in range(MAX_DIAGNOSTICS + 1)], {})
+
+    found = [one for one in lint_skill(folder) if one.severity != "info"]
+
+    assert {one.severity for one in found[:-1]} == {"warning"}
+    assert (found[-1].severity, found[-1].message, len(found)) == ("error", "and 7 more", MAX_DIAGNOSTICS)
