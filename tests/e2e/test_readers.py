@@ -39,6 +39,8 @@ async def test_every_sentence_is_read_out_however_many_come_at_once(page: Parley
     await expect(log).to_contain_text(sentences[-1])
 
     assert await page.tab.evaluate("said") == sentences
+    model.queue(text("That was all."))
+    await page.ask_and_wait("More?")  # what was drawn at once goes when the next line is drawn
     assert await log.locator("p").count() < len(sentences), "the log does not grow with the conversation"
 
 
