@@ -56,7 +56,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     `frame_type_unknown`, `frame_invalid` (a wrong field) or `message_too_large`
     (too many values or messages, an image over 5 MiB), each with the JSON path.
     """
-    _check_size(data)
+    check_size(data)
     try:
         frame: AnyClientFrame = _decoder.decode(data)
     except msgspec.ValidationError as error:
@@ -75,7 +75,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     return frame
 
 
-def _check_size(data: bytes | str) -> None:
+def check_size(data: bytes | str) -> None:
     """Refuse JSON of too many values or too deep. Makes none of them: takes milliseconds for megabytes. Raises FrameError."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
     text = text.replace(rb"\\", b"").replace(rb"\"", b"")  # so that the quotes that are left are the ends of strings

@@ -56,9 +56,10 @@ class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
     """Numbers that are null are the operator's."""
 
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
-    prefix_padding_ms: Annotated[int, Meta(ge=0, le=2_000)] | None = None
-    silence_duration_ms: Annotated[int, Meta(ge=100, le=10_000)] | None = None
-    idle_timeout_ms: Annotated[int, Meta(ge=5_000, le=30_000)] | None = None
+    prefix_padding_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    silence_duration_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    idle_timeout_ms: Annotated[int, Meta(ge=0, le=3_600_000)] | None = None
+    """Without effect."""
     create_response: bool = True
     interrupt_response: bool = True
 
@@ -76,14 +77,14 @@ class CustomVoice(Struct, frozen=True):
 VoiceName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class InputAudio(Struct, frozen=True):
+class InputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
     noise_reduction: NoiseReduction | None = None
     transcription: InputTranscription | None = None
     turn_detection: ServerVad | SemanticVad | None = ServerVad()
 
 
-class OutputAudio(Struct, frozen=True):
+class OutputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
     voice: VoiceName | CustomVoice | None = None
     speed: Annotated[float, Meta(ge=0.25, le=2)] = 1.0
@@ -94,8 +95,8 @@ class OutputAudio(Struct, frozen=True):
 
 
 class AudioConfig(Struct, frozen=True):
-    input: InputAudio = InputAudio()
-    output: OutputAudio = OutputAudio()
+    input: InputConfig = InputConfig()
+    output: OutputConfig = OutputConfig()
 
 
 class FunctionTool(Struct, tag_field="type", tag="function", frozen=True):
@@ -174,10 +175,15 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
     def echo(self) -> dict[str, Any]:
         """Return the object `session` of server events."""
         whole: dict[str, Any] = msgspec.to_builtins(self)
+        heard = whole["audio"]["input"]
+        if heard["turn_detection"] is not None:
+            heard["turn_detection"] = {
+                name: value for name, value in heard["turn_detection"].items() if value is not None
+            }
         whole["include"] = [name for name in self.include or () if name not in EXTRAS] or None
         if self.type == "realtime":
             return whole
-        return {"type": self.type, "audio": {"input": whole["audio"]["input"]}, "include": whole["include"]}
+        return {"type": self.type, "audio": {"input": heard}, "include": whole["include"]}
 
 
 def convert(value: Any, to: type[Any], *, at: str) -> Any:
@@ -203,8 +209,15 @@ def check_tools(
     tools: list[FunctionTool | McpTool], choice: ToolChoices, *, at: str, mcp_servers: Collection[str]
 ) -> None:
     """Refuse what would promise tools that are not here. Raises FrameError."""
+    names: set[str] = set()
     for index, tool in enumerate(tools):
-        if not isinstance(tool, McpTool):
+        if isinstance(tool, FunctionTool):
+            if tool.name in names:
+                raise FrameError("invalid_value", f"two tools are named {tool.name}", path=f"{at}.tools[{index}].name")
+            names.add(tool.name)
+            if tool.parameters.get("type", "object") != "object":
+                text = "a JSON Schema of type object is expected"
+                raise FrameError("invalid_value", text, path=f"{at}.tools[{index}].parameters.type")
             continue
         if tool.server_url or tool.connector_id or tool.tunnel_id:
             text = "the server calls no MCP server of a client's; name one that the operator configured (server_label)"

@@ -6,27 +6,6 @@ import pytest
 
 from server.errors import FrameError
 from server.gateway.realtime.session_config import SessionConfig
-from server.gateway.realtime.translator import RealtimeTranslator
-from server.wire import frames as wire
-
-_THERE = wire.SpeechPart(state="ready", name="scripted")
-READY = wire.Ready(
-    protocol=wire.PROTOCOL,
-    session_id="5e5510",
-    server="parley/0",
-    skills=[],
-    model=wire.ModelItem(name="scripted", host="here", location="local"),
-    speech=wire.SpeechStatus(stt=_THERE, tts=_THERE, vad=_THERE, voices=["amy"], output_sample_rate=22_050),
-    limits=wire.LimitItems(
-        max_message_bytes=4 << 20,
-        max_messages=2000,
-        max_binary_bytes=65_536,
-        max_frames_per_s=200,
-        max_hook_frames_per_turn=64,
-        max_turn_s=300,
-    ),
-    user=wire.UserItem(name="local", is_operator=True, is_logged_in=False),
-)
 
 
 def test_an_update_changes_the_fields_that_it_gives() -> None:
@@ -58,7 +37,9 @@ def test_null_gives_a_field_its_default_back() -> None:
         ({"tools": [{"type": "mcp", "server_label": "x", "server_url": "http://x"}]}, "unsupported_parameter", "session.tools[0]"),
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "invalid_value", "session.tools[0].server_label"),
         ({"tools": [{"type": "function"}]}, "missing_required_parameter", "session.tools[0].name"),
-        ({"tools": [{"type": "function", "name": "a"}] * 129}, "too_many_tools", "session.tools"),
+        ({"tools": [{"type": "function", "name": f"t{i}"} for i in range(129)]}, "too_many_tools", "session.tools"),
+        ({"tools": [{"type": "function", "name": "a"}] * 2}, "invalid_value", "session.tools[1].name"),
+        ({"tools": [{"type": "function", "name": "a", "parameters": {"type": "string"}}]}, "invalid_value", "session.tools[0].parameters.type"),
         ({"tool_choice": {"type": "mcp", "server_label": "x"}}, "unsupported_parameter", "session.tool_choice"),
         ({"prompt": {"id": "pmpt_1"}}, "unsupported_parameter", "session.prompt"),
         ({"include": ["everything"]}, "invalid_value", "session.include"),
@@ -70,15 +51,6 @@ def test_a_wrong_value_is_refused_by_its_place(changes: dict[str, Any], code: st
         SessionConfig().updated(changes)
 
     assert (caught.value.code, caught.value.path) == (code, param)
-
-
-def test_a_translator_begins_with_the_name_of_the_model() -> None:
-    translator = RealtimeTranslator(lambda: 0.0)
-
-    (created,) = translator.begin(READY)
-
-    assert isinstance(created, dict)
-    assert created["session"]["model"] == "scripted"
 
 
 def test_extras_of_ours_are_not_echoed() -> None:

@@ -1,0 +1,279 @@
+"""Items of a Realtime conversation: kept while the socket lives, bounded, turned into the messages of a turn. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from server.errors import FrameError
+from server.gateway.realtime.client_events import (
+    FunctionCallItem,
+    FunctionOutputItem,
+    ItemPart,
+    MessageItem,
+    NewItem,
+)
+from server.wire import frames as wire
+
+MAX_IMAGE_CHARS: Final = 7_000_000
+_OVERHEAD_BYTES: Final = 512  # of an item, beside its text
+_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,")
+_WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+_ALLOWED_PARTS: Final = {
+    "system": ("input_text",),
+    "user": ("input_text", "input_audio", "input_image"),
+    "assistant": ("output_text", "output_audio"),
+}
+
+
+@dataclass(slots=True)
+class SpokenPiece:
+    """A sentence of a reply with its place in the sound of its item."""
+
+    text: str
+    start_ms: float
+    duration_ms: float = 0.0
+    words: Sequence[tuple[int, float]] = ()
+
+    def heard(self, ms: float) -> str:
+        """Return the text of which the first `ms` of the item's sound have been heard, back to a word."""
+        heard_ms = ms - self.start_ms
+        if heard_ms >= self.duration_ms:
+            return self.text if heard_ms >= 0 else ""
+        if heard_ms <= 0:
+            return ""
+        if self.words:
+            begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
+            return self.text[: begun[-1] if begun else 0].rstrip()
+        share = int(len(self.text) * heard_ms / self.duration_ms)
+        ends = [found.start() for found in _WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        return self.text[: ends[-1] if ends else 0].rstrip()
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One item. `data` is what the client sees of it; the rest is ours."""
+
+    data: dict[str, Any]
+    utterance: str | None = None
+    """The utterance that it stands for; its words may still be recognised."""
+    is_waiting: bool = False
+    """Its words are still being recognised."""
+    hook: wire.Message | None = None
+    """The persistent hook that it stands for, as it goes back to the model."""
+    state: str | None = None
+    """The hooks' memory after the turn that this item is the last of."""
+    rounds: list[wire.Message] = field(default_factory=list)
+    """Calls and results of our own tools in the turn that ended with this call."""
+    response_id: str | None = None
+    pieces: list[SpokenPiece] = field(default_factory=list)
+    audio_ms: float = 0.0
+    is_cut: bool = False
+    """Truncated: what its reply goes on to say is not kept."""
+
+    @property
+    def id(self) -> str:
+        return self.data["id"]  # type: ignore[no-any-return]  # an id of ours or of the client's
+
+    @property
+    def kind(self) -> str:
+        return self.data["type"]  # type: ignore[no-any-return]  # one of three
+
+    @property
+    def role(self) -> str | None:
+        return self.data.get("role")
+
+    @property
+    def text(self) -> str:
+        """Words in it: written, spoken or recognised."""
+        parts = self.data.get("content", ())
+        return "\n".join(words for part in parts if (words := part.get("text") or part.get("transcript")))
+
+    @property
+    def size(self) -> int:
+        """Bytes that it counts for."""
+        strings = [value for part in self.data.get("content", ()) for value in part.values() if value]
+        strings += [self.data.get("arguments", ""), self.data.get("output", "")]
+        rounds = sum(len(message.content) for message in self.rounds if isinstance(message.content, str))
+        return _OVERHEAD_BYTES + rounds + sum(map(len, strings))
+
+    def shown(self, *, with_images: bool = False) -> dict[str, Any]:
+        """Return a copy for an event. Images, which the client has, only where it asks for the item."""
+        copy = dict(self.data)
+        if "content" in copy:
+            hidden = () if with_images else ("image_url",)
+            copy["content"] = [{k: v for k, v in part.items() if k not in hidden} for part in copy["content"]]
+        return copy
+
+    def truncate(self, ms: float) -> int:
+        """Keep what was heard in the first `ms` of its sound; return that time, at most the length of the sound."""
+        ms = min(max(0.0, ms), self.audio_ms)
+        if ms < self.audio_ms or self.data["status"] == "in_progress":
+            self.data["content"][0]["transcript"] = "".join(piece.heard(ms) for piece in self.pieces)
+            self.audio_ms, self.is_cut = ms, True
+            self.pieces = [piece for piece in self.pieces if piece.start_ms < ms]
+        return int(ms)
+
+
+class ItemList:
+    """The items in their order, at most `max_items` of at most `max_bytes` in all."""
+
+    def __init__(self, *, max_items: int, max_bytes: int) -> None:
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self.items: list[Item] = []
+        self._by_id: dict[str, Item] = {}
+        self._bytes = 0  # as counted when each was added or resized
+
+    def get(self, item_id: str) -> Item | None:
+        return self._by_id.get(item_id)
+
+    def before(self, item: Item) -> str | None:
+        """Return the id before that item, which is in the conversation."""
+        place = self.items.index(item)
+        return self.items[place - 1].id if place else None
+
+    def state(self) -> str | None:
+        """Return the hooks' memory after the last turn."""
+        return next((item.state for item in reversed(self.items) if item.state), None)
+
+    def insert(self, item: Item, after: str | None) -> None:
+        """Add a client's item behind that one (None: at the end, "root": first).
+
+        Raises FrameError where the place is unknown, the id is taken or the conversation is full.
+        """
+        if item.id in self._by_id:
+            text = f"an item {item.id[:128]!r} is there already; use another id"
+            raise FrameError("item_create_duplicate_item_id", text, path="item.id")
+        if len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes:
+            text = (
+                f"the conversation holds at most {self._max_items} items and {self._max_bytes} bytes; delete some first "
+                "(conversation.item.delete)"
+            )
+            raise FrameError("conversation_full", text, path="item")
+        place = len(self.items)
+        if after == "root":
+            place = 0
+        elif after is not None:
+            if after not in self._by_id:
+                text = f"there is no item {after[:128]!r}"
+                raise FrameError("item_create_invalid_previous_item_id", text, path="previous_item_id")
+            place = self.items.index(self._by_id[after]) + 1
+        self.items.insert(place, item)
+        self._by_id[item.id] = item
+        self._bytes += item.size
+
+    def append(self, item: Item) -> list[str]:
+        """Add an item of the server's; return the ids of the oldest, which had to go for it."""
+        gone = []
+        while self.items and (len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes):
+            gone.append(self.items[0].id)
+            self.remove(gone[-1])
+        self.items.append(item)  # whatever its size: the reply is being said
+        self._by_id[item.id] = item
+        self._bytes += item.size
+        return gone
+
+    def remove(self, item_id: str) -> bool:
+        item = self._by_id.pop(item_id, None)
+        if item is None:
+            return False
+        self.items.remove(item)
+        self.count()
+        return True
+
+    def count(self) -> None:
+        """Measure again, after an item has changed."""
+        self._bytes = sum(item.size for item in self.items)
+
+
+def new_item(given: NewItem, item_id: str, *, at: str = "item") -> Item:
+    """Make an item of what the client gave. Raises FrameError for content that cannot be kept."""
+    data: dict[str, Any] = {"id": given.id or item_id, "object": "realtime.item", "status": "completed"}
+    match given:
+        case MessageItem():
+            content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
+            data |= {"type": "message", "role": given.role, "content": content}
+        case FunctionCallItem():
+            call_id = given.call_id or data["id"]
+            data |= {"type": "function_call", "name": given.name, "call_id": call_id, "arguments": given.arguments}
+        case FunctionOutputItem():
+            data |= {"type": "function_call_output", "call_id": given.call_id, "output": given.output}
+    return Item(data)
+
+
+def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
+    if part.type not in _ALLOWED_PARTS[role]:
+        text = f"a message of role {role} holds {' or '.join(_ALLOWED_PARTS[role])}, not {part.type}"
+        raise FrameError("invalid_value", text, path=f"{at}.type")
+    match part.type:
+        case "input_text" | "output_text":
+            return {"type": part.type, "text": part.text or ""}
+        case "input_audio" | "output_audio":
+            if part.transcript is None:
+                text = "sound in an item is not recognised here: give its `transcript`, or use input_audio_buffer"
+                raise FrameError("unsupported_content", text, path=f"{at}.transcript")
+            return {"type": part.type, "transcript": part.transcript}
+    url = part.image_url or ""
+    if not _IMAGE.match(url) or len(url) > MAX_IMAGE_CHARS:
+        text = "an image is a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB"
+        raise FrameError("invalid_value", text, path=f"{at}.image_url")
+    return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}
+
+
+def messages_of(items: Iterable[Item]) -> list[wire.Message]:
+    """Return the history that the items are; a call without its output is left out, and an output without its call."""
+    known = list(items)
+    outputs = {item.data["call_id"]: item for item in known if item.kind == "function_call_output"}
+    calls = [item for item in known if item.kind == "function_call"]
+    answered = {
+        id(item) for item in {item.data["call_id"]: item for item in calls if item.data["call_id"] in outputs}.values()
+    }
+    messages: list[wire.Message] = []
+    batch: list[Item] = []
+    for item in known:
+        if item.kind == "function_call" and (not batch or batch[-1].response_id == item.response_id):
+            if id(item) in answered:
+                batch.append(item)
+            continue
+        messages += _rounds(batch, outputs)
+        batch = [item] if item.kind == "function_call" and id(item) in answered else []
+        messages += _plain(item)
+    return messages + list(_rounds(batch, outputs))
+
+
+def _rounds(calls: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.Message]:
+    """Yield the message that calls, and the results right behind it."""
+    if not calls:
+        return
+    for call in calls:
+        yield from call.rounds
+    yield wire.Message(role="assistant", tool_calls=[tool_call(call.data) for call in calls])
+    for call in calls:
+        call_id = call.data["call_id"]
+        yield wire.Message(role="tool", tool_call_id=call_id, content=outputs[call_id].data["output"])
+
+
+def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:
+    return wire.MessageToolCall(
+        id=data["call_id"], function=wire.FunctionCall(name=data["name"], arguments=data["arguments"])
+    )
+
+
+def _plain(item: Item) -> Iterator[wire.Message]:
+    """Yield the message of an item that is one; none for a message without words."""
+    if item.hook is not None:
+        yield item.hook
+    elif item.kind == "message":
+        images = [part["image_url"] for part in item.data["content"] if part["type"] == "input_image"]
+        role: wire.Role = item.data["role"]
+        if images:
+            parts: list[wire.TextPart | wire.ImagePart] = [
+                wire.ImagePart(image_url=wire.ImageUrl(url=part["image_url"]))
+                if part["type"] == "input_image"
+                else wire.TextPart(text=part.get("text") or part.get("transcript") or "")
+                for part in item.data["content"]
+            ]
+            yield wire.Message(role=role, content=parts)
+        elif item.text:
+            yield wire.Message(role=role, content=item.text)

@@ -1,0 +1,214 @@
+"""The input audio buffer: sound to the session, utterances to items of the conversation. Pure."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
+
+from server.errors import FrameError
+from server.gateway.realtime.conversation_items import Item, ItemList
+from server.gateway.realtime.server_events import Event, EventFactory
+from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.sound_formats import rate_of, to_pcm
+from server.wire import frames as wire
+
+MIN_COMMIT_MS: Final = 100
+MAX_OPEN: Final = 64
+"""Utterances without their words yet; of more, the oldest counts as one without words."""
+
+
+@dataclass(slots=True, eq=False)
+class _Recording:
+    """An utterance from its first sound until its words are known."""
+
+    item_id: str
+    utterance: str | None = None  # None: the session has not named it yet
+    item: Item | None = None  # set when it is committed
+    sound_ms: float = 0.0
+    started_ms: float = 0.0
+    transcript: str | None = None  # came before the client has committed it
+    shown: str = ""  # words that were sent as deltas
+    is_dropped: bool = False
+
+
+class InputBuffer:
+    """Keeps the utterances of one connection; without turn detection the client says where they begin and end."""
+
+    def __init__(self, events: EventFactory, conversation: ItemList, *, max_binary_bytes: int) -> None:
+        self._events = events
+        self._conversation = conversation
+        self._piece_bytes = max_binary_bytes & ~1
+        self._manual: _Recording | None = None  # the one that the client fills
+        self._unnamed: deque[_Recording] = deque()  # begun by the client; the session names them in this order
+        self._recordings: dict[str, _Recording] = {}  # by utterance
+        self._speaking: _Recording | None = None  # begun by turn detection, and not over
+
+    # --- the client's events
+
+    def append(self, config: SessionConfig, data: bytes) -> list[Any]:
+        sound = config.audio.input.format
+        pcm = to_pcm(sound, data)
+        actions: list[Any] = []
+        if not pcm:
+            return actions
+        if config.audio.input.turn_detection is None:
+            if self._manual is None:
+                self._manual = _Recording(self._events.new_id("item"))
+                self._unnamed.append(self._manual)
+                actions.append(wire.SpeechStart())
+            self._manual.sound_ms += len(pcm) / 2 * 1000 / rate_of(sound)
+        actions += [pcm[at : at + self._piece_bytes] for at in range(0, len(pcm), self._piece_bytes)]
+        return actions
+
+    def commit(self, config: SessionConfig) -> list[Any]:
+        """End the utterance. Raises FrameError where there is none."""
+        if config.audio.input.turn_detection is not None:
+            if self._speaking is None:
+                raise _empty(0.0)
+            return [wire.SpeechEnd()]
+        recording = self._manual
+        if recording is None or recording.sound_ms < MIN_COMMIT_MS:
+            raise _empty(0.0 if recording is None else recording.sound_ms)
+        self._manual = None
+        events = self._commit(recording)
+        if recording.transcript is not None:
+            events += self._recognized(recording, recording.transcript, config)
+        return [wire.SpeechEnd(), *events]
+
+    def clear(self) -> list[Any]:
+        dropped, self._manual = self._manual or self._speaking, None
+        cleared = self._events.event("input_audio_buffer.cleared")
+        if dropped is None:
+            return [cleared]
+        dropped.is_dropped = True
+        return [wire.SpeechCancel(), cleared]
+
+    def reset(self) -> None:
+        """Forget the utterance under way: the session discards it, as the input is configured anew."""
+        if self._manual is not None:
+            self._manual.is_dropped = True
+            self._manual = None
+        for recording in self._unnamed:
+            recording.is_dropped = recording.item is None
+
+    # --- frames of the session
+
+    def started(self, frame: wire.SpeechStarted, config: SessionConfig) -> list[Event]:
+        if self._unnamed:
+            recording = self._unnamed.popleft()
+            recording.utterance, recording.started_ms = frame.utterance, frame.audio_ms
+            if recording.item is not None:
+                recording.item.utterance = frame.utterance
+            self._recordings[frame.utterance] = recording
+            return self._bound(config)
+        self._speaking = _Recording(self._events.new_id("item"), frame.utterance, started_ms=frame.audio_ms)
+        self._recordings[frame.utterance] = self._speaking
+        place = {"audio_start_ms": int(frame.audio_ms), "item_id": self._speaking.item_id}
+        return [self._events.event("input_audio_buffer.speech_started", **place), *self._bound(config)]
+
+    def stopped(self, frame: wire.SpeechStopped) -> list[Event]:
+        recording = self._recordings.get(frame.utterance)
+        if recording is None:
+            return []
+        recording.sound_ms = frame.audio_ms - recording.started_ms
+        if recording is not self._speaking:
+            return []
+        self._speaking = None
+        if recording.is_dropped:
+            return []
+        place = {"audio_end_ms": int(frame.audio_ms), "item_id": recording.item_id}
+        return [self._events.event("input_audio_buffer.speech_stopped", **place), *self._commit(recording)]
+
+    def transcript(self, frame: wire.Transcript, config: SessionConfig) -> tuple[list[Event], bool]:
+        """Return the events, and whether an item has got its words with it."""
+        recording = self._recordings.get(frame.utterance)
+        if recording is None:
+            return [], False
+        if not frame.final:
+            is_longer = recording.item is not None and frame.text.startswith(recording.shown)
+            return self._delta(recording, frame.text) if is_longer and _is_shown(config) else [], False
+        return self._resolve(recording, frame.text, config), recording.item is not None and frame.text != ""
+
+    def rejected(self, frame: wire.SpeechRejected, config: SessionConfig) -> list[Event]:
+        """Count it as an utterance without words: it came to nothing, or was the answer to a question."""
+        recording = self._recordings.get(frame.utterance)
+        if recording is None and self._unnamed:
+            recording = self._unnamed.popleft()
+        return [] if recording is None else self._resolve(recording, "", config)
+
+    def unheard(self, config: SessionConfig) -> list[Event]:
+        """Count the utterances that the session will not name as ones without words: it cannot listen now."""
+        events: list[Event] = []
+        while self._unnamed:
+            events += self._resolve(self._unnamed.popleft(), "", config)
+        return events
+
+    # --- items
+
+    def _commit(self, recording: _Recording) -> list[Event]:
+        data = {
+            "id": recording.item_id,
+            "object": "realtime.item",
+            "type": "message",
+            "status": "completed",
+            "role": "user",
+            "content": [{"type": "input_audio", "transcript": None}],
+        }
+        item = recording.item = Item(data, utterance=recording.utterance, is_waiting=True)
+        gone = self._conversation.append(item)
+        previous = self._conversation.before(item)
+        placed = {"previous_item_id": previous, "item": item.shown()}
+        return [
+            *(self._events.event("conversation.item.deleted", item_id=each) for each in gone),
+            self._events.event("input_audio_buffer.committed", item_id=item.id, previous_item_id=previous),
+            self._events.event("conversation.item.added", **placed),
+            self._events.event("conversation.item.done", **placed),
+        ]
+
+    def _resolve(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
+        if recording.utterance is not None:
+            self._recordings.pop(recording.utterance, None)
+        if recording is self._speaking:
+            self._speaking = None
+        if recording.item is None:
+            recording.transcript = text
+            return []
+        return self._recognized(recording, text, config)
+
+    def _recognized(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
+        item = recording.item
+        assert item is not None, "it was committed"
+        item.data["content"][0]["transcript"] = text
+        item.is_waiting = False
+        self._conversation.count()
+        if not _is_shown(config):
+            return []
+        events = self._delta(recording, text) if text.startswith(recording.shown) else []
+        usage = {"type": "duration", "seconds": round(recording.sound_ms / 1000, 3)}
+        completed = "conversation.item.input_audio_transcription.completed"
+        return [
+            *events,
+            self._events.event(completed, item_id=item.id, content_index=0, transcript=text, usage=usage),
+        ]
+
+    def _delta(self, recording: _Recording, text: str) -> list[Event]:
+        delta, recording.shown = text[len(recording.shown) :], text
+        if not delta:
+            return []
+        name = "conversation.item.input_audio_transcription.delta"
+        return [self._events.event(name, item_id=recording.item_id, content_index=0, delta=delta)]
+
+    def _bound(self, config: SessionConfig) -> list[Event]:
+        events: list[Event] = []
+        while len(self._recordings) > MAX_OPEN:
+            events += self._resolve(next(iter(self._recordings.values())), "", config)
+        return events
+
+
+def _is_shown(config: SessionConfig) -> bool:
+    """Whether the client wants to read what was said."""
+    return config.type == "transcription" or config.audio.input.transcription is not None
+
+
+def _empty(ms: float) -> FrameError:
+    text = f"buffer too small: at least {MIN_COMMIT_MS} ms of sound are needed, there are {ms:.2f} ms"
+    return FrameError("input_audio_buffer_commit_empty", text)

@@ -1,0 +1,96 @@
+"""Fields of `configure` and `respond` that a Realtime configuration comes to. Pure."""
+
+from typing import Any
+
+from server.gateway.realtime.client_events import ResponseWishes
+from server.gateway.realtime.session_config import (
+    FunctionChoice,
+    FunctionTool,
+    McpTool,
+    OutputConfig,
+    SemanticVad,
+    ServerVad,
+    SessionConfig,
+    ToolChoices,
+)
+from server.gateway.realtime.sound_formats import rate_of
+from server.wire import frames as wire
+
+
+def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
+    """Return all fields of the `configure` that puts it into force."""
+    heard, said = config.audio.input, config.audio.output
+    detection = heard.turn_detection
+    return {
+        "respond": "manual",
+        "client_tools": "end",
+        "conversation": conversation,
+        "transcribe_only": config.type == "transcription",
+        "voice": config.output_modalities == ["audio"],
+        "input": wire.InputFormat(sample_rate=rate_of(heard.format)),
+        "turn_detection": _detection(detection),
+        "barge_in": detection is not None and detection.interrupt_response,
+        "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,
+        "speaker": said.speaker,
+        "speed": said.speed,
+        "instructions": config.instructions or None,
+        "max_tokens": _tokens(config.max_output_tokens),
+        "tools": _tools(config.tools),
+        "tool_choice": _choice(config.tool_choice),
+        "trace": "parley.trace" in config.extras,
+    }
+
+
+def overrides_of(
+    wishes: ResponseWishes, output: OutputConfig, modalities: list[Any], config: SessionConfig
+) -> dict[str, Any]:
+    """Return the fields of `respond` in which a response differs from its session."""
+    fields: dict[str, Any] = {}
+    if modalities != config.output_modalities:
+        fields["voice"] = modalities == ["audio"]
+    if output.speaker != config.audio.output.speaker:
+        fields["speaker"] = output.speaker
+    if output.speed != config.audio.output.speed:
+        fields["speed"] = output.speed
+    if wishes.instructions is not None:
+        fields["instructions"] = wishes.instructions or None
+    if wishes.max_output_tokens is not None:
+        fields["max_tokens"] = _tokens(wishes.max_output_tokens)
+    if wishes.tools is not None:
+        fields["tools"] = _tools(wishes.tools)
+    if wishes.tool_choice is not None:
+        fields["tool_choice"] = _choice(wishes.tool_choice)
+    return fields
+
+
+def _detection(detection: ServerVad | SemanticVad | None) -> wire.DetectionSettings:
+    match detection:
+        case None:
+            return wire.DetectionSettings(mode="push_to_talk")
+        case ServerVad():
+            threshold, silence_ms = detection.threshold, detection.silence_duration_ms
+            return wire.DetectionSettings(  # the nearest that there is
+                mode="server_vad",
+                threshold=None if threshold is None else min(max(threshold, 0.2), 0.95),
+                silence_ms=None if silence_ms is None else min(max(silence_ms, 192), 10_000),
+                prefix_ms=None if detection.prefix_padding_ms is None else min(detection.prefix_padding_ms, 2000),
+            )
+        case SemanticVad():
+            eagerness = "medium" if detection.eagerness == "auto" else detection.eagerness
+            return wire.DetectionSettings(mode="server_vad", eagerness=eagerness)
+
+
+def _tools(tools: list[FunctionTool | McpTool]) -> list[wire.ToolItem]:
+    return [
+        wire.ToolItem(name=tool.name, description=tool.description, parameters=tool.parameters)
+        for tool in tools
+        if isinstance(tool, FunctionTool)
+    ]
+
+
+def _choice(choice: ToolChoices) -> Any:
+    return wire.ToolByName(name=choice.name) if isinstance(choice, FunctionChoice) else choice
+
+
+def _tokens(limit: int | str) -> int | None:
+    return limit if isinstance(limit, int) else None

@@ -1,0 +1,143 @@
+"""What every event of a Realtime conversation must be: exactly OpenAI's types, and what stock clients rely on."""
+
+import json
+from collections import Counter
+from typing import Any, Final, get_args
+
+import msgspec
+from openai.types.realtime import RealtimeServerEvent
+from pydantic import BaseModel, ValidationError
+
+Event = dict[str, Any]
+
+MODELS: Final[dict[str, type[BaseModel]]] = {
+    get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(RealtimeServerEvent)[0])
+}
+"""The types of OpenAI's package, by the `type` of their event."""
+_NEVER: Final = ("conversation.item.created", "input_audio_buffer.timeout_triggered")
+
+
+def as_sent(event: Event) -> Event:
+    """Return the event as a client reads it, base64 and all."""
+    read: Event = json.loads(msgspec.json.encode(event))
+    return read
+
+
+class RealtimeEventChecker:
+    """Checks each event that one connection is sent, in order. Raises AssertionError."""
+
+    def __init__(self) -> None:
+        self._ids: Counter[str] = Counter()
+        self._items: set[str] = set()  # announced and not deleted
+        self._open: set[str] = set()  # responses created and not done
+        self._done: Counter[str] = Counter()
+        self._parts: dict[str, str] = {}  # open content part → words so far
+
+    def check(self, event: Event) -> None:
+        """Check an event, as a client reads it."""
+        self._ids[event["event_id"]] += 1
+        assert self._ids[event["event_id"]] == 1, f"two events are {event['event_id']}"
+        if event["type"].startswith("parley."):
+            return
+        check_type(event)
+        match event["type"]:
+            case "conversation.item.added":
+                self._check_place(event)
+                self._items.add(event["item"]["id"])
+            case "conversation.item.done":
+                self._check_place(event)
+                assert event["item"]["id"] in self._items
+            case "conversation.item.deleted":
+                self._items.remove(event["item_id"])
+            case "response.created":
+                assert not self._open, "one response at a time"
+                self._open.add(event["response"]["id"])
+            case "response.done":
+                self._check_done(event["response"])
+            case name if name.startswith("response."):
+                self._check_of_response(event)
+
+    def end(self) -> None:
+        assert not self._open, f"response.done is missing for {self._open}"
+        assert all(count == 1 for count in self._done.values())
+
+    def _check_place(self, event: Event) -> None:
+        previous = event["previous_item_id"]
+        assert previous is None or previous in self._items, f"{previous} was never announced"
+
+    def _check_done(self, response: Event) -> None:
+        self._open.remove(response["id"])
+        self._done[response["id"]] += 1
+        assert not self._parts, f"still open: {self._parts}"
+        assert response["status"] != "in_progress"
+        assert (response["status"] == "completed") == (response["status_details"] is None)
+        if response["status_details"]:
+            assert response["status_details"]["type"] == response["status"]
+        usage = response["usage"]
+        assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+        assert {"text_tokens", "audio_tokens", "cached_tokens"} <= usage["input_token_details"].keys()
+        assert {"text_tokens", "audio_tokens"} <= usage["output_token_details"].keys()
+        assert all(item["status"] != "in_progress" for item in response["output"])
+
+    def _check_of_response(self, event: Event) -> None:
+        assert event["response_id"] in self._open, f"{event['type']} outside of its response"
+        item_id = event.get("item_id", "")
+        match event["type"]:
+            case "response.content_part.added":
+                self._parts[item_id] = ""
+            case "response.output_audio_transcript.delta" | "response.output_text.delta":
+                self._parts[item_id] += event["delta"]
+            case "response.output_audio_transcript.done":
+                assert self._parts[item_id] == event["transcript"]
+            case "response.output_text.done":
+                assert self._parts[item_id] == event["text"]
+            case "response.output_audio.delta":
+                assert item_id in self._parts
+                assert event["delta"]
+            case "response.content_part.done":
+                del self._parts[item_id]
+
+
+def check_type(event: Event) -> None:
+    """Compare with OpenAI's type: nothing extra, nothing missing, nothing of another type."""
+    name = event["type"]
+    assert name in MODELS, f"OpenAI has no event {name}"
+    assert name not in _NEVER
+    try:
+        read = MODELS[name].model_validate_json(json.dumps(event), strict=True)
+    except ValidationError as error:
+        raise AssertionError(f"{name}: {error}") from None
+    _check_extra(read, name)
+    for item in _items_of(event):
+        _check_item(item)
+    for value in (event.get("part") or {}).values():
+        assert value is not None, "agents-js drops a part with null in it"
+    if name == "error":
+        assert {"type", "code", "message", "param", "event_id"} == event["error"].keys()
+
+
+def _check_extra(read: Any, at: str) -> None:
+    if isinstance(read, BaseModel):
+        assert not read.model_extra, f"{at}: OpenAI has no {sorted(read.model_extra)}"
+        for name in read.model_fields_set:
+            _check_extra(getattr(read, name), f"{at}.{name}")
+    elif isinstance(read, list):
+        for index, each in enumerate(read):
+            _check_extra(each, f"{at}[{index}]")
+
+
+def _items_of(event: Event) -> list[Event]:
+    response = event.get("response") or {}
+    return [*([event["item"]] if "item" in event else []), *response.get("output", ())]
+
+
+def _check_item(item: Event) -> None:
+    assert {"id", "object", "type", "status"} <= item.keys()
+    assert None not in [
+        item.get(name, "") for name in ("id", "arguments", "call_id", "content", "name", "role", "status")
+    ]
+    if item["type"] == "function_call":
+        assert {"call_id", "name", "arguments"} <= item.keys()
+    for part in item.get("content", ()):
+        if part["type"] == "input_audio":
+            assert "transcript" in part, "agents-js ends its process without this key"
