@@ -22,7 +22,8 @@ ServerError                 code                     who can act on it
     ├── ProviderTimeout     provider_timeout         no first token, or no next one, in time
     ├── ProviderProtocol    provider_protocol        an answer that makes no sense, or a refused request
     │   ├── RoleRefused     provider_protocol        the model's template wants other roles (docs/hooks.md, "Roles")
-    │   └── ImageRefused    provider_protocol        the model sees no pictures
+    │   ├── ImageRefused    provider_protocol        the model sees no pictures
+    │   └── ToolChoiceRefused provider_protocol      the model or its server can force no call of a tool
     ├── ContextTooLong      context_overflow         the prompt does not fit the model's context
     └── ModelMissing        model_missing            no model named and none to be found out
 
@@ -170,6 +171,10 @@ class RoleRefused(ProviderProtocol):
 
 class ImageRefused(ProviderProtocol):
     """The model takes text only. Not: it could not read one picture."""
+
+
+class ToolChoiceRefused(ProviderProtocol):
+    """The endpoint refused the `tool_choice`, not the content."""
 
 
 class ContextTooLong(ProviderError):

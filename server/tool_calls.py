@@ -63,8 +63,8 @@ class ToolInvocation:
     """The arguments as a human may see them, where secrets were redacted; None: as they are."""
 
 
-Ending = Literal["ran", "answered", "failed", "denied", "skipped"]
-"""End of a call: its tool ran; a hook answered in its place; an exception or a time limit; a refusal; never begun."""
+Ending = Literal["ran", "answered", "failed", "denied", "skipped", "open"]
+"""End of a call: its tool ran; a hook answered in its place; an exception or a time limit; a refusal; never begun; left to the client."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

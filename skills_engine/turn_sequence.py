@@ -68,13 +68,16 @@ class TurnSequence:
         return persistent
 
     def end_batch(self, calls: Sequence[CallFacts]) -> list[HookFrame]:
-        """Follow the batch of this round, whose calls and results stand in the list (L1-26, L1-28)."""
+        """Follow the batch of this round, whose calls and results stand in the list (L1-26, L1-28).
+
+        Before the first round: a batch that the turn before has left to the client (L1-34).
+        """
         self._batch = calls
         self._tools_ran |= dict.fromkeys(call.name for call in calls)
         self._hooks.remove("after_tool_call")
         persistent: list[HookFrame] = []
         for call in calls:
-            persistent += self._inject("after_tool_call", call=call, round=self._round)
+            persistent += self._inject("after_tool_call", call=call, round=max(self._round, 1))
         return persistent
 
     def end_round(self) -> None:

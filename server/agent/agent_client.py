@@ -2,11 +2,11 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from server.agent.chunks import LLMChunk, emit, emitted
+from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
@@ -19,7 +19,10 @@ from server.errors import ServerError
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
+from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
+from server.tools.registry import ToolRegistry
+from server.wire.frames import ToolChoice
 from skills_engine import HookFacts, HookInfo, HookManager
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.turn_sequence import TurnSequence
@@ -33,6 +36,10 @@ class TurnOptions:
     """The client's addition to the system prompt."""
     max_tokens: int | None = None
     """The client's limit for each model call, in force where it is below the operator's."""
+    client_tools: Sequence[ClientTool] = ()
+    leaves_calls_open: bool = False
+    """Calls of the client's tools are left to it, and end the turn."""
+    tool_choice: ToolChoice = "auto"
     trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
@@ -89,6 +96,11 @@ class AgentClient:
         return prompts_for(self._current.model)
 
     @property
+    def tool_names(self) -> Sequence[str]:
+        """Names of the server's tools, which no tool of a client may have."""
+        return self._executor.tool_names
+
+    @property
     def catalog_budget_tokens(self) -> int:
         return self.prompts.catalog_budget_tokens
 
@@ -113,7 +125,7 @@ class AgentClient:
         `messages` end before the user's new words, which `question` holds as far as they are known.
         """
         conversation = Conversation(self.system_prompt(options), messages)
-        names = self._executor.registry.names if enable_tools and self._settings.planning else ()
+        names = self.tool_names if enable_tools and self._settings.planning else ()
         mode = late_mode(self._llm, self._current.model, self._current.memory)
         messages = adapt(conversation.messages, mode, secrets.token_hex(8))
         self._current.model.prefill(messages, question=question, tool_names=names)
@@ -157,8 +169,11 @@ class AgentClient:
         layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
         events = RuntimeEvents(layers)
         conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(layers)
+        executor = self._executor.pinned(
+            layers, client_tools=options.client_tools, leaves_open=options.leaves_calls_open
+        )
         tools = executor.registry.specs
+        enable_tools = enable_tools and options.tool_choice != "none"
         facts = options.facts
         if not all(hook.is_plain for hook in hooks):
             facts = replace(
@@ -194,7 +209,10 @@ class AgentClient:
             hooks=layers,
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
+            tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,
         )
+        if enable_tools:
+            await emit(*_hidden(options.client_tools, executor.registry))
         events.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
@@ -210,3 +228,11 @@ class AgentClient:
             raise
         finally:
             events.turn_end(status)
+
+
+def _hidden(client_tools: Sequence[ClientTool], registry: ToolRegistry) -> Iterator[LLMChunk]:
+    """Report the tools of the client whose names are taken: the server got tools of those names since it gave them."""
+    for tool in client_tools:
+        if registry.get(tool.name) is not tool:
+            text = f"the server now has a tool {tool.name}, which is used instead of yours; give yours another name"
+            yield LLMChunk(notice=NoticeGiven("client_tool_hidden", "warning", text))

@@ -20,6 +20,7 @@ from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
+from server.wire.frames import ToolByName, ToolChoice
 from skills_engine import HookManager
 from skills_engine.turn_sequence import HookFrame, TurnSequence
 
@@ -137,6 +138,8 @@ class AgentTurn:
     hooks: TurnHooks | None
     model_name: str
     max_rounds: int
+    tool_choice: ToolChoice = "auto"
+    """The client's choice for round 1, other than none."""
     _has_spoken: bool = False
     _needs_tools: bool = True  # unless the planning reply says otherwise
     _acknowledgement: str = ""
@@ -146,11 +149,11 @@ class AgentTurn:
         if not has_tools:
             await self._answer_directly()
         else:
-            if planning:
+            if planning and self.tool_choice == "auto" and not self.conversation.answered:
                 await self._plan()
             if self._needs_tools:
                 await self._loop()
-        if not self._has_spoken and not self.tool_use.is_handled:
+        if not self._has_spoken and not self.tool_use.is_handled and not self.tool_use.is_left_open:
             await emit(
                 LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
             )
@@ -163,6 +166,9 @@ class AgentTurn:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
         await emit(*self.injections.report(self.sequence.start()))
+        if answered := self.conversation.answered:
+            await self.tool_use.take_outputs(answered)
+            await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     def _not_fired(self) -> Iterator[TraceEvent]:
         return self.tracer.not_fired(self.sequence.silent_hooks())
@@ -170,6 +176,7 @@ class AgentTurn:
     async def _answer_directly(self) -> None:
         self.events.begin_round(1)
         await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
+        await self._check_choice(())
 
     async def _plan(self) -> None:
         names = [tool.name for tool in self.tools]
@@ -192,7 +199,7 @@ class AgentTurn:
             is_last = number > self.max_rounds
             reply = ModelReply()
             await self._round(number, reply, is_last=is_last)
-            if not reply.calls or is_last or self.tool_use.is_handled:
+            if not reply.calls or is_last or self.tool_use.is_handled or self.tool_use.is_left_open:
                 break
         self.sequence.end_loop()
 
@@ -205,19 +212,28 @@ class AgentTurn:
         await emit(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
-            tool_choice="none" if is_last else "auto",
+            tool_choice="none" if is_last else self.tool_choice if number == 1 else "auto",
             purpose="last" if is_last else "round",
             denied=self.tool_use.denied,
         )
         await self._stream_reply(request, reply, round_number=number)
+        if number == 1:
+            await self._check_choice(call.name for call in reply.calls)
         if reply.calls and not is_last:
             await self._use_tools(reply)
         self.sequence.end_round()
 
+    async def _check_choice(self, called: Iterable[str]) -> None:
+        """Say that the reply is not what the client's choice wanted, if so. `called`: the tools that it calls."""
+        names, wanted = set(called), self.tool_choice
+        if wanted != "auto" and not (wanted.name in names if isinstance(wanted, ToolByName) else names):
+            await self.calls.tell_choice_ignored()
+
     async def _use_tools(self, reply: ModelReply) -> None:
-        """Run the batch, then let after_tool_call follow (L1-26)."""
+        """Run the batch, then let after_tool_call follow (L1-26); of one with open calls, when their outputs come."""
         await self.tool_use.run(reply)
-        await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+        if not self.tool_use.is_left_open:
+            await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     async def _stream_reply(
         self,
@@ -255,6 +271,6 @@ class AgentTurn:
         """Return its name and its text."""
         if is_last:
             return "agent_loop_prompt", self.prompts.last_step
-        if number == 1:
+        if number == 1 and not self.conversation.answered:
             return "first_step_prompt", self.prompts.first_step_prompt(self._acknowledgement)
         return "agent_loop_prompt", self.prompts.agent_loop

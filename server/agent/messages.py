@@ -81,6 +81,13 @@ def text_of(message: wire.Message) -> str:
     return message.content or ""
 
 
+def text_of_content(content: Any) -> str:
+    """Return the words of a message's content, without pictures."""
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
+
+
 def user_texts(messages: Iterable[wire.Message]) -> tuple[str, ...]:
     """Return the user's words as conditions of hooks look at them: before `admit`, without copies of hooks (L1-42)."""
     return tuple(text_of(message) for message in messages if message.role == "user" and message.hook is None)
@@ -115,10 +122,16 @@ class Conversation:
         self.append({"role": "system", "content": system_prompt}, Origin(kind="system"))
         paired, self.dropped = pair_tools(list(history))
         """`dropped`: how many unpaired calls and results of the history were left out."""
-        last_user = next((message for message in reversed(paired) if message["role"] == "user"), None)
+        last_user = next(
+            (message for message in reversed(paired) if message["role"] == "user" and "_hook" not in message), None
+        )
+        is_continued, is_behind = bool(paired) and paired[-1]["role"] == "tool", False
         for message in paired:
             clean = {key: value for key, value in message.items() if not key.startswith("_")}
-            self.append(clean, _origin(message, is_new=message is last_user))
+            self.append(clean, _origin(message, is_new=message is last_user, is_of_turn=is_continued and is_behind))
+            is_behind |= message is last_user
+        self.answered = _last_batch(self.messages) if is_continued else []
+        """The calls that the client has answered since the turn before, each with its result; [] = the turn continues none."""
 
     def append(self, message: Message, origin: Origin) -> None:
         self.messages.append(message)
@@ -131,10 +144,7 @@ class Conversation:
     def question(self) -> str:
         """The text of the user's last message; pictures left out."""
         asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
-        content = asked["content"] if asked else ""
-        if isinstance(content, str):
-            return content
-        return "\n\n".join(part["text"] for part in content or () if part.get("type") == "text")
+        return text_of_content(asked["content"]) if asked else ""
 
     def knows(self, message: Message) -> bool:
         """Return whether it is one of the turn's own, and no hook's."""
@@ -145,7 +155,18 @@ class Conversation:
         return entry[1] if entry else Origin(kind="turn")
 
 
-def _origin(message: Message, *, is_new: bool) -> Origin:
+def _last_batch(messages: Sequence[Message]) -> list[tuple[ToolCall, Message]]:
+    """Return the calls whose results end the list, in call order."""
+    first = len(messages)
+    while messages[first - 1]["role"] == "tool":
+        first -= 1
+    results = {message["tool_call_id"]: message for message in messages[first:]}
+    calls = messages[first - 1]["tool_calls"]
+    return [(ToolCall(call["id"], **call["function"]), results[call["id"]]) for call in calls]
+
+
+def _origin(message: Message, *, is_new: bool, is_of_turn: bool) -> Origin:
+    """`is_of_turn`: it stands behind the words that the turn answers."""
     if "_hook" in message:
         return Origin(
             kind="hook",
@@ -154,7 +175,7 @@ def _origin(message: Message, *, is_new: bool) -> Origin:
             persistent=True,
             unsigned=message.get("_unsigned", False),
         )
-    return Origin(kind="user" if is_new else "history")
+    return Origin(kind="user" if is_new else "turn" if is_of_turn else "history")
 
 
 def pair_tools(messages: Sequence[Message]) -> tuple[list[Message], int]:

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -32,7 +32,7 @@ from server.agent.prompt_fit import (
 )
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
-from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError
+from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError, ToolChoiceRefused
 from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmCall
 from server.llm.language_model import (
@@ -46,6 +46,7 @@ from server.llm.language_model import (
     ToolCall,
     ToolSpec,
 )
+from server.wire.frames import ToolByName, ToolChoice
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +66,8 @@ class EndpointMemory:
     budget_tokens: int | None = None
     is_blind: bool = False
     """It refused a picture because it was one."""
+    refused_choices: set[str] = field(default_factory=set)
+    """Kinds of `tool_choice` that it refused: `required`, `name`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +108,7 @@ class ModelCalls:
         self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
         self._has_told_trimmed = False
         self._has_told_unseen = False
+        self._has_told_choice = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
         self._limit_tokens = 0  # what the last fitting had
 
@@ -125,6 +129,7 @@ class ModelCalls:
             request, given = await self._rewrite(self._hooks, request, planning)
             await emit(*self._tracer.hook_reports())
         for attempt in count(1):
+            request = await self._with_possible_choice(request)
             await self._limit_images(given)
             fitted = await self._fit(request, given)
             if not fitted.fits:
@@ -214,6 +219,22 @@ class ModelCalls:
                 self._conversation.mark(message, Origin(kind="process_hook"))
         return request, replace(shown, messages=messages)
 
+    async def tell_choice_ignored(self) -> None:
+        """Say, once a turn, that the client's choice of tools is not followed."""
+        if not self._has_told_choice:
+            self._has_told_choice = True
+            text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
+            await emit(LLMChunk(notice=NoticeGiven("tool_choice_ignored", "warning", text)))
+
+    async def _with_possible_choice(self, request: ModelRequest) -> ModelRequest:
+        """Leave the choice to the model where the tool is not there, or its endpoint has refused such a choice."""
+        choice = request.tool_choice
+        is_missing = isinstance(choice, ToolByName) and choice.name not in {tool.name for tool in request.tools}
+        if not is_missing and _kind(choice) not in self._memory.refused_choices:
+            return request
+        await self.tell_choice_ignored()
+        return replace(request, tool_choice="auto")
+
     def _origin_of(self, message: Message) -> Mapping[str, Any]:
         known = self._conversation.knows(message)
         return (self._conversation.origin(message) if known else Origin(kind="process_hook")).facts()
@@ -276,9 +297,11 @@ class ModelCalls:
                 await emit(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
             case ImageRefused() if any(map(has_image, fitted.messages)):
                 self._memory.is_blind = True
+            case ToolChoiceRefused() if request.tool_choice not in ("auto", "none"):
+                self._memory.refused_choices.add(_kind(request.tool_choice))
             case ContextTooLong() if self._budget_tokens is None or attempt == 1:
                 self._learn_length(error, request, fitted)
-            case RoleRefused() | ImageRefused() | ContextTooLong():
+            case RoleRefused() | ImageRefused() | ToolChoiceRefused() | ContextTooLong():
                 raise error
             case _ if error.is_retryable and _wait_s(error, attempt) <= MAX_RETRY_WAIT_S:
                 logger.warning("model call failed (%s), trying again: %s", error.code, error)
@@ -312,6 +335,10 @@ def _limited(
     return msgspec.structs.replace(settings, max_tokens=limit, options=options), {**replaced, "max_tokens": limit}
 
 
+def _kind(choice: ToolChoice) -> str:
+    return choice if isinstance(choice, str) else "name"
+
+
 def late_mode(settings: config.LlmSettings, model: LanguageModel, memory: EndpointMemory) -> LateSystem:
     if settings.late_system != "auto":
         return settings.late_system
@@ -323,7 +350,7 @@ class IllegalMessages(ServerError):
 
 
 def _wait_s(error: ProviderError, attempt: int) -> float:
-    if isinstance(error, (RoleRefused, ImageRefused, ContextTooLong)):
+    if isinstance(error, (RoleRefused, ImageRefused, ToolChoiceRefused, ContextTooLong)):
         return 0.0
     if error.retry_after_ms is not None:
         return error.retry_after_ms / 1000

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
-from server.agent.messages import Conversation, Origin, assistant_message
+from server.agent.messages import Conversation, Origin, assistant_message, text_of_content
 from server.agent.reply_parser import ModelReply
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
@@ -18,7 +18,7 @@ from server.hooks.layers import TurnHooks
 from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError
 from server.tool_calls import ToolOutcome, TurnAborted
-from server.tools.executor import ToolExecutor
+from server.tools.executor import MAX_CALLS_PER_BATCH, ToolExecutor
 from server.tools.tool_run import parse_arguments
 from skills_engine import CallFacts
 
@@ -40,12 +40,17 @@ class ToolUse:
     """The calls of the last batch as hooks look at them: in call order, by the tools that really ran (L1-27)."""
     denied: frozenset[str] = frozenset()
     """The ids of the turn's calls that a human, the policy or a hook refused."""
+    is_left_open: bool = False
+    """A call of the last batch is left to the client: the turn ends here."""
     is_handled: bool = False
     """The user has what was asked for: every call of the last batch says so."""
     _call_ids: set[str] = field(default_factory=set)
 
     async def run(self, reply: ModelReply) -> None:
-        """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted."""
+        """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted.
+
+        A batch with calls that are left to the client is not appended: it comes back, with their outputs, in another turn.
+        """
         calls = [self._with_own_id(call) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
         sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
@@ -66,6 +71,9 @@ class ToolUse:
             for outcome in aborted.outcomes:
                 await self._report(outcome)
             raise
+        self.is_left_open = any(outcome.ending == "open" for outcome in outcomes)
+        if self.is_left_open:
+            return
         results = [
             {"role": "tool", "tool_call_id": done.id, "name": done.name, "content": done.content} for done in outcomes
         ]
@@ -74,6 +82,23 @@ class ToolUse:
         self.ran = [_call_facts(outcome, asked.value) for outcome, asked in zip(outcomes, parsed, strict=True)]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
+
+    async def take_outputs(self, answered: Sequence[tuple[ToolCall, Message]]) -> None:
+        """Let hooks and policy see what the client's tools gave since the turn before; `ran` are then the answered calls.
+
+        Of more than a batch may have, the rest counts as history.
+        """
+        self.ran = []
+        for call, result in answered[:MAX_CALLS_PER_BATCH]:
+            text = text_of_content(result["content"])
+            outcome = await self.executor.take_output(call, text)
+            if outcome is not None:
+                self.events.tool_ran(outcome)
+                await emit(*self.tracer.hook_reports(), *(LLMChunk(media=item) for item in outcome.media))
+                if outcome.content != text:
+                    result["content"] = text = outcome.content
+            asked = parse_arguments(call.arguments).value
+            self.ran = [*self.ran, _call_facts(outcome or ToolOutcome(id=call.id, name=call.name, content=text), asked)]
 
     async def _report(self, outcome: ToolOutcome) -> None:
         self.events.tool_ran(outcome)

@@ -122,7 +122,9 @@ class OpenAICompatible:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            body |= {"tools": [tool.as_json() for tool in request.tools], "tool_choice": request.tool_choice}
+            choice = request.tool_choice
+            named = choice if isinstance(choice, str) else {"type": "function", "function": {"name": choice.name}}
+            body |= {"tools": [tool.as_json() for tool in request.tools], "tool_choice": named}
         if self._endpoint.max_tokens:
             # OpenAI's newer models refuse the older name, other servers do not know the newer.
             name = "max_completion_tokens" if self._endpoint.is_openai else "max_tokens"

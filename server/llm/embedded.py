@@ -167,7 +167,7 @@ class EmbeddedModel:
         tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
         is_short = len(turn.question) <= MAX_REQUEST_CHARS
         answer = quotation(turn) if turn.results else coded_answer(turn, tools) if is_short else None
-        if answer is None and is_short and not turn.results and request.tool_choice == "auto":
+        if answer is None and is_short and not turn.results and request.tool_choice != "none":
             name = tool_choice.chosen_tool(turn, tools)
             if name is not None and is_planning:
                 yield TextDelta("<need_tool>")

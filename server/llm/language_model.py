@@ -11,6 +11,8 @@ from typing import Any, Final, Literal, Protocol
 import jsonschema
 from referencing import Registry
 
+from server.wire.frames import ToolChoice
+
 Message = dict[str, Any]
 """One chat message in the OpenAI shape; keys that begin with `_` never leave the server."""
 
@@ -25,12 +27,14 @@ _EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
 """Passed because jsonschema would otherwise fetch what a schema refers to: any address, blocking the event loop."""
 
 
-def schema_validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
+def schema_validator(
+    schema: Mapping[str, Any], *, kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
+) -> jsonschema.protocols.Validator:
     """Return a validator for somebody else's JSON Schema, whose references lead into it or to the known dialects.
 
     Any other reference raises `referencing.exceptions.Unresolvable` when it is reached.
     """
-    return jsonschema.Draft202012Validator(dict(schema), registry=_EMPTY_REGISTRY)
+    return kind(dict(schema), registry=_EMPTY_REGISTRY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +57,8 @@ class ModelRequest:
     messages: Sequence[Message] = ()
     """Set anew for each try of the call."""
     tools: Sequence[ToolSpec] = ()
-    tool_choice: Literal["auto", "none"] = "auto"
+    tool_choice: ToolChoice = "auto"
+    """Anything but auto and none is a wish: a provider that cannot force a call answers as with auto."""
     purpose: Purpose = "direct"
     tool_names: Sequence[str] = ()
     """For the planning call, which carries no tools: the names the model could have later."""

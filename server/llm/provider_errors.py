@@ -22,6 +22,7 @@ from server.errors import (
     ProviderTimeout,
     ProviderUnreachable,
     RoleRefused,
+    ToolChoiceRefused,
 )
 from server.llm.endpoint import ModelEndpoint
 from server.openai_client import error_details, error_message
@@ -55,6 +56,7 @@ _IMAGES = re.compile(
     r"|not compiled for multimodal",
     re.IGNORECASE,
 )
+_TOOL_CHOICE = re.compile(r"tool[_ ]choice", re.IGNORECASE)
 _MODEL = re.compile(
     r"model_not_found|model\b.{0,120}\b(?:not exist|not found|not available)", re.IGNORECASE | re.DOTALL
 )
@@ -92,6 +94,8 @@ def error_from_answer(
             f"the prompt is too long for {model or 'the model'} at {host}: {quoted}",
             limit_tokens=limit_tokens(details, text),
         )
+    if status < 500 and _TOOL_CHOICE.search(text):
+        return ToolChoiceRefused(f"{host} refused the request (HTTP {status}): {quoted}")
     if _ROLES.search(text):
         return RoleRefused(f"{host} refused the roles of the messages: {quoted} (see llm.late_system)")
     if _MODEL.search(text):

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -22,6 +22,7 @@ from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
+from server.tools.client_tools import AskClient, client_tools
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 from skills_engine.authoring.costs import CostMeter
@@ -45,6 +46,9 @@ class Agent(Protocol):
 
     @property
     def does_prefill(self) -> bool: ...
+
+    @property
+    def tool_names(self) -> Collection[str]: ...
 
     def prefill(
         self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
@@ -91,6 +95,12 @@ class TurnRequest:
     """The client's addition to the system prompt."""
     max_tokens: int | None = None
     """The client's limit for each model call, in force where it is below the operator's."""
+    tools: Sequence[wire.ToolItem] = ()
+    """The client's own."""
+    tool_choice: wire.ToolChoice = "auto"
+    client_tools: wire.ClientTools = "wait"
+    client: AskClient | None = None
+    """Runs the client's tools; set when the turn begins."""
     ask: AskHuman | None = None
     """Asks the user of this client; set when the turn begins."""
     timer: TurnTimer = field(default_factory=TurnTimer)
@@ -118,6 +128,11 @@ class ChatHandler:
         self._layers = layers
         self._filler = filler or config.FillerSettings()
         self.hook_tokens = hook_tokens
+
+    @property
+    def tool_names(self) -> Collection[str]:
+        """Names of the server's tools, which no tool of a client may have."""
+        return self._agent.tool_names
 
     async def run(self, writer: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
         """Answer, and end the turn in every case but cancellation: then its owner has ended it.
@@ -247,6 +262,9 @@ class ChatHandler:
             language=request.language,
             instructions=request.instructions,
             max_tokens=request.max_tokens,
+            client_tools=() if request.client is None else client_tools(request.tools, request.client),
+            leaves_calls_open=request.client_tools == "end",
+            tool_choice=request.tool_choice,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
             costs=request.costs,

@@ -13,6 +13,7 @@ from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
+from server.session.client_calls import ClientCalls
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
@@ -28,9 +29,7 @@ from skills_engine.testing.reload_tests import SkillTestReport
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
-_NO_INSTRUCTIONS: Final = (
-    "this server takes no instructions from you, so they count as none; log in, or see security.client_instructions"
-)
+_NO_INSTRUCTIONS: Final = "this server takes no instructions and no tools from you, so they count as none; log in, or see security.client_instructions"
 
 
 class Session:
@@ -70,10 +69,12 @@ class Session:
             expect_voice=self._speech_input.expect_reply,
             can_hear=self._can_hear,
         )
+        self._client_calls = ClientCalls()
         self._turns = Turns(
             services,
             outbox,
             self._approvals,
+            self._client_calls,
             limit_key=principal.limit_key,
             on_running=self._set_running,
             on_over=on_turn_over,
@@ -227,12 +228,14 @@ class Session:
                     text = "this approval is not open; it may have been answered already"
                     self._outbox.notify("approval_unknown", text)
             case wire.ToolOutput():
-                text = "this call is not open: it was answered, took too long, or its turn has ended"
-                self._outbox.notify("tool_output_unknown", text)
+                if not self._client_calls.answer(frame):
+                    text = "this call is not open: it was answered, took too long, or its turn has ended"
+                    self._outbox.notify("tool_output_unknown", text)
             case _:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
+        self._check_tool_names(frame)
         self._settings = self._settings.with_configure(
             frame, may_trace=self._may_trace(), may_instruct=self._may_instruct
         )
@@ -248,7 +251,7 @@ class Session:
             self._nudges.rearm()
         if frame.trace is True and not self._settings.trace:
             self._outbox.notify("trace_not_allowed", "the trace is for operators; see security.trace")
-        if frame.instructions and not self._may_instruct:
+        if self._is_silenced(frame):
             self._outbox.notify("instructions_not_allowed", _NO_INSTRUCTIONS)
 
     def _may_trace(self) -> bool:
@@ -260,10 +263,23 @@ class Session:
         allowed, principal = self._services.security.client_instructions, self._principal
         return allowed == "allow" or (allowed == "auto" and (principal.is_local or principal.is_logged_in))
 
+    def _is_silenced(self, frame: wire.TurnSettings) -> bool:
+        """Return whether it holds words to the model that do not reach it."""
+        return bool(frame.instructions or frame.tools) and not self._may_instruct
+
+    def _check_tool_names(self, frame: wire.TurnSettings) -> None:
+        """Refuse tools of the client that are named like ours. Raises FrameError."""
+        taken = frozenset(self._services.handler.tool_names) if frame.tools and self._may_instruct else ()
+        for index, tool in enumerate(frame.tools or ()):
+            if tool.name in taken:
+                text = f"the server has a tool {tool.name}; give yours another name"
+                raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
+
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = self._unused_id(frame)
+        self._check_tool_names(frame)
         settings = self._settings.with_turn(frame, may_instruct=self._may_instruct)
         snapshot = self._snapshot_for(frame)
         trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
@@ -279,6 +295,7 @@ class Session:
     def _respond(self, frame: wire.Respond, received_s: float) -> None:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError."""
         turn_id = self._unused_id(frame)
+        self._check_tool_names(frame)
         words = None if frame.utterance is None else self._speech_input.transcribed(frame.utterance)
         is_awaited = words is not None and self._speech_input.awaits_response
         request = self._request(
@@ -299,7 +316,7 @@ class Session:
         """Report what the turn, which has begun, goes without."""
         if problem:
             self._notify("state_invalid", problem, turn_id)
-        if frame.instructions and not self._may_instruct:
+        if self._is_silenced(frame):
             self._notify("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id)
 
     def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:

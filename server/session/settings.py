@@ -26,7 +26,12 @@ from skills_engine.conditions.turn_facts import Channel
 from skills_engine.testing.reload_tests import SkillTestReport
 
 _LISTENING: Final = wire.DetectionSettings(mode="server_vad")
-_OF_A_TURN = ("voice", "skills", "enable_tools", "language", "speaker", "speed", "max_tokens")
+_OF_A_TURN = (
+    *("voice", "skills", "enable_tools", "language", "speaker", "speed", "max_tokens"),
+    *("tool_choice", "client_tools"),
+)
+_WORDS_TO_THE_MODEL: Final[Mapping[str, Any]] = {"instructions": None, "tools": ()}
+"""Settings that count as instructions of the client, and their values where it may give none."""
 _CONFIGURED = (*_OF_A_TURN, "conversation", "respond", "transcribe_only", "barge_in")
 
 
@@ -69,6 +74,9 @@ class ClientSettings:
     speed: float = 1.0
     instructions: str | None = None
     max_tokens: int | None = None
+    tools: Sequence[wire.ToolItem] = ()
+    tool_choice: wire.ToolChoice = "auto"
+    client_tools: wire.ClientTools = "wait"
     conversation: str | None = None
     trace: bool = False
     respond: Literal["auto", "manual"] = "auto"
@@ -76,8 +84,8 @@ class ClientSettings:
     barge_in: bool = True
 
     def with_configure(self, frame: wire.Configure, *, may_trace: bool, may_instruct: bool) -> "ClientSettings":
-        """Fields left out keep their value; a trace that is not allowed stays off, and so do instructions."""
-        changed = _given(frame, _CONFIGURED) | _instructions(frame, may_instruct)
+        """Fields left out keep their value; a trace that is not allowed stays off, and so do instructions and tools."""
+        changed = _given(frame, _CONFIGURED) | _words(frame, may_instruct)
         if isinstance(frame.turn_detection, str):
             changed["turn_detection"] = wire.DetectionSettings(mode=frame.turn_detection)
         elif frame.turn_detection is not UNSET:
@@ -92,7 +100,7 @@ class ClientSettings:
 
     def with_turn(self, frame: wire.TurnFrame, *, may_instruct: bool) -> "ClientSettings":
         """The settings of the frame's turn, which may choose for itself."""
-        changed = _given(frame, _OF_A_TURN) | _instructions(frame, may_instruct)
+        changed = _given(frame, _OF_A_TURN) | _words(frame, may_instruct)
         return replace(self, **changed)
 
 
@@ -100,10 +108,10 @@ def _given(frame: wire.TurnSettings, names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(frame, name)) is not UNSET}
 
 
-def _instructions(frame: wire.TurnSettings, is_allowed: bool) -> dict[str, Any]:
-    """Return the frame's instructions if it has some; those that are not allowed count as none."""
-    given = _given(frame, ("instructions",))
-    return given if is_allowed else dict.fromkeys(given)
+def _words(frame: wire.TurnSettings, is_allowed: bool) -> dict[str, Any]:
+    """Return the frame's instructions and tools if it has some; those that are not allowed count as none."""
+    given = _given(frame, tuple(_WORDS_TO_THE_MODEL))
+    return given if is_allowed else {name: _WORDS_TO_THE_MODEL[name] for name in given}
 
 
 def turn_request(
@@ -144,6 +152,9 @@ def turn_request(
         language=settings.language,
         instructions=settings.instructions,
         max_tokens=settings.max_tokens,
+        tools=settings.tools,
+        tool_choice=settings.tool_choice,
+        client_tools=settings.client_tools,
         trace=settings.trace,
         policy=_system_policy(services.security, principal),
         principal=principal,

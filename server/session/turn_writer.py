@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, assert_never, get_args
+from typing import Any, Final, assert_never, get_args
 
 from msgspec import UNSET
 
@@ -151,6 +151,11 @@ class TurnWriter:
                     self._send(wire.Trace(turn_id=self.id, event=value.event, data=value.data))
             case _:
                 assert_never(kind)
+
+    def write_client_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        """Write `client_tool_call`, at once; nothing when the turn is over."""
+        if not self.is_over:
+            self._send(wire.ClientToolCall(turn_id=self.id, id=call_id, name=name, arguments=arguments))
 
     def mark_sentence(self) -> None:
         """Note the time of a complete sentence; it may have to wait for its sound."""

@@ -14,6 +14,7 @@ from server.fair_share import turn_user
 from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
+from server.session.client_calls import ClientCalls
 from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
@@ -40,6 +41,7 @@ class Turns:
         services: Services,
         outbox: Outbox,
         approvals: Approvals,
+        client_calls: ClientCalls,
         *,
         limit_key: str | None,
         on_running: Callable[[bool], None],
@@ -48,6 +50,7 @@ class Turns:
         self._services = services
         self._outbox = outbox
         self._approvals = approvals
+        self._client_calls = client_calls
         self._limit_key = limit_key
         self._on_running = on_running
         self._on_over = on_over
@@ -86,6 +89,8 @@ class Turns:
         )
         writer.hook_record = _hook_record(request.hook_state, request.snapshot.hooks(request.skills))
         request = replace(request, ask=self._approvals.asker(writer, request.facts, request.timer))
+        if request.tools:
+            request = replace(request, client=self._client_calls.of_turn(writer))
         self.running = writer
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from server import config
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import ToolCall
 from server.tool_calls import ToolOutcome, TurnAborted
+from server.tools.client_tools import ClientTool
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
 from server.tools.tool_run import ToolRun
 
@@ -30,17 +31,34 @@ class ToolExecutor:
         settings: config.ToolsSettings,
         *,
         hooks: TurnHooks | None = None,
+        client_tools: Sequence[ClientTool] = (),
+        leaves_open: bool = False,
     ) -> None:
+        """`leaves_open`: calls of the client's tools are left to it, for after the turn."""
         self._tools = tools if isinstance(tools, DynamicToolRegistry) else DynamicToolRegistry(tools)
-        self.registry = self._tools.current
+        current = self._tools.current
+        self.registry = ToolRegistry([*current, *client_tools]) if client_tools else current
         self._settings = settings
         self._hooks = hooks
+        self._leaves_open = leaves_open
 
-    def pinned(self, hooks: TurnHooks | None = None) -> "ToolExecutor":
-        """Return an executor over the tools as they are now, whatever comes and goes meanwhile."""
-        if hooks is None and self.registry is self._tools.current:
+    @property
+    def tool_names(self) -> list[str]:
+        """Names of the server's tools as they are now."""
+        return self._tools.current.names
+
+    def pinned(
+        self, hooks: TurnHooks | None = None, *, client_tools: Sequence[ClientTool] = (), leaves_open: bool = False
+    ) -> "ToolExecutor":
+        """Return an executor over the tools as they are now, whatever comes and goes meanwhile, and those of the client.
+
+        Of one name, the server's tool stands.
+        """
+        if hooks is None and not client_tools and self.registry is self._tools.current:
             return self
-        return ToolExecutor(self._tools, self._settings, hooks=hooks)
+        return ToolExecutor(
+            self._tools, self._settings, hooks=hooks, client_tools=client_tools, leaves_open=leaves_open
+        )
 
     async def run_batch(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolOutcome, None]:
         """Prepare the calls one after the other, run them side by side, yield outcomes in call order.
@@ -48,7 +66,7 @@ class ToolExecutor:
         With a process hook at the tool stages each call ends before the next is
         prepared (`tools.parallel`): the hook may judge one by what another did.
         At most 8 run at once; of more than 32 calls the rest are refused. Raises
-        TurnAborted. Closing the generator, or cancelling it, cancels what still
+        TurnAborted. Calls that are left to the client are announced to it last. Closing the generator, or cancelling it, cancels what still
         runs, waits for it to unwind and lets policy note what has no outcome.
         """
         is_parallel = self._is_parallel()
@@ -59,7 +77,7 @@ class ToolExecutor:
         try:
             for run in runs:
                 refusal = await self._prepare(run, tasks)
-                work = _execute(run, room) if refusal is None else run.refuse(refusal)
+                work = run.refuse(refusal) if refusal is not None else self._work(run, room)
                 tasks.append(asyncio.create_task(work, name=f"tool {run.call.name} {run.call.id}"))
                 if not is_parallel:
                     outcome = await tasks[-1]
@@ -81,12 +99,23 @@ class ToolExecutor:
         for call in calls[MAX_CALLS_PER_BATCH:]:
             run = self._tool_run(call)
             yield await run.refuse(run.refusal(f"not run: at most {MAX_CALLS_PER_BATCH} calls are accepted at once"))
+        for run in runs:
+            run.announce()
+
+    async def take_output(self, call: ToolCall, content: str) -> ToolOutcome | None:
+        """Take what the client's tool gave before this turn through the stages after the run. None: it is no such tool."""
+        if not isinstance(self.registry.get(call.name), ClientTool):
+            return None
+        return await self._tool_run(call).take_output(content)
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Take one call through the stages. Raises nothing but TurnAborted and CancelledError."""
         run = self._tool_run(call)
         refusal = await run.prepare()
         return await (run.execute() if refusal is None else run.refuse(refusal))
+
+    def _work(self, run: ToolRun, room: asyncio.Semaphore) -> Coroutine[Any, Any, ToolOutcome]:
+        return run.leave_open() if self._leaves_open and run.is_for_client else _execute(run, room)
 
     def _is_parallel(self) -> bool:
         if self._settings.parallel != "auto":

@@ -25,7 +25,7 @@ class Tool:
     """Its own time limit; None: `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None
     """The schema that arguments are checked against; None: `spec.parameters`."""
-    _validator: jsonschema.Draft202012Validator = field(init=False, repr=False, compare=False)
+    _validator: jsonschema.protocols.Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # built once: compiling a validator costs more than most calls
@@ -36,10 +36,14 @@ class Tool:
     def name(self) -> str:
         return self.spec.name
 
+    async def call(self, call_id: str, arguments: dict[str, Any]) -> str | ToolAnswer:  # noqa: ARG002  # a client's tool needs the id
+        """Run the call of that id, with arguments that fit the schema. Raises what the tool raises."""
+        return await self.run(arguments)
+
     def explain_misfit(self, arguments: Any) -> str | None:
         """Return what is wrong with the arguments, in a sentence that helps the model to correct them, or None."""
         try:
-            error = jsonschema.exceptions.best_match(self._validator.iter_errors(arguments))
+            error = jsonschema.exceptions.best_match(self._misfits(arguments))
         except Unresolvable as missing:
             return f"the tool's own schema refers to {missing.ref}, which is not in it: no arguments can match"
         except Exception as wrong:  # noqa: BLE001  # the boundary to a schema that may be anybody's, and to deep nesting
@@ -50,6 +54,9 @@ class Tool:
             return None
         where = error.json_path.removeprefix("$.")
         return f"{where}: {error.message}" if where != "$" else error.message
+
+    def _misfits(self, arguments: Any) -> Iterator[jsonschema.ValidationError]:
+        return self._validator.iter_errors(arguments)
 
 
 class ToolRegistry:

@@ -20,6 +20,7 @@ from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome, TurnAborted
+from server.tools.client_tools import ClientTool
 from server.tools.registry import Tool, ToolRegistry
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class ToolRun:
         self._arguments: Any = None  # as they are now
         self._tool: Tool | None = None
         self._answered: Respond | None = None  # by a hook, in the tool's place
+        self._output: ToolAnswer | None = None  # of a tool that has run before this turn
         self.outcome: ToolOutcome | None = None
         """Set when policy and observers know it."""
 
@@ -219,6 +221,28 @@ class ToolRun:
             raise aborted
         return outcome
 
+    async def take_output(self, content: str) -> ToolOutcome:
+        """Pass the stages after the run with what the tool gave before this turn. Raises TurnAborted."""
+        self._parse()
+        self._tool = self._registry.get(self._name)
+        self._output = ToolAnswer(for_llm=content)
+        return await self.execute()
+
+    @property
+    def is_for_client(self) -> bool:
+        """Return whether the client is to run it; known when it is prepared."""
+        return isinstance(self._tool, ClientTool) and self._answered is None
+
+    async def leave_open(self) -> ToolOutcome:
+        """Give the outcome of a call that the client runs after the turn, which `announce` tells it."""
+        self.outcome = ToolOutcome(id=self.call.id, name=self._name, content="", ending="open")
+        return self.outcome
+
+    def announce(self) -> None:
+        """Tell the client of its call, if it was left open."""
+        if isinstance(self._tool, ClientTool) and self.outcome is not None and self.outcome.ending == "open":
+            self._tool.client.announce(self.call.id, self._name, self._arguments)
+
     async def refuse(self, refusal: ToolOutcome) -> ToolOutcome:
         """Give the refusal the same end as any outcome, and report the call as skipped."""
         outcome = await self._finish(refusal)
@@ -242,11 +266,13 @@ class ToolRun:
     async def _run_tool(self) -> tuple[ToolAnswer, Ending]:
         tool = self._tool
         assert tool is not None, "prepare found it"
+        if self._output is not None:
+            return self._output, "ran"
         limit_s = tool.timeout_s or self._settings.timeout_s
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:
-                result = await tool.run(self._arguments)
+                result = await tool.call(self.call.id, self._arguments)
         except (ToolError, ShareFull) as error:
             problem = str(error)
         except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code

@@ -61,6 +61,7 @@ class FakeAgent:
     asked: list[AskedTurn] = field(default_factory=list)
     catalog_budget_tokens: int = 100
     does_prefill: bool = True
+    tool_names: Sequence[str] = ("read_file",)
     read: list[tuple[list[Message], str]] = field(default_factory=list)
     """The prefills it was asked for: history and words."""
 

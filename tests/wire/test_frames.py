@@ -85,7 +85,10 @@ def client_frames() -> st.SearchStrategy[Any]:
 
 
 def _as_the_codec_wants(frame: Any) -> Any:
-    """What stands in no type: messages hold what their role needs, and a chat ends with the user's."""
+    """What stands in no type: names of tools differ, messages hold what their role needs, and a chat ends with the user's."""
+    if getattr(frame, "tools", None):
+        tools = {tool.name: msgspec.structs.replace(tool, parameters={}) for tool in frame.tools}
+        frame = msgspec.structs.replace(frame, tools=list(tools.values()))
     if not hasattr(frame, "messages"):
         return frame
     messages = [_fitting(message) for message in frame.messages]
