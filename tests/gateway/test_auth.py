@@ -1,6 +1,7 @@
 """server/gateway/auth.py"""
 
 import re
+from typing import Any
 
 import pytest
 from aiohttp.test_utils import make_mocked_request
@@ -8,9 +9,13 @@ from aiohttp.web import Request
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.errors import ConfigError
+from server.accounts.principal import Principal
+from server.config import Secret
+from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
 from tests.support.page_sessions import MemorySessions
+
+TOKEN = config.UserToken(user="anna", token=Secret("annas-token-0123456789"))
 
 
 def build_authenticator(*, host: str = "127.0.0.1", proxies: tuple[str, ...] = (), **security: object) -> Authenticator:
@@ -187,3 +192,56 @@ def test_a_server_that_others_could_reach_needs_a_word_about_them() -> None:
 def test_a_proxy_must_be_an_address() -> None:
     with pytest.raises(ConfigError, match="proxies: 'nginx'"):
         build_authenticator(proxies=("nginx",))
+
+
+def key_of(user: Principal, **security: object) -> str:
+    settings = config.SecuritySettings(**security)  # type: ignore[arg-type]  # a table of settings
+    return Accounts(settings, [b"a key of the server"], MemorySessions()).issue_realtime_key(user, b"{}", lasts_s=60)[0]
+
+
+def realtime_request(key: str, *, peer: str, host: str = "localhost") -> Request:
+    headers = {"Host": host, "Authorization": f"Bearer {key}"}
+    return make_mocked_request("GET", "/v1/realtime", headers=headers).clone(remote=peer)
+
+
+LOCAL = Principal("127.0.0.1", is_local=True, is_operator=True)
+
+
+async def test_a_key_made_locally_lets_others_in_and_makes_them_no_operators() -> None:
+    authenticator = build_authenticator(hosts=["chat.example"], tokens=[TOKEN])
+    key = key_of(LOCAL)
+
+    far = await authenticator.admit(realtime_request(key, peer="192.0.2.7", host="chat.example"))
+    near = await authenticator.admit(realtime_request(key, peer="127.0.0.1"))
+
+    assert (far.user_id, far.is_operator, far.is_local, far.may_enter) == ("local", False, False, True)
+    assert far.limit_key == "local", "all who come with such keys share the limits of a user"
+    assert (near.is_operator, near.limit_key) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "security", [{"auth": "token", "tokens": [TOKEN]}, {"trust_loopback": False, "tokens": [TOKEN]}]
+)
+async def test_a_key_made_locally_ends_when_local_requests_need_a_login(security: dict[str, Any]) -> None:
+    with pytest.raises(AuthError, match="needed by now"):
+        await build_authenticator(**security).admit(realtime_request(key_of(LOCAL), peer="192.0.2.7"))
+
+
+async def test_a_key_made_by_an_anonymous_visitor_is_of_whoever_shows_it() -> None:
+    key = key_of(Principal("192.0.2.1", is_local=False, user_id="anonymous@192.0.2.1"), auth="none")
+
+    found = await build_authenticator(auth="none").admit(realtime_request(key, peer="192.0.2.7"))
+
+    assert found.user_id == "anonymous@192.0.2.7"
+    with pytest.raises(AuthError, match="needed by now"):
+        await build_authenticator(tokens=[TOKEN]).admit(realtime_request(key, peer="192.0.2.7"))
+
+
+async def test_a_key_beside_another_token_is_one_too_many() -> None:
+    made = realtime_request(key_of(LOCAL), peer="127.0.0.1")
+    both = make_mocked_request(
+        "GET", "/v1/realtime", headers={**made.headers, "Sec-WebSocket-Protocol": "openai-insecure-api-key.other"}
+    )
+
+    with pytest.raises(AuthError, match="two tokens"):
+        await build_authenticator().admit(both.clone(remote="127.0.0.1"))
