@@ -21,6 +21,7 @@ from benchmarks import (
     policy_corpora,
     process_hooks,
     public_skills,
+    realtime,
     reload,
     skill_cases,
     talking,
@@ -46,6 +47,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "talkers": voice.measure_talkers,
     "voice_share": voice_share.measure,
     "talking": talking.measure,
+    "realtime": realtime.measure,
     "first_day": first_day.measure,
 }
 

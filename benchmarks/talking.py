@@ -14,6 +14,7 @@ import os
 import re
 import time
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,7 +73,7 @@ async def measure(*, is_quick: bool) -> list[Figure]:
             for key, value in (("PROVIDER", "openai"), ("BASE_URL", engines.url), ("MODEL", "time-teller"))
         }
         async with parley(engines.url, environ=speech) as server:
-            _pin(server.pid, {cores[0]})
+            pin(server.pid, {cores[0]})
             os.sched_setaffinity(0, set(cores[1:]) or set(cores))
             try:
                 for sessions in (20,) if is_quick else (50, 100):
@@ -82,19 +83,19 @@ async def measure(*, is_quick: bool) -> list[Figure]:
     return figures
 
 
-def _pin(pid: int, cores: set[int]) -> None:
+def pin(pid: int, cores: set[int]) -> None:
     """Every thread that is there already, and with them those to come."""
     for thread in psutil.Process(pid).threads():
         os.sched_setaffinity(thread.id, cores)
 
 
 async def _talk(server: Running, sessions: int, seconds: float) -> list[Figure]:
-    quiet, speech = _cut(_room(_QUIET_DBFS)), _cut(_conversation())
+    quiet, speech = _cut(_room(_QUIET_DBFS)), _cut(conversation())
     sockets = [await _open(server.url) for _ in range(sessions)]
-    readers = [asyncio.create_task(_answer(socket), name="reader") for socket in sockets]
+    readers = [asyncio.create_task(send_histories(socket), name="reader") for socket in sockets]
     try:
         listening = await _use(server, sockets, quiet, seconds / 4)
-        await _send(sockets, speech, _WARM_UP_S)  # all have spoken before it counts
+        await send(sockets, speech, _WARM_UP_S)  # all have spoken before it counts
         talking = await _use(server, sockets, speech, seconds)
     finally:
         for reader in readers:
@@ -118,9 +119,9 @@ async def _talk(server: Running, sessions: int, seconds: float) -> list[Figure]:
 
 
 async def _use(server: Running, sockets: list[ClientConnection], frames: list[bytes], seconds: float) -> Use:
-    before, began_s = await _meter(server), time.perf_counter()
-    await _send(sockets, frames, seconds)
-    after, took_s = await _meter(server), time.perf_counter() - began_s
+    before, began_s = await meter(server), time.perf_counter()
+    await send(sockets, frames, seconds)
+    after, took_s = await meter(server), time.perf_counter() - began_s
     return Use(
         vad=(after.vad_s - before.vad_s) / took_s,
         loop=(after.loop_s - before.loop_s) / took_s,
@@ -148,14 +149,15 @@ async def _open(url: str) -> ClientConnection:
     return socket
 
 
-async def _answer(socket: ClientConnection) -> None:
+async def send_histories(socket: ClientConnection) -> None:
+    """Read everything, and give each utterance the history that its turn waits for."""
     async for message in socket:
         if isinstance(message, str) and message.startswith('{"type":"speech_started"'):
             utterance = json.loads(message)["utterance"]
             await socket.send(json.dumps({"type": "history", "utterance": utterance, "messages": []}))
 
 
-async def _send(sockets: list[ClientConnection], frames: list[bytes], seconds: float) -> None:
+async def send(sockets: list[ClientConnection], frames: Sequence[bytes | str], seconds: float) -> None:
     """Each session stands at another place of the corpus."""
     started_s = time.perf_counter()
     for tick in range(round(seconds / FRAME_S)):
@@ -164,7 +166,7 @@ async def _send(sockets: list[ClientConnection], frames: list[bytes], seconds: f
         await asyncio.sleep(max(0.0, started_s + (tick + 1) * FRAME_S - time.perf_counter()))
 
 
-def _conversation() -> Samples:
+def conversation() -> Samples:
     """Ten seconds: sentences that are as long as their share, then the room."""
     sound = _room(_ROOM_DBFS)
     voice = _long_enough()
@@ -186,7 +188,7 @@ def _long_enough() -> Samples:
     return said[: round(_SPEECH_S * SPEECH_RATE)]
 
 
-async def _meter(server: Running) -> Meter:
+async def meter(server: Running) -> Meter:
     text = await asyncio.to_thread(_metrics, server.url)
     used = psutil.Process(server.pid)
     times = used.cpu_times()

@@ -4,14 +4,16 @@ Every sentence of the model ends in `t<nanoseconds>. `, the monotonic clock when
 it was written. The sound of a sentence begins with two numbers instead of
 samples (`STAMPS`): the nanoseconds from that stamp to the request for its sound,
 and the clock when the sound was written. Started by `python -m
-benchmarks.voice_engines`, it prints its base URL.
+benchmarks.voice_engines [BYTES]`, it prints its base URL; a sentence has so many bytes of sound.
 """
 
 import asyncio
 import contextlib
 import re
 import struct
+import sys
 import time
+from functools import partial
 from typing import Final
 
 import uvloop
@@ -54,7 +56,7 @@ async def transcribe(http: web.Request) -> web.Response:
     return web.json_response({"text": HEARD})
 
 
-async def speak(http: web.Request) -> web.StreamResponse:
+async def speak(http: web.Request, sound_bytes: int) -> web.StreamResponse:
     text = (await http.json())["input"]
     asked_ns = time.monotonic_ns()
     found = _STAMP.search(text)
@@ -62,7 +64,7 @@ async def speak(http: web.Request) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
     await response.prepare(http)
     now_ns = time.monotonic_ns()
-    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns).ljust(_SOUND_BYTES, b"\0"))
+    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns).ljust(sound_bytes, b"\0"))
     await response.write_eof()
     return response
 
@@ -78,11 +80,11 @@ def _chunk(text: str) -> bytes:
     ).encode()
 
 
-async def serve() -> None:
+async def serve(sound_bytes: int) -> None:
     app = web.Application(client_max_size=16 << 20, middlewares=[bear_with_leavers])
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_post("/v1/audio/transcriptions", transcribe)
-    app.router.add_post("/v1/audio/speech", speak)
+    app.router.add_post("/v1/audio/speech", partial(speak, sound_bytes=sound_bytes))
     app.router.add_get("/v1/models", models)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
     await runner.setup()
@@ -93,4 +95,4 @@ async def serve() -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        uvloop.run(serve())
+        uvloop.run(serve(int(sys.argv[1]) if sys.argv[1:] else _SOUND_BYTES))
