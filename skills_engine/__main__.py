@@ -43,8 +43,17 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (OSError, SharingError) as error:  # a folder that is closed to us; a source that is refused
-        print(f"error: {share_command.printable(str(error))}", file=sys.stderr)
+        print(f"error: {share_command.printable(_problem(error))}", file=sys.stderr)
         return USAGE
+
+
+def _problem(error: OSError | SharingError) -> str:
+    """Name the file, what is wrong with it, and what to look at."""
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename}: there is no such file or folder; check the path"
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; check the path, and whether you may read and write there"
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:

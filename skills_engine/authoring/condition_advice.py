@@ -22,6 +22,7 @@ _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 """An expression with the flags of JavaScript, of which only i is one here."""
 _GLOB = frozenset("*?[")
 """Characters of globs."""
+_ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 _SIGNER = Signer([bytes(32)])
 """Signs a state only to see what it has room for."""
 
@@ -49,9 +50,11 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, 
 
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
-    if trigger.on == "connect" and trigger.when is not None:
-        for path, key, _ in _leaves(json.loads(trigger.when.source), f"{place}.when"):
-            if key in OF_HISTORY and key != "scan_turns":
+    if trigger.when is not None:
+        for path, key, value in _leaves(json.loads(trigger.when.source), f"{place}.when"):
+            if _is_any_time(key, value):
+                report.warning(path, _ANY_TIME)
+            elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
                 report.warning(path, "never holds: connect is answered in a conversation without messages only")
     for name in sorted(used_variables(trigger.content)):
         report.warning(f"{place}.file", f"{trigger.file} holds {{{{{name}}}}}, which is kept as text in a trigger")
@@ -72,12 +75,16 @@ def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any
 
 
 def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
-    if key == "round" and hook.timing not in _LOOP:
+    if _is_any_time(key, value):
+        report.warning(path, _ANY_TIME)
+    elif key == "round" and hook.timing not in _LOOP:
         report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
     elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
         report.warning(path, "never holds: before_first_agent comes in round 1")
     elif key in _ABOUT_CALLS and hook.timing not in _AFTER_CALLS:
         report.warning(path, f"never holds: at {hook.timing} there is no tool call to ask about")
+    elif key == "tool_args" and not value:
+        report.warning(path, 'holds for every call: name an argument and its patterns, such as {"path": ["notes"]}')
     elif key == "tool":
         for name in value:
             _tool_advice(name, path, report)
@@ -91,6 +98,10 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
             elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
+
+
+def _is_any_time(key: str, value: Any) -> bool:
+    return key == "time" and not value.get("days") and value.get("from") == value.get("to")
 
 
 def _includes_first(value: Any) -> bool:

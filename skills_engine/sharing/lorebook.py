@@ -84,6 +84,9 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
             imported.note("without a text, or with more than 64 KiB: left out", hook_name)
         else:
             hooks.append((hook, text))
+    if not hooks:
+        reason = f"none of its {len(entries)} entries has a text of at most 64 KiB" if entries else "it has no entries"
+        raise SharingError(f"nothing is imported from this lorebook: {reason}")
     _share_out(hooks, name, str(book.get("description") or "Imported from SillyTavern.")[:10_000], imported)
     return imported
 

@@ -146,12 +146,10 @@ def _moment(hook: HookInfo) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    skills = installed_skills(arguments.dir)
+    skills = _chosen(arguments.dir, [])
     for one in skills:
         commit = f" at {one.locked.commit[:12]}" if one.locked.commit else ""
         _show(f"{one.name}: {one.state}, from {one.locked.source}{commit}")
-    if not skills:
-        _show(f"no skill in {arguments.dir} was added by this command")
     return OK
 
 
@@ -186,6 +184,8 @@ def _chosen(root: Path, names: list[str]) -> list[InstalledSkill]:
         raise SharingError(
             f"{', '.join(unknown)}: not in {root / 'skills.lock'}, where there are {', '.join(by_name) or 'none'}"
         )
+    if not by_name:
+        _show(f"no skill in {root} was added from elsewhere; `add` does that")
     return [by_name[name] for name in names or by_name]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from skills_engine import load_snapshot
 from skills_engine.__main__ import PIPE_CLOSED, main
-from skills_engine.authoring.scaffold import schema_text
+from skills_engine.authoring.scaffold import new_skill, schema_text
 from tests.skills_engine.folders import entry, make_skill
 
 PROJECT = Path(__file__).parents[2]
@@ -87,6 +87,24 @@ def test_a_place_without_skills_is_2(tmp_path: Path, command: str, capsys: pytes
     with pytest.raises(SystemExit):
         main([command, str(hooks / "hooks.json")])
     assert f"{hooks}/hooks.json is a file: give the folder of the skill, or of many" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["import", "{}/no.json"], "{}/no.json: there is no such file or folder; check the path"),
+        (["import", "{}"], "{}: Is a directory; check the path, and whether you may read and write there"),
+        (["pack", "{}/tutor", "--out", "{}/no/x.zip"], "{}/no/x.zip: there is no such file or folder; check the path"),
+        (["test", "{}/tutor", "--junit", "{}/no/x"], "{}/no/x: there is no such file or folder; check the path"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_2_and_named(
+    tmp_path: Path, command: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new_skill("tutor", tmp_path)
+
+    assert main([word.format(tmp_path) for word in command]) == 2
+    assert capsys.readouterr().err == f"error: {told.format(tmp_path)}\n"
 
 
 def test_clean_skills_are_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

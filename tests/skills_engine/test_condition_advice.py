@@ -26,6 +26,9 @@ def advice(folder: Path) -> list[tuple[str, str]]:
         ("after_user_input", {"when": {"language": ["de", "German"]}}, "when.language", '"German" fits no language'),
         ("after_user_input", {"when": {"user_text": ["*money*"]}}, "when.user_text", "a text is no glob"),
         ("after_user_input", {"when": {"user_text": ["/refund/gi"]}}, "when.user_text", "searched as a text"),
+        ("after_tool_call", {"when": {"not": {"tool_args": {}}}}, "when.not.tool_args", "holds for every call"),
+        ("after_user_input", {"when": {"time": {}}}, "when.time", "holds at any time"),
+        ("after_user_input", {"when": {"time": {"from": "08:00", "to": "08:00"}}}, "when.time", "holds at any time"),
         ("after_user_input", {"requires_tools": ["serch_text"]}, "requires_tools", "(did you mean search_text?)"),
         ("after_user_input", {"group": "tone"}, "group", "alone it changes nothing"),
         ("after_user_input", {"once": "conversation", "sticky": 2}, "sticky", "in 2 further turns"),
@@ -47,6 +50,8 @@ def test_lint_warns_of_what_contradicts_itself(
         ("before_first_agent", {"when": {"round": {"max": 2}}}),
         ("before_each_agent", {"when": {"round": {"min": 2}, "tool": ["read_file", "shop__*", "shop__x", "a*"]}}),
         ("after_tool_call", {"when": {"user_text": ["round"], "tool_status": ["ok"]}, "requires_tools": ["read_file"]}),
+        ("after_tool_call", {"when": {"tool_args": {"path": ["x"]}}}),
+        ("after_user_input", {"when": {"any": [{"time": {"days": ["mon"]}}, {"time": {"from": "08:00"}}]}}),
         ("after_user_input", {"once": "conversation", "cooldown": 2}),
         (
             "after_user_input",

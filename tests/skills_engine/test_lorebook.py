@@ -191,7 +191,7 @@ def test_times_groups_and_depth_are_taken_over_and_what_they_count_is_listed(imp
     ],
 )
 def test_what_has_no_counterpart_is_listed(imported: Importer, changed: dict[str, Any], difference: str) -> None:
-    [line] = imported.book(lore("x", "a", **changed))
+    [line] = imported.book(lore("x", "a", **changed), lore("y", "b"))
 
     assert line.startswith(difference)
     assert line.endswith(": x")
@@ -297,9 +297,20 @@ def test_a_book_with_too_many_entries_is_refused(imported: Importer) -> None:
     assert (status, lines) == (2, ["error: this lorebook has more than 10000 entries: divide it"])
 
 
+@pytest.mark.parametrize(
+    ("entries", "reason"), [([], "it has no entries"), ([{"key": ["a"]}], "none of its 1 entries has a text")]
+)
+def test_a_book_without_texts_becomes_no_skill(imported: Importer, entries: list[Any], reason: str) -> None:
+    status, [line] = imported.run({"entries": entries})
+
+    assert status == 2
+    assert line.startswith(f"error: nothing is imported from this lorebook: {reason}")
+    assert list(imported.root.iterdir()) == []
+
+
 def test_a_skill_that_is_there_is_not_overwritten(imported: Importer) -> None:
     imported.book(lore("x", "a"))
 
-    status, lines = imported.run({"entries": {}})
+    status, lines = imported.run({"entries": [lore("y", "b")]})
     assert status == 2
     assert "old-town exists already" in lines[0]

@@ -213,7 +213,7 @@ def test_only_what_was_added_is_updated_and_removed(shelf: Shelf) -> None:
     for command in ("update", "remove"):
         message = f"error: own: not in {shelf.root}/skills.lock, where there are none\n"
         assert shelf.run(command, "own", "--yes") == (2, message)
-    assert shelf.run("list") == (0, f"no skill in {shelf.root} was added by this command\n")
+    assert shelf.run("list") == (0, f"no skill in {shelf.root} was added from elsewhere; `add` does that\n")
 
 
 @pytest.mark.parametrize(

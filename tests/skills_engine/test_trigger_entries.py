@@ -171,6 +171,13 @@ def test_simulate_plays_the_turn_of_a_trigger(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().err == "error: no trigger is called greed; there are: greet\n"
 
 
+def test_lint_warns_of_a_trigger_whose_time_is_any_time(tmp_path: Path) -> None:
+    folder = skill(tmp_path, trigger(when={"time": {"timezone": "Asia/Tokyo"}}))
+
+    [warning] = [one for one in lint_skill(folder) if one.severity == "warning"]
+    assert (warning.path, "holds at any time" in warning.message) == ("$.triggers[0].when.time", True)
+
+
 def test_lint_looks_at_triggers_too(tmp_path: Path) -> None:
     folder = skill(tmp_path, trigger(on="connect", when={"any": [{"turn": 1}]}))
     (folder / "hooks" / "greet.md").write_text("Greet {{user}}. !`date`")
