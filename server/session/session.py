@@ -17,8 +17,8 @@ from server.session.client_calls import ClientCalls
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
-from server.session.skill_items import diagnostic_items, skill_items
 from server.session.speech_input import LeadsTo, SpeechInput, SpokenWords
+from server.session.status_frames import diagnostic_items, skill_items
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
