@@ -8,7 +8,6 @@ from typing import Final, assert_never
 import msgspec
 from msgspec import UNSET
 
-from server import __version__
 from server.accounts.principal import Principal
 from server.errors import FrameError
 from server.session.approvals import Approvals
@@ -18,14 +17,13 @@ from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
 from server.session.speech_input import LeadsTo, SpeechInput, SpokenWords
-from server.session.status_frames import diagnostic_items, skill_items
+from server.session.status_frames import model_item, ready_frame, skills_frame
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
 from skills_engine.authoring.costs import CostMeter
-from skills_engine.testing.reload_tests import SkillTestReport
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
@@ -91,52 +89,31 @@ class Session:
             self._nudges.stir()
 
     def greet(self) -> None:
-        services, snapshot = self._services, self._services.skills()
-        self.send(
-            wire.Ready(
-                protocol=wire.PROTOCOL,
-                session_id=self.id,
-                server=f"parley/{__version__}",
-                skills=skill_items(snapshot, None, self._skill_tests(), shows_texts=self._may_trace()),
-                model=self._model_item(),
-                speech=services.speech.status,
-                limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
-                user=wire.UserItem(
-                    name=self._principal.user_id,
-                    is_operator=self._principal.is_operator,
-                    is_logged_in=self._principal.is_logged_in,
-                ),
-            )
-        )
-        if snapshot.diagnostics or any(report.diagnostics for report in self._skill_tests().values()):
-            self.send_skills(snapshot)
-        for notice in services.open_notices():
+        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._may_trace())
+        self.send(ready)
+        if (skills := self._skills_frame(self._services.skills())).diagnostics:
+            self.send(skills)
+        for notice in self._services.open_notices():
             self.send(notice)
         self._approvals.join()
 
     def send(self, frame: wire.ServerFrame) -> None:
         self._outbox.send(frame)
 
-    def _skill_tests(self) -> dict[str, SkillTestReport]:
-        """Return the latest reports; what failed in detail, which quotes what the model reads, for operators only."""
-        reports = self._services.skill_tests()
-        if self._principal.is_operator:
-            return dict(reports)
-        return {name: replace(report, failures=()) for name, report in reports.items()}
-
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        tests = self._skill_tests()
-        of_tests = [found for report in tests.values() for found in report.diagnostics]
-        items = skill_items(snapshot, self._settings.skills, tests, shows_texts=self._may_trace())
-        self.send(wire.Skills(skills=items, diagnostics=diagnostic_items([*snapshot.diagnostics, *of_tests])))
+        self.send(self._skills_frame(snapshot))
         if self._nudges is not None:
             self._nudges.rearm()
+
+    def _skills_frame(self, snapshot: SkillsSnapshot) -> wire.Skills:
+        selected, shows_texts = self._settings.skills, self._may_trace()
+        return skills_frame(self._services, self._principal, snapshot, selected, shows_texts=shows_texts)
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
         self.send(wire.Speech(**msgspec.structs.asdict(status)))
 
     def send_model(self) -> None:
-        self.send(wire.Model(**msgspec.structs.asdict(self._model_item())))
+        self.send(wire.Model(**msgspec.structs.asdict(model_item(self._services))))
 
     def receive_text(self, data: bytes) -> None:
         received_s = self._services.now_s()
@@ -515,6 +492,3 @@ class Session:
             self._nudges.stir()
         if is_first and playback.first_audible_s is not None:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
-
-    def _model_item(self) -> wire.ModelItem:
-        return msgspec.convert(self._services.model(), wire.ModelItem, from_attributes=True)

@@ -1,11 +1,15 @@
-"""Skills as the frames `ready` and `skills` list them: hooks, triggers, tests, and what is wrong. Pure."""
+"""Frames that tell a client what there is: the server, its model, and skills with their hooks, triggers, tests and defects."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from server import __version__
+from server.accounts.principal import Principal
+from server.session.settings import Services
 from server.wire import frames as wire
 from skills_engine import Diagnostic, Skill, SkillsSnapshot
 from skills_engine.testing.reload_tests import SkillTestReport
@@ -15,7 +19,53 @@ MAX_HOOK_TEXTS_CHARS: Final = 200_000
 """The most characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
 
 
-def skill_items(
+def ready_frame(services: Services, principal: Principal, session_id: str, *, shows_texts: bool) -> wire.Ready:
+    tests = _shown_tests(services, principal)
+    return wire.Ready(
+        protocol=wire.PROTOCOL,
+        session_id=session_id,
+        server=f"parley/{__version__}",
+        skills=_skill_items(services.skills(), None, tests, shows_texts=shows_texts),
+        model=model_item(services),
+        speech=services.speech.status,
+        limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
+        user=wire.UserItem(
+            name=principal.user_id,
+            is_operator=principal.is_operator,
+            is_logged_in=principal.is_logged_in,
+        ),
+    )
+
+
+def skills_frame(
+    services: Services,
+    principal: Principal,
+    snapshot: SkillsSnapshot,
+    selected: list[str] | None,
+    *,
+    shows_texts: bool,
+) -> wire.Skills:
+    tests = _shown_tests(services, principal)
+    of_tests = [found for report in tests.values() for found in report.diagnostics]
+    return wire.Skills(
+        skills=_skill_items(snapshot, selected, tests, shows_texts=shows_texts),
+        diagnostics=_diagnostic_items([*snapshot.diagnostics, *of_tests]),
+    )
+
+
+def model_item(services: Services) -> wire.ModelItem:
+    return msgspec.convert(services.model(), wire.ModelItem, from_attributes=True)
+
+
+def _shown_tests(services: Services, principal: Principal) -> dict[str, SkillTestReport]:
+    """Return the latest reports; what failed in detail, which quotes what the model reads, for operators only."""
+    reports = services.skill_tests()
+    if principal.is_operator:
+        return dict(reports)
+    return {name: replace(report, failures=()) for name, report in reports.items()}
+
+
+def _skill_items(
     snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
 ) -> list[wire.SkillItem]:
     """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
@@ -59,7 +109,7 @@ def _beginning(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[:max_chars] + "…"
 
 
-def diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
+def _diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
     return [
         wire.DiagnosticItem(
             severity=found.severity,
