@@ -16,7 +16,8 @@ from server.session.client_calls import ClientCalls
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
-from server.session.speech_input import LeadsTo, SpeechInput, SpokenWords
+from server.session.speech_input import SpeechInput
+from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
@@ -273,8 +274,9 @@ class Session:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError."""
         turn_id = self._unused_id(frame)
         self._check_tool_names(frame)
-        words = None if frame.utterance is None else self._speech_input.transcribed(frame.utterance)
-        is_awaited = words is not None and self._speech_input.awaits_response
+        spoken = self._speech_input.transcribed
+        words = None if frame.utterance is None else spoken.find(frame.utterance)
+        is_awaited = words is not None and self._services.now_s() < spoken.response_due_s
         request = self._request(
             turn_id,
             "chat" if words is None else "voice",
@@ -286,7 +288,7 @@ class Session:
         )
         request, problem = self._with_state(request, frame.state)
         if self._turns.begin(request, is_spoken=is_awaited):
-            self._speech_input.responded()
+            spoken.response_due_s = NEVER
             self._notify_of(problem, frame, turn_id)
 
     def _notify_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> None:

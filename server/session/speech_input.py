@@ -3,17 +3,17 @@
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol, TypeVar, assert_never
+from typing import Any, Final, TypeVar, assert_never
 
 from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
-from server.errors import FrameError, SpeechError
+from server.errors import SpeechError
 from server.fair_share import ShareFull
 from server.session.speech_output import PlaybackClock
+from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
 from server.speech.audio import WINDOW_MS
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
@@ -44,23 +44,6 @@ FED_S: Final = 2.0
 """Time after its last sound for which a microphone counts as switched on."""
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
-RESPONSE_WAIT_S: Final = 5.0
-"""Time from a transcript for which the client counts as busy with its `respond`."""
-MAX_TRANSCRIBED: Final = 64
-"""Utterances that a `respond` may name: the last ones."""
-
-LeadsTo = Literal["turn", "response", "nothing"]
-"""The consequence of a transcript: a turn at once, one that the client may ask for by `respond`, or none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpokenWords:
-    """Words of an utterance."""
-
-    text: str
-    stopped_s: float
-    """When the user stopped speaking, by the clock of the session."""
-    recognized_s: float
 
 
 @dataclass(frozen=True)
@@ -68,47 +51,6 @@ class _NotRecognized:
     """Failure to recognise an utterance, in place of the exception, whose traceback would keep the sound."""
 
     reason: str
-
-
-class SpeechOwner(Protocol):
-    """The session, as its speech input sees it. All methods return at once."""
-
-    def send(self, frame: wire.ServerFrame) -> None: ...
-
-    def barge_in(self) -> None:
-        """End the running turn before this returns, if speech may: somebody speaks."""
-
-    @property
-    def transcript_leads_to(self) -> LeadsTo:
-        """Return the consequence that the transcript of an utterance has now."""
-
-    def announce_turn(self) -> str:
-        """Return the id of the turn that a transcript will start."""
-
-    def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: wire.History | None) -> None:
-        """Start that turn; history None: the client sent none in time."""
-
-    def prefill(self, history: list[wire.Message], words: str) -> None:
-        """Prepare for a turn that will probably begin so, while the user still speaks.
-
-        `words`: those recognised at a pause, "" before.
-        """
-
-    @property
-    def is_draining(self) -> bool:
-        """The server stops: what is under way is served, and nothing new begins."""
-
-    def refuse_draining(self) -> None:
-        """Report that the server stops."""
-
-    def refuse_speech(self, message: str) -> None:
-        """Report that recognition has failed."""
-
-    def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
-        """Answer the question of that id: yes, or no for anything else that was said.
-
-        `is_lasting`: the yes was said for the rest of the conversation.
-        """
 
 
 @dataclass(eq=False, kw_only=True)
@@ -164,8 +106,7 @@ class SpeechInput:
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
         self._refused: str | None = None  # the last utterance that began while the server was draining
-        self._transcribed: OrderedDict[str, SpokenWords] = OrderedDict()  # the last MAX_TRANSCRIBED
-        self._response_due_s = float("-inf")  # until then a `respond` is awaited
+        self.transcribed = TranscribedWords()
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_playing = False
         self._is_turn_running = False
@@ -223,27 +164,9 @@ class SpeechInput:
             found.history.set_result(frame)
             self._prefill(found, "")
 
-    def transcribed(self, utterance: str) -> SpokenWords:
-        """Return the words of the utterance. Raises FrameError if this connection remembers none of that name."""
-        if (words := self._transcribed.get(utterance)) is None:
-            text = (
-                f"no utterance of this name has a transcript with words, or it is not among the last {MAX_TRANSCRIBED}"
-            )
-            raise FrameError("frame_invalid", text, path="$.utterance")
-        return words
-
-    @property
-    def awaits_response(self) -> bool:
-        """Words were transcribed a moment ago, and a `respond` to them may come."""
-        return self._now_s() < self._response_due_s
-
-    def responded(self) -> None:
-        """Wait for no `respond` any more: it has come."""
-        self._response_due_s = float("-inf")
-
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
-        self.responded()
+        self.transcribed.response_due_s = NEVER
         if self._detector is not None:
             self._detector.discard()
         for utterance in self._ended():
@@ -280,7 +203,7 @@ class SpeechInput:
     @property
     def is_busy(self) -> bool:
         """Something is being said, perhaps, or was said and is not answered yet."""
-        return bool(self._utterances) or self.awaits_response
+        return bool(self._utterances) or self._now_s() < self.transcribed.response_due_s
 
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
@@ -448,7 +371,7 @@ class SpeechInput:
         leads_to = self._owner.transcript_leads_to
         if leads_to != "turn" and text:
             self._send_words(utterance, text)
-            self._response_due_s = self._now_s() + RESPONSE_WAIT_S if leads_to == "response" else float("-inf")
+            self.transcribed.response_due_s = self._now_s() + RESPONSE_WAIT_S if leads_to == "response" else NEVER
             return
         if self._speaking is not None or not text:
             # the user speaks on: these words go before those that follow
@@ -511,9 +434,7 @@ class SpeechInput:
     def _send_words(self, utterance: _Utterance, text: str, turn_id: str | UnsetType = UNSET) -> SpokenWords:
         utterance.has_transcript = True
         words = SpokenWords(text=text, stopped_s=utterance.stopped_s, recognized_s=self._now_s())
-        self._transcribed[utterance.id] = words
-        if len(self._transcribed) > MAX_TRANSCRIBED:
-            self._transcribed.popitem(last=False)
+        self.transcribed.keep(utterance.id, words)
         self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=True, turn_id=turn_id))
         return words
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.session.speech_input import MAX_TRANSCRIBED, RESPONSE_WAIT_S
+from server.session.spoken_words import MAX_TRANSCRIBED, RESPONSE_WAIT_S
 from tests.session.fakes import FakeAgent, Frame, Pause, kinds, say
 from tests.session.speech_fakes import FakeRecognizer, Held
 from tests.session.talk import HEARD, Talk
