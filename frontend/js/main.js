@@ -6,6 +6,7 @@
  * @typedef {import("./state.js").Effect} Effect
  */
 
+import { Channel } from "../sdk/channel.js";
 import { askDownloads } from "./downloads.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
@@ -17,16 +18,12 @@ import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
 import { catchUp, saver } from "./saving.js";
-import { Socket } from "../sdk/socket.js";
 import { initialState } from "./state.js";
 import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
 import { t, useLanguage } from "./strings.js";
-import { Ears } from "../sdk/voice/ears.js";
-import { Player } from "../sdk/voice/player.js";
 
 const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
-const SLEPT_MS = 5_000; // without a tick of every second: the machine slept, and its connections may be dead
 
 const store = await openStore(indexedDB).catch(() => null);
 const kept = store ?? memoryStore();
@@ -84,25 +81,6 @@ function stored() {
   return Promise.race([saves.settled(), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
 }
 
-const player = new Player({
-  createContext: () => new AudioContext({ latencyHint: "interactive" }),
-  createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
-  worklet: new URL("../sdk/voice/player_worklet.js", import.meta.url),
-  onHeard: (heard) => dispatch({ type: "heard", ...heard }),
-  onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
-  onMended: () => dispatch({ type: "sound_back" }),
-  onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
-});
-
-const ears = new Ears({
-  dispatch,
-  isOn: () => state.voice.mic === "on",
-  isOnline: () => state.connection.phase === "online",
-  // before that the server does not know the rate
-  onFrame: (pcm) => state.voice.mic === "on" && socket.sendSound(pcm),
-  onLevel: page.showLevel,
-});
-
 /** Where pictures of the user come in. */
 const intake = {
   dispatch,
@@ -112,25 +90,16 @@ const intake = {
   showDrop: page.showDrop,
 };
 
-const socket = new Socket({
+const channel = new Channel({
   url: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
-  key: sessionKey,
-  onEvent: (event) => {
-    if (event.type === "disconnected" && state.settings.turnDetection === "server_vad") ears.waitForPause();
-    if (event.type !== "frame") return dispatch(event);
-    if (event.frame.type === "nudge") return nudged(event.frame);
-    dispatch({ ...event, at: Date.now() });
-    player.follow(event.frame, state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null));
-    if (event.frame.type === "ready") player.resumeIfSilent();
+  credential: () => (sessionKey() ? `parley.key.${sessionKey()}` : null),
+  state: () => state,
+  dispatch: (event) => {
+    if (event.type === "frame" && event.frame.type === "nudge") nudged(event.frame);
+    else dispatch(event);
   },
-  onSound: (pcm) => player.push(pcm),
-  WebSocket,
-  clock: {
-    now: () => performance.now(),
-    setTimeout: (act, ms) => window.setTimeout(act, ms),
-    clearTimeout: (timer) => window.clearTimeout(timer),
-  },
-  random: Math.random,
+  onLevel: page.showLevel,
+  audible: () => state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null),
 });
 
 /** @param {import("../sdk/frames.js").Nudge} frame */
@@ -142,9 +111,6 @@ function nudged(frame) {
 /** @param {Effect} effect */
 function perform(effect) {
   switch (effect.type) {
-    case "send":
-      if (effect.frame.type === "speak") player.unlock(); // we are in the user's gesture
-      return socket.send(effect.frame);
     case "save":
       return saves.put(effect);
     case "remove":
@@ -185,16 +151,8 @@ function perform(effect) {
       return void ask.hooks();
     case "log_in":
       return void leaveFor("/login");
-    case "microphone":
-      if (!effect.isOn) return ears.close();
-      player.unlock(); // we are in the user's gesture
-      return void ears.open(effect.deviceId);
-    case "silence":
-      return ears.silence(effect.isSilenced);
-    case "skip":
-      return player.skip(effect.turnId, effect.index);
-    case "sound":
-      return player[effect.act]();
+    default:
+      return channel.perform(effect);
   }
 }
 
@@ -288,7 +246,7 @@ function written() {
 }
 
 function send() {
-  player.unlock();
+  channel.unlock();
   dispatch({ type: "submit", text: page.input().value, turnId: newId(), at: Date.now() });
 }
 
@@ -300,8 +258,8 @@ function listen() {
     intake,
     send,
     written,
-    touched: () => player.resumeIfSilent(),
-    reconnect: () => socket.wake(),
+    touched: () => channel.player.resumeIfSilent(),
+    reconnect: () => channel.socket.wake(),
     redraw: () => page.render(state),
     logOut: () => void logOut(),
   });
@@ -310,12 +268,8 @@ function listen() {
   window.addEventListener("resize", page.followEnd);
   page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow }));
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) return;
-    socket.wake();
-    void ears.stayAwake();
-    void others.go();
+    if (!document.hidden) void others.go();
   });
-  window.addEventListener("online", () => socket.wake());
   window.addEventListener("pagehide", () => saves.flush());
   window.addEventListener("hashchange", () => openFromAddress());
 }
@@ -326,15 +280,12 @@ function openFromAddress() {
   dispatch({ type: "open_conversation", id: isId ? id : (state.conversations[0]?.id ?? newId()), at: Date.now() });
 }
 
-let tickedAt = Date.now();
 setInterval(() => {
   const at = Date.now();
-  if (at - tickedAt > SLEPT_MS) socket.wake();
-  tickedAt = at;
   const isNewDay = new Date(at).getDate() !== new Date(state.now).getDate();
   if (state.approvals.length || isNewDay) dispatch({ type: "tick", at });
 }, 1000);
-dispatch({ type: "tick", at: tickedAt });
+dispatch({ type: "tick", at: Date.now() });
 page.render(state);
 compose(keptText(() => sessionStorage));
 dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });
@@ -343,5 +294,5 @@ await list();
 openFromAddress();
 if (!store)
   dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
-socket.connect();
+channel.connect();
 void navigator.serviceWorker?.register("/service_worker.js").catch(() => {}); // without it, only the words "offline" are missing

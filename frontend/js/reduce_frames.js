@@ -36,8 +36,9 @@ export function received(state, frame, at) {
     }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
-    case "nudge":
-      return state; // answered by an event of its own
+    case "nudge": // answered by an event of its own
+    case "client_tool_call": // the page has no tools
+      return state;
     case "turn_start":
       return client.turnStarted(state, frame);
     case "text":

@@ -60,6 +60,7 @@
  * @typedef {{type: "tool_call", turn_id: string, id: string, name: string, arguments: unknown}} ToolCall
  * @typedef {{type: "tool_result", turn_id: string, id: string, name: string, content: string, is_error: boolean,
  *   duration_ms: number, ending?: "answered" | "failed" | "denied" | "skipped" | "open", arguments?: unknown, for_user?: string}} ToolResult
+ * @typedef {{type: "client_tool_call", turn_id: string, id: string, name: string, arguments: Record<string, unknown>}} ClientToolCall
  * @typedef {{url: string, content_type: string, name: string, size: number}} MediaItem
  * @typedef {{type: "media", turn_id: string} & MediaItem} Media
  * @typedef {{type: "approval_request", id: string, turn_id?: string, call_id?: string, tool: string, arguments: unknown, message: string,
@@ -78,7 +79,7 @@
  *
  * @typedef {Sentence | SentenceEnd | Hook | ToolCall | ToolResult | Media | TurnEnd} QueuedFrame handled in playback order
  * @typedef {Speech | SpeechDetected | SpeechRejected | SpeechStarted | SpeechStopped | Transcript} SpeechFrame
- * @typedef {SpeechFrame | ApprovalRequest | ApprovalResolved | Ready | Model | Skills | Nudge | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
+ * @typedef {SpeechFrame | ClientToolCall | ApprovalRequest | ApprovalResolved | Ready | Model | Skills | Nudge | TurnStart | Text | Reasoning | Notice | Trace | ErrorFrame | Pong} ImmediateFrame
  *   handled on arrival
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *
@@ -95,8 +96,9 @@
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,
  *   remember?: "conversation" | "always", remember_for?: RememberFor}} Approval
+ * @typedef {{type: "tool_output", id: string, content: string, is_error?: boolean, turn_id?: string}} ToolOutput
  * @typedef {{type: "ping", t: number}} Ping
- * @typedef {Configure | Chat | Speak | History | Key | Heard | Interrupt | Approval | Ping} ClientFrame
+ * @typedef {Configure | Chat | Speak | History | Key | Heard | Interrupt | Approval | ToolOutput | Ping} ClientFrame
  */
 
 export {};

@@ -8,6 +8,9 @@
  *   | {type: "disconnected", attempt: number, code: number, silently: boolean}
  *   | {type: "frame", frame: ServerFrame}} SocketEvent
  *
+ * @typedef {() => string | null | Promise<string | null>} Credential the subprotocol that says who connects, which a header could not
+ *   say; asked for each connection
+ *
  * @typedef {object} Clock
  * @property {() => number} now milliseconds
  * @property {(act: () => void, ms: number) => number} setTimeout
@@ -15,7 +18,6 @@
  */
 
 export const PROTOCOL = "parley.v1";
-const KEY_PROTOCOL = "parley.key.";
 export const SILENCE_MS = 15_000;
 export const PONG_MS = 10_000;
 const FIRST_RETRY_MS = 500;
@@ -38,6 +40,7 @@ const KNOWN = {
   speech_started: true,
   speech_stopped: true,
   transcript: true,
+  client_tool_call: true,
   nudge: true,
   turn_start: true,
   text: true,
@@ -78,16 +81,16 @@ export class Socket {
   /**
    * @param {object} options
    * @param {string} options.url
-   * @param {() => string | null} [options.key] of the session, which a header could not carry
+   * @param {Credential} [options.credential]
    * @param {(event: SocketEvent) => void} options.onEvent
    * @param {(pcm: ArrayBuffer) => void} [options.onSound] a binary message
    * @param {new (url: string, protocols: string[]) => WebSocket} options.WebSocket
    * @param {Clock} options.clock
    * @param {() => number} options.random
    */
-  constructor({ url, key = () => null, onEvent, onSound = () => {}, WebSocket, clock, random }) {
+  constructor({ url, credential = () => null, onEvent, onSound = () => {}, WebSocket, clock, random }) {
     this.url = url;
-    this.key = key;
+    this.credential = credential;
     this.onEvent = onEvent;
     this.onSound = onSound;
     this.WebSocket = WebSocket;
@@ -95,6 +98,7 @@ export class Socket {
     this.random = random;
     /** @type {WebSocket | null} */
     this.socket = null;
+    this.asked = 0; // for a credential, so far
     this.attempt = 0; // tries since the last `ready`
     this.heardAt = 0; // when anything last came in
     this.isPinged = false; // a ping is out and nothing came since
@@ -108,8 +112,24 @@ export class Socket {
   connect() {
     this.#stopTimer();
     this.onEvent({ type: "connecting", attempt: this.attempt });
-    const key = this.key();
-    const socket = new this.WebSocket(this.url, key ? [PROTOCOL, KEY_PROTOCOL + key] : [PROTOCOL]);
+    const credential = this.credential();
+    if (!(credential instanceof Promise)) return this.#open(credential);
+    const asked = (this.asked += 1);
+    const open = (/** @type {string | null} */ given) => asked === this.asked && !this.socket && this.#open(given);
+    credential.then(open, () => asked === this.asked && !this.socket && this.#lost(LOST));
+    this.#startTimer(SILENCE_MS); // asked again then
+  }
+
+  /** For good. */
+  close() {
+    this.asked += 1;
+    this.#drop();
+    this.#stopTimer();
+  }
+
+  /** @param {string | null} credential */
+  #open(credential) {
+    const socket = new this.WebSocket(this.url, credential ? [PROTOCOL, credential] : [PROTOCOL]);
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     this.isReady = false;
@@ -169,11 +189,22 @@ export class Socket {
 
   /** @param {number} code */
   #closed(code) {
-    const socket = this.socket;
-    if (!socket) return;
+    if (!this.#drop()) return;
+    this.#lost(code);
+  }
+
+  /** @returns {boolean} whether there was a socket */
+  #drop() {
+    const { socket } = this;
+    if (!socket) return false;
     this.socket = null;
     socket.onmessage = socket.onclose = null;
     socket.close();
+    return true;
+  }
+
+  /** @param {number} code */
+  #lost(code) {
     const now = this.clock.now();
     // A server that goes away is replaced by another, at once; but not in a loop.
     const silently = code === GOING_AWAY && this.isReady && now - this.silentlyAt >= MIN_SILENT_GAP_MS;

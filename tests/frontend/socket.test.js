@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { parseFrame, PONG_MS, retryDelayMs, Socket } from "../../frontend/sdk/socket.js";
 import { READY } from "./support.js";
+import { settled } from "./world.js";
 
 class FakeClock {
   time = 0;
@@ -28,7 +29,7 @@ class FakeClock {
   }
 }
 
-function connected({ onSound, key } = {}) {
+function connected({ onSound, credential } = {}) {
   const clock = new FakeClock();
   const sockets = [];
   class FakeWebSocket {
@@ -51,7 +52,7 @@ function connected({ onSound, key } = {}) {
   const events = [];
   const socket = new Socket({
     url: "ws://x/ws",
-    key,
+    credential,
     onEvent: (event) => events.push(event),
     onSound,
     WebSocket: FakeWebSocket,
@@ -75,16 +76,43 @@ test("the socket asks for the protocol by name", () => {
   assert.deepEqual(last().protocols, ["parley.v1"]);
 });
 
-test("the socket shows the key that the session has now", () => {
-  let key = "k1";
-  const { socket, last, clock } = connected({ key: () => key });
+test("the socket shows the credential that holds now", () => {
+  let credential = "parley.key.k1";
+  const { socket, last, clock } = connected({ credential: () => credential });
   assert.deepEqual(last().protocols, ["parley.v1", "parley.key.k1"]);
 
-  key = "k2";
+  credential = "parley.key.k2";
   last().onclose({ code: 1006 });
   clock.advance(1_000);
 
   assert.deepEqual(last().protocols, ["parley.v1", "parley.key.k2"]);
+});
+
+test("a credential may take its time; one that fails is a connection that failed", async () => {
+  const given = [];
+  const credential = () => new Promise((resolve, reject) => given.push({ resolve, reject }));
+  const { sockets, events, clock, last } = connected({ credential });
+  assert.equal(sockets.length, 0);
+
+  given[0].reject(new Error("no token"));
+  await settled();
+  assert.deepEqual(events.at(-1), { type: "disconnected", attempt: 1, code: 4000, silently: false });
+  clock.advance(1_000);
+  given[1].resolve("parley.bearer.t");
+  await settled();
+
+  assert.deepEqual(last().protocols, ["parley.v1", "parley.bearer.t"]);
+});
+
+test("a socket that is closed for good stays closed, also while a credential is awaited", async () => {
+  const given = [];
+  const { socket, sockets, events, clock } = connected({ credential: () => new Promise((resolve) => given.push(resolve)) });
+  socket.close();
+  given[0]("parley.bearer.t");
+  await settled();
+  clock.advance(60_000);
+
+  assert.deepEqual([sockets.length, given.length, events.length], [0, 1, 1]);
 });
 
 test("15 s of silence send one ping, 10 s more reconnect", () => {

@@ -1,6 +1,12 @@
 /**
  * The microphone while the page listens: switched on and off, the list of devices,
  * and a screen that stays awake.
+ *
+ * @typedef {{type: "microphone_on", rate: number}
+ *   | {type: "microphone_muted", isMuted: boolean}
+ *   | {type: "microphone_off", problem: import("./microphone.js").MicrophoneProblem | null, detail?: string}
+ *   | {type: "devices", devices: {id: string, label: string}[]}
+ *   | {type: "speech_lost"}} EarsEvent
  */
 
 import { Microphone, explain } from "./microphone.js";
@@ -9,7 +15,7 @@ import { PauseGate } from "./pause_gate.js";
 export class Ears {
   /**
    * @param {object} options
-   * @param {(event: import("../../js/reduce.js").Event) => void} options.dispatch
+   * @param {(event: EarsEvent) => void} options.dispatch
    * @param {() => boolean} options.isOn as the page knows it
    * @param {() => boolean} options.isOnline
    * @param {(pcm: ArrayBuffer) => void} options.onFrame

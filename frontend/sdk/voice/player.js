@@ -115,6 +115,13 @@ export class Player {
     this.#post({ type: "flush" });
   }
 
+  /** For good. */
+  close() {
+    this.flush();
+    this.hasFailed = true;
+    void this.context?.close().catch(() => {});
+  }
+
   pause() {
     this.#post({ type: "pause" });
   }

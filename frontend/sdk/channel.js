@@ -1,0 +1,130 @@
+/**
+ * The socket, player and microphone of one client: their events go into its reducer, its effects come out here. Nothing
+ * of what they mean is decided here.
+ *
+ * @typedef {import("./state.js").ClientState} ClientState
+ * @typedef {{type: "frame", frame: import("./frames.js").ServerFrame, at: number}
+ *   | Exclude<import("./socket.js").SocketEvent, {type: "frame"}>
+ *   | import("./voice/ears.js").EarsEvent
+ *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
+ *   | {type: "no_sound", reason: string, isAway: boolean}
+ *   | {type: "sound_back"}
+ *   | {type: "sound_blocked", isBlocked: boolean}} ChannelEvent
+ */
+
+import { Socket } from "./socket.js";
+import { Ears } from "./voice/ears.js";
+import { Player } from "./voice/player.js";
+
+const TICK_MS = 1_000;
+const SLEPT_MS = 5_000; // without a tick of every second: the machine slept, and its connections may be dead
+
+export class Channel {
+  /**
+   * @param {object} options
+   * @param {string} options.url of the server's WebSocket
+   * @param {import("./socket.js").Credential} options.credential
+   * @param {() => ClientState} options.state
+   * @param {(event: ChannelEvent) => void} options.dispatch
+   * @param {(level: number) => void} [options.onLevel] of the microphone, 0 to 1
+   * @param {() => string | null} [options.audible] the turn that may be heard
+   */
+  constructor({ url, credential, state, dispatch, onLevel = () => {}, audible }) {
+    this.state = state;
+    this.dispatch = dispatch;
+    this.audible = audible ?? (() => (state().turn?.playback.hasSound ? (state().turn?.id ?? null) : null));
+    this.leave = new AbortController();
+    this.player = new Player({
+      createContext: () => new AudioContext({ latencyHint: "interactive" }),
+      createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
+      worklet: new URL("./voice/player_worklet.js", import.meta.url),
+      onHeard: (heard) => dispatch({ type: "heard", ...heard }),
+      onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
+      onMended: () => dispatch({ type: "sound_back" }),
+      onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
+    });
+    this.ears = new Ears({
+      dispatch,
+      isOn: () => state().voice.mic === "on",
+      isOnline: () => state().connection.phase === "online",
+      // before that the server does not know the rate
+      onFrame: (pcm) => state().voice.mic === "on" && this.socket.sendSound(pcm),
+      onLevel,
+    });
+    this.socket = new Socket({
+      url,
+      credential,
+      onEvent: (event) => this.#happened(event),
+      onSound: (pcm) => this.player.push(pcm),
+      WebSocket,
+      clock: {
+        now: () => performance.now(),
+        setTimeout: (act, ms) => window.setTimeout(act, ms),
+        clearTimeout: (timer) => window.clearTimeout(timer),
+      },
+      random: Math.random,
+    });
+  }
+
+  connect() {
+    const { signal } = this.leave;
+    document.addEventListener("visibilitychange", () => this.#seen(), { signal });
+    window.addEventListener("online", () => this.socket.wake(), { signal });
+    let tickedAt = Date.now();
+    const ticks = setInterval(() => {
+      if (Date.now() - tickedAt > SLEPT_MS) this.socket.wake();
+      tickedAt = Date.now();
+    }, TICK_MS);
+    signal.addEventListener("abort", () => clearInterval(ticks));
+    this.socket.connect();
+  }
+
+  /** For good. */
+  close() {
+    this.leave.abort();
+    this.socket.close();
+    this.ears.close();
+    this.player.close();
+  }
+
+  /** To be called in a user's gesture before anything is to be heard. */
+  unlock() {
+    this.player.unlock();
+  }
+
+  /** Of others, nothing. @param {{type: string}} effect */
+  perform(effect) {
+    const known = /** @type {import("./state.js").Effect} */ (effect);
+    switch (known.type) {
+      case "send":
+        if (known.frame.type === "speak") this.player.unlock(); // we are in the user's gesture
+        return this.socket.send(known.frame);
+      case "microphone":
+        if (!known.isOn) return this.ears.close();
+        this.player.unlock(); // we are in the user's gesture
+        return void this.ears.open(known.deviceId);
+      case "silence":
+        return this.ears.silence(known.isSilenced);
+      case "skip":
+        return this.player.skip(known.turnId, known.index);
+      case "sound":
+        return this.player[known.act]();
+    }
+  }
+
+  /** @param {import("./socket.js").SocketEvent} event */
+  #happened(event) {
+    const { settings } = this.state();
+    if (event.type === "disconnected" && settings.turnDetection === "server_vad") this.ears.waitForPause();
+    if (event.type !== "frame") return this.dispatch(event);
+    this.dispatch({ ...event, at: Date.now() });
+    this.player.follow(event.frame, this.audible());
+    if (event.frame.type === "ready") this.player.resumeIfSilent();
+  }
+
+  #seen() {
+    if (document.hidden) return;
+    this.socket.wake();
+    void this.ears.stayAwake();
+  }
+}
