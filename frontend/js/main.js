@@ -7,6 +7,8 @@
  */
 
 import { Channel } from "../sdk/channel.js";
+import { saver } from "../sdk/saving.js";
+import { catchUp } from "./catching_up.js";
 import { askDownloads } from "./downloads.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
@@ -17,7 +19,6 @@ import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
-import { catchUp, saver } from "./saving.js";
 import { initialState } from "./state.js";
 import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";

@@ -42,6 +42,8 @@ function textOf(code, detail) {
       return t.storage.failed(String(detail));
     case "speech_lost":
       return t.voice.lost;
+    case "message_too_large":
+      return t.turns.tooLong;
     case "turn_aborted":
       return String(detail) || t.turns.ended;
   }

@@ -9,16 +9,14 @@
 import { fitToLimits, unansweredMessage, withHistory } from "../sdk/conversation.js";
 import { openConversation, withConversation } from "../sdk/state.js";
 import { asked, refused, retried } from "../sdk/turn.js";
-import { warning, withEffects, withNotice } from "./state.js";
-import { t } from "./strings.js";
+import { withEffects } from "./state.js";
 
 /** @param {State} state @param {{text: string, turnId: string, at: number}} event @returns {State} */
 export function submitted(state, { text, turnId, at }) {
   const { attachments: images } = state;
   if ((!text.trim() && !images.length) || state.pendingImages) return state;
   const next = asked(state, { text, images, turnId, at });
-  if (!next) return withNotice(state, warning("message_too_large", t.turns.tooLong));
-  return next === state ? state : withEffects({ ...next, attachments: [] }, { type: "compose", text: "" });
+  return next.turn?.id !== turnId ? next : withEffects({ ...next, attachments: [] }, { type: "compose", text: "" });
 }
 
 /** @param {State} state @param {{turnId: string, at: number}} event @returns {State} */

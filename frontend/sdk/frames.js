@@ -86,7 +86,9 @@
  * @typedef {"server_vad" | "push_to_talk"} TurnDetection
  * @typedef {{voice: boolean, turn_detection: TurnDetection, input: {format: "pcm16", sample_rate: number},
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
- *   conversation: string | null, trace: boolean, nudges: boolean}} Choices
+ *   conversation: string | null, trace: boolean, nudges: boolean, instructions?: string | null, max_tokens?: number | null,
+ *   tools?: ToolItem[], tool_choice?: "auto" | "none" | "required" | {name: string}}} Choices
+ * @typedef {{name: string, description: string, parameters: object}} ToolItem
  * @typedef {{type: "configure"} & Partial<Choices>} Configure
  * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key

@@ -71,7 +71,7 @@
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {readonly {type: string}[]} effects of the last event, to be carried out once
  *
- * @typedef {"history_shortened" | "storage_failed" | "speech_lost" | "turn_aborted"} ProblemCode
+ * @typedef {"history_shortened" | "storage_failed" | "speech_lost" | "turn_aborted" | "message_too_large"} ProblemCode
  * @typedef {{type: "send", frame: import("./frames.js").ClientFrame}
  *   | {type: "save", record: ConversationRecord, revision: number}
  *   | {type: "problem", code: ProblemCode, turnId?: string, detail?: string | number}

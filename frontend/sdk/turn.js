@@ -30,7 +30,7 @@ const MAX_TRIES = 8; // to connect, about a minute: then a turn that is to be se
  *
  * @template {ClientState} S
  * @param {S} state @param {{text: string, images: readonly import("./frames.js").AttachedImage[], turnId: string, at: number}} event
- * @returns {S | null} null: the message is too large to be sent
+ * @returns {S}
  */
 export function asked(state, { text, images, turnId, at }) {
   if (!canSend(state)) return state;
@@ -41,7 +41,8 @@ export function asked(state, { text, images, turnId, at }) {
   const message = { role: "user", content: text, _turn: turnId, _answer: "pending" };
   if (images.length) message._images = images;
   const conversationHistory = [...conversation.conversationHistory, message];
-  if (!fitToLimits(conversationHistory, state.server?.limits ?? null)) return null;
+  if (!fitToLimits(conversationHistory, state.server?.limits ?? null))
+    return withEffects(state, { type: "problem", code: "message_too_large" });
   return begun(next, { ...conversation, conversationHistory, updatedAt: at }, turnId);
 }
 

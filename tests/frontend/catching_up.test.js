@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as rest } from "node:timers/promises";
 
-import { catchUp } from "../../frontend/js/saving.js";
+import { catchUp } from "../../frontend/js/catching_up.js";
 
 /** A tab whose readings end when they are told to. */
 function tab() {

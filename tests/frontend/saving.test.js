@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as rest } from "node:timers/promises";
 
-import { saver } from "../../frontend/js/saving.js";
+import { saver } from "../../frontend/sdk/saving.js";
 
 const change = (revision, id = "c1") => ({ record: { id }, revision });
 

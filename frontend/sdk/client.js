@@ -1,0 +1,179 @@
+/**
+ * The state of a `Parley`, with one conversation: `reduce(state, event)` is the next state with its effects. Pure.
+ *
+ * @typedef {import("./state.js").ClientState & {choices: Partial<import("./frames.js").Choices>, isBlocked: boolean}} State
+ *   `choices`: fields of `configure`; `isBlocked`: the browser plays nothing until the user touches the page
+ *
+ * @typedef {import("./channel.js").ChannelEvent
+ *   | {type: "opened", record: import("./state.js").ConversationRecord | null, at: number}
+ *   | {type: "ask", text: string, images: readonly import("./frames.js").AttachedImage[], turnId: string, at: number}
+ *   | {type: "retry", turnId: string, at: number}
+ *   | {type: "stop"}
+ *   | {type: "clear"}
+ *   | {type: "configure", choices: Partial<import("./frames.js").Choices>}
+ *   | {type: "saved", id: string, revision: number}
+ *   | {type: "save_failed", id: string, revision: number, message: string}
+ *   | {type: "switch_on", deviceId: string}
+ *   | {type: "switch_off"}
+ *   | {type: "mute"}
+ *   | {type: "talk", isHeld: boolean}} Event
+ */
+
+import { configureIfChanged, saveIfChanged, silenceIfCut, stored } from "./consequences.js";
+import { fromRecord, newConversation } from "./conversation.js";
+import * as frames from "./frames_in.js";
+import * as speech from "./speech.js";
+import { openConversation, QUIET, withConversation, withEffects, withVoice, withView } from "./state.js";
+import * as turns from "./turn.js";
+
+/**
+ * @param {string} id of the conversation
+ * @param {{speak: "spoken" | "always" | "never", turnDetection: import("./frames.js").TurnDetection}} settings
+ * @param {Partial<import("./frames.js").Choices>} choices
+ * @returns {State}
+ */
+export function initialState(id, { speak, turnDetection }, choices) {
+  return {
+    connection: { phase: "connecting", attempt: 0, code: null },
+    server: null,
+    settings: { readAloud: speak, turnDetection },
+    speech: null,
+    voice: QUIET,
+    canPlay: true,
+    openId: id,
+    loaded: { [id]: newConversation(id, 0) },
+    turn: null,
+    cutTurns: {},
+    views: {},
+    choices,
+    isBlocked: false,
+    effects: [],
+  };
+}
+
+/** @param {State} before @param {Event} event @returns {State} */
+export function reduce(before, event) {
+  const after = step({ ...before, effects: [] }, event);
+  return silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, after), choicesOf));
+}
+
+/** @param {State} state @returns {Partial<import("./frames.js").Choices>} */
+function choicesOf({ settings, choices, canPlay, voice, openId }) {
+  return {
+    ...choices,
+    voice: settings.readAloud !== "never" && canPlay,
+    turn_detection: settings.turnDetection,
+    input: { format: "pcm16", sample_rate: voice.rate },
+    conversation: openId,
+  };
+}
+
+/** @param {State} state @param {Event} event @returns {State} */
+function step(state, event) {
+  switch (event.type) {
+    case "frame":
+      return received(state, event.frame, event.at);
+    case "connecting":
+      return { ...state, connection: { ...state.connection, attempt: event.attempt, phase: "connecting" } };
+    case "disconnected":
+      return turns.disconnected(state, event);
+    case "opened":
+      return opened(state, event);
+    case "ask":
+      return turns.asked(state, event);
+    case "retry":
+      return turns.retried(state, event);
+    case "stop":
+      return turns.stopped(state);
+    case "clear":
+      return cleared(turns.stopped(state));
+    case "configure":
+      return { ...state, choices: { ...state.choices, ...event.choices } };
+    case "saved":
+      return turns.saved(state, event);
+    case "save_failed":
+      return turns.saveFailed(state, event);
+    case "switch_on":
+      return speech.switchingOn(state, event.deviceId);
+    case "switch_off":
+      return speech.switchedOff(state, null);
+    case "mute":
+      return speech.silencedByUser(state);
+    case "talk":
+      return speech.talked(state, event.isHeld);
+    case "microphone_on":
+      return speech.switchedOn(state, event.rate);
+    case "microphone_off":
+      return speech.switchedOff(state, event.problem);
+    case "microphone_muted":
+      return withVoice(state, { isMuted: event.isMuted });
+    case "heard":
+      return speech.heardOf(state, event);
+    case "no_sound":
+      return speech.soundless(state);
+    case "sound_back":
+      return { ...state, canPlay: true };
+    case "sound_blocked":
+      return { ...state, isBlocked: event.isBlocked };
+    case "speech_lost":
+      return withEffects(state, { type: "problem", code: "speech_lost" });
+    case "devices":
+      return state;
+  }
+}
+
+/** @param {State} state @param {import("./frames.js").ServerFrame} frame @param {number} at @returns {State} */
+function received(state, frame, at) {
+  switch (frame.type) {
+    case "ready":
+      return frames.connected(state, frame);
+    case "turn_start":
+      return frames.turnStarted(state, frame);
+    case "text":
+      return frames.streamed(state, frame);
+    case "sentence":
+    case "sentence_end":
+    case "hook":
+    case "tool_call":
+    case "tool_result":
+    case "media":
+    case "turn_end":
+      return frames.queued(state, frame);
+    case "speech":
+    case "speech_detected":
+    case "speech_rejected":
+    case "speech_started":
+    case "speech_stopped":
+    case "transcript":
+      return speech.spoken(state, frame, at);
+    case "approval_resolved":
+      return speech.hushed(state, frame.id);
+    case "error":
+      return turns.refused(state, frame) ?? (frame.turn_id ? withView(state, frame.turn_id, { error: frame }) : state);
+    default:
+      return state;
+  }
+}
+
+/** @param {State} state @param {{record: import("./state.js").ConversationRecord | null, at: number}} event @returns {State} */
+function opened(state, { record, at }) {
+  const id = state.openId ?? "";
+  if (!record) return withConversation(state, { ...newConversation(id, at), access: "write" });
+  return stored(state, fromRecord({ ...record, id }, "write"));
+}
+
+/** @param {State} state @returns {State} */
+function cleared(state) {
+  const conversation = openConversation(state);
+  return conversation ? withConversation(state, { ...conversation, conversationHistory: [], branches: [] }) : state;
+}
+
+/** What goes on, in one word. @param {State} state @returns {import("./types/parley.js").State["phase"]} */
+export function phaseOf({ connection, voice, turn }) {
+  if (connection.phase !== "online") return "offline";
+  if (voice.phase === "maybe" || voice.phase === "speaking" || voice.isHeld) return "hearing";
+  if (turn?.playback.playing) return "speaking";
+  if (turn) return turn.streamed ? "writing" : "thinking";
+  if (voice.phase === "recognizing") return "thinking";
+  return voice.mic === "on" && !voice.isSilenced ? "listening" : "idle";
+}

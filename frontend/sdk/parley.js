@@ -1,0 +1,356 @@
+/**
+ * A voice conversation with a Parley server, for any page: docs/clients.md.
+ *
+ * @typedef {import("./types/parley.js").Options} Options
+ * @typedef {import("./types/parley.js").Events} Events
+ * @typedef {import("./types/parley.js").TurnResult} TurnResult
+ * @typedef {import("./client.js").State} State
+ */
+
+import { Channel } from "./channel.js";
+import { initialState, phaseOf, reduce } from "./client.js";
+import { isUserMessage, replyTo } from "./conversation.js";
+import { saver } from "./saving.js";
+import { NOT_LOGGED_IN } from "./socket.js";
+import { canSend, openConversation } from "./state.js";
+import { memoryStore } from "./stores.js";
+import { answerCall, declared } from "./tools.js";
+
+export { browserStore, memoryStore } from "./stores.js";
+
+const ANSWERS = { stopped: "stopped", lost: "lost", restarted: "lost", failed: "failed", pending: "failed" };
+
+export class Parley {
+  /** @param {Options} [options] */
+  constructor({
+    url = new URL("..", import.meta.url).href,
+    token,
+    conversation = newId(),
+    store = memoryStore(),
+    speak = "spoken",
+    turnDetection = "server_vad",
+    tools = [],
+    configure = {},
+  } = {}) {
+    this.url = new URL(url, location.href);
+    this.store = store;
+    this.tools = tools;
+    /** @type {Map<string, Set<(detail: any) => void>>} */
+    this.listeners = new Map();
+    /** @type {Map<string, (result: TurnResult) => void>} turn → whoever waits for its end */
+    this.ends = new Map();
+    /** @type {Map<string, import("./frames.js").ApprovalRequest>} */
+    this.approvals = new Map();
+    /** @type {Set<{isSo: () => boolean, resolve: () => void, reject: (error: Error) => void}>} */
+    this.waiting = new Set();
+    /** @type {Map<string, AbortController>} turn → the calls of our tools in it */
+    this.calls = new Map();
+    this.isStarted = false;
+    this.shown = ""; // the state that was emitted last
+    /** @type {State} */
+    this.client = initialState(conversation, { speak, turnDetection }, tools.length ? { ...configure, tools: declared(tools) } : configure);
+    this.saves = saver({
+      save: (record) => store.save(record),
+      onSaved: ({ record: { id }, revision }) => this.#dispatch({ type: "saved", id, revision }),
+      onFailed: ({ record: { id }, revision }, error) =>
+        this.#dispatch({ type: "save_failed", id, revision, message: messageOf(error) }),
+    });
+    this.channel = new Channel({
+      url: socketUrl(this.url),
+      credential: () => credentialOf(token),
+      state: () => this.client,
+      dispatch: (event) => this.#dispatch(event),
+      onLevel: (level) => this.#emit("level", level),
+    });
+  }
+
+  /** The messages of the conversation. Keys that begin with `_` are the library's. */
+  get history() {
+    return openConversation(this.client)?.conversationHistory ?? [];
+  }
+
+  get state() {
+    const { connection, voice, canPlay, isBlocked } = this.client;
+    const { mic: microphone, problem, isSilenced, isMuted, isHeld, transcript } = voice;
+    return {
+      connection: connection.phase,
+      phase: phaseOf(this.client),
+      ...{ microphone, problem, isHeld, transcript, canPlay, isBlocked },
+      isMuted: isMuted || isSilenced,
+    };
+  }
+
+  /**
+   * @template {keyof Events} K
+   * @param {K} type @param {(detail: Events[K]) => void} listener
+   * @returns {() => void} stops listening
+   */
+  on(type, listener) {
+    const listeners = this.listeners.get(type) ?? new Set();
+    this.listeners.set(type, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  /** Connect, and connect again whenever the connection is lost. Resolves when messages can be sent. */
+  async connect() {
+    if (!this.isStarted) {
+      this.isStarted = true;
+      this.channel.connect();
+      const record = await this.store.load(this.client.openId ?? "").catch(() => null);
+      this.#dispatch({ type: "opened", record, at: Date.now() });
+    } else if (this.client.connection.code === NOT_LOGGED_IN) this.channel.socket.wake();
+    return this.#until(() => canSend(this.client));
+  }
+
+  /**
+   * Switch the microphone on; call it when the user presses something. Resolves when it is on, rejects with the problem.
+   *
+   * @param {{deviceId?: string}} [options]
+   */
+  async talk({ deviceId = "" } = {}) {
+    this.channel.unlock();
+    await this.connect();
+    if (this.client.voice.mic === "off") this.#dispatch({ type: "switch_on", deviceId });
+    await this.#until(() => this.client.voice.mic !== "starting");
+    const { problem } = this.client.voice;
+    if (problem) throw new Error(problem);
+  }
+
+  /** Switch the microphone off: what is being said is discarded, what was said is answered. */
+  stopTalking() {
+    this.#dispatch({ type: "switch_off" });
+  }
+
+  /** Mute the microphone, or unmute it. */
+  mute() {
+    this.#dispatch({ type: "mute" });
+  }
+
+  /** With `turnDetection: "push_to_talk"`: the key goes down (true) or up. @param {boolean} isHeld */
+  hold(isHeld) {
+    this.#dispatch({ type: "talk", isHeld });
+  }
+
+  /**
+   * Send a message; a reply under way is cut. Resolves at the end of its turn.
+   *
+   * @param {string} text
+   * @param {{images?: readonly {id?: string, name?: string, url: string}[]}} [options] `url`: a data: URL
+   * @returns {Promise<TurnResult>}
+   */
+  async send(text, { images = [] } = {}) {
+    this.channel.unlock();
+    await this.connect();
+    const turnId = newId();
+    const attached = images.map(({ id = newId(), name = "", url }) => ({ id, name, url, width: 0, height: 0 }));
+    this.#dispatch({ type: "ask", text, images: attached, turnId, at: Date.now() });
+    return this.#endOf(turnId, "message_too_large");
+  }
+
+  /** Ask the last message again, if it has no answer. @returns {Promise<TurnResult>} */
+  async retry() {
+    await this.connect();
+    const turnId = newId();
+    this.#dispatch({ type: "retry", turnId, at: Date.now() });
+    return this.#endOf(turnId, "nothing_to_retry");
+  }
+
+  /** Stop the reply. What was shown of it stays in the history. */
+  interrupt() {
+    this.#dispatch({ type: "stop" });
+  }
+
+  /**
+   * Answer an `approval`.
+   *
+   * @param {string} id @param {boolean} [approved]
+   * @param {{reason?: string, arguments?: Record<string, unknown>, remember?: "conversation" | "always"}} [more]
+   */
+  approve(id, approved = true, more = {}) {
+    this.channel.socket.send({ type: "approval", id, approved, ...more });
+  }
+
+  /** Change fields of `configure` for the turns to come. @param {NonNullable<Options["configure"]>} choices */
+  configure(choices) {
+    this.#dispatch({ type: "configure", choices });
+  }
+
+  /** Forget the messages of the conversation. */
+  clear() {
+    this.#dispatch({ type: "clear" });
+  }
+
+  /** End the connection and let the microphone go, for good. */
+  close() {
+    this.#dispatch({ type: "stop" });
+    this.channel.close();
+    for (const { reject } of this.waiting) reject(new Error("closed"));
+    this.waiting.clear();
+  }
+
+  /** @param {import("./client.js").Event} event */
+  #dispatch(event) {
+    const before = this.client;
+    const after = (this.client = reduce(before, event));
+    for (const effect of after.effects) this.#perform(/** @type {import("./state.js").Effect} */ (effect));
+    if (event.type === "frame") this.#received(event.frame);
+    if (event.type === "disconnected") this.#lost(event.code);
+    this.#report(before, after);
+    for (const one of this.waiting) if (one.isSo() && this.waiting.delete(one)) one.resolve();
+  }
+
+  /** @param {import("./state.js").Effect} effect */
+  #perform(effect) {
+    switch (effect.type) {
+      case "save":
+        return this.saves.put(effect);
+      case "reached":
+        return this.#reached(effect.before, effect.after);
+      case "problem": {
+        const { code, detail = "" } = effect;
+        return this.#emit("problem", { code, detail });
+      }
+      case "give_back":
+        return this.#emit("give_back", { text: effect.text });
+      default:
+        return this.channel.perform(effect);
+    }
+  }
+
+  /** @param {import("./frames.js").ServerFrame} frame */
+  #received(frame) {
+    this.#emit("frame", frame);
+    switch (frame.type) {
+      case "text":
+        if (frame.turn_id !== this.client.turn?.id) return;
+        return this.#emit("text", { turnId: frame.turn_id, delta: frame.delta, text: this.client.turn.streamed });
+      case "transcript":
+        return this.#emit("transcript", { text: frame.text, isFinal: frame.final });
+      case "approval_request":
+        this.approvals.set(frame.id, frame);
+        return this.#emit("approval", frame);
+      case "approval_resolved":
+        return this.#resolved(frame.id, frame.approved, frame.by);
+      case "notice":
+        return this.#emit("notice", { code: frame.code, level: frame.level, message: frame.message });
+      case "error":
+        return this.#emit("notice", { code: frame.code, level: "error", message: frame.message });
+      case "client_tool_call":
+        return void this.#called(frame);
+    }
+  }
+
+  /** @param {string} id @param {boolean} approved @param {string} by */
+  #resolved(id, approved, by) {
+    if (this.approvals.delete(id)) this.#emit("approval_resolved", { id, approved, by });
+  }
+
+  /** @param {import("./frames.js").ClientToolCall} call */
+  async #called(call) {
+    const calls = this.calls.get(call.turn_id) ?? new AbortController();
+    this.calls.set(call.turn_id, calls);
+    const output = await answerCall(this.tools, call, calls.signal);
+    if (!calls.signal.aborted) this.channel.socket.send(output);
+  }
+
+  /** @param {number} code */
+  #lost(code) {
+    for (const id of [...this.approvals.keys()]) this.#resolved(id, false, "disconnect");
+    if (code !== NOT_LOGGED_IN) return;
+    this.#emit("problem", { code: "not_authenticated", detail: "" });
+    for (const { reject } of this.waiting) reject(new Error("not_authenticated"));
+    this.waiting.clear();
+  }
+
+  /** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
+  #reached(before, after) {
+    const turnId = this.client.turn?.id ?? "";
+    after.historySegments.forEach((segment, index) => {
+      if (segment === before.historySegments[index]) return;
+      if (segment.kind === "sentence") this.#emit("sentence", { turnId, text: segment.text });
+      if (segment.kind === "hook") this.#emit("hook", segment.frame);
+      if (segment.kind === "tool") this.#emit("tool", { ...segment.call, result: segment.result });
+      if (segment.kind === "media") this.#emit("media", { ...segment.frame, url: new URL(segment.frame.url, this.url).href });
+    });
+  }
+
+  /** @param {State} before @param {State} after */
+  #report(before, after) {
+    const [was, is] = [openConversation(before), openConversation(after)];
+    if (was?.conversationHistory !== is?.conversationHistory) this.#emit("history", this.history);
+    const { turn } = before;
+    if (!turn && after.turn) this.#emit("turn", { turnId: after.turn.id });
+    if (turn && turn.id !== after.turn?.id) this.#ended(turn.id);
+    this.#emitState();
+  }
+
+  #emitState() {
+    const { state } = this;
+    const shown = JSON.stringify(state);
+    if (shown === this.shown) return;
+    this.shown = shown;
+    this.#emit("state", state);
+  }
+
+  /** @param {string} turnId */
+  #ended(turnId) {
+    this.calls.get(turnId)?.abort();
+    this.calls.delete(turnId);
+    const asked = this.history.findLast((message) => isUserMessage(message) && message._turn === turnId);
+    const { error, end } = this.client.views[turnId] ?? {};
+    const reason = asked && !asked._answer ? "completed" : ANSWERS[asked?._answer ?? "failed"];
+    const problem = error ? { code: error.code, message: error.message } : end?.message ? { code: end.reason, message: end.message } : null;
+    const result = /** @type {TurnResult} */ ({ turnId, reason, text: replyTo(this.history, turnId), error: problem });
+    this.#emit("end", result);
+    this.ends.get(turnId)?.(result);
+    this.ends.delete(turnId);
+  }
+
+  /** @param {string} turnId @param {string} otherwise why it has not begun @returns {Promise<TurnResult>} */
+  #endOf(turnId, otherwise) {
+    if (this.client.turn?.id !== turnId) throw new Error(otherwise);
+    return new Promise((resolve) => this.ends.set(turnId, resolve));
+  }
+
+  /** @param {() => boolean} isSo @returns {Promise<void>} */
+  #until(isSo) {
+    if (isSo()) return Promise.resolve();
+    return new Promise((resolve, reject) => this.waiting.add({ isSo, resolve, reject }));
+  }
+
+  /** @template {keyof Events} K @param {K} type @param {Events[K]} detail */
+  #emit(type, detail) {
+    for (const listener of this.listeners.get(type) ?? []) {
+      try {
+        listener(detail);
+      } catch (error) {
+        reportError(error); // of the page that listens: the conversation goes on
+      }
+    }
+  }
+}
+
+/** @param {URL} url */
+function socketUrl(url) {
+  const socket = new URL(url);
+  socket.protocol = socket.protocol.replace("http", "ws");
+  if (!socket.pathname.endsWith("/ws")) socket.pathname = socket.pathname.replace(/\/?$/, "/ws");
+  return socket.href;
+}
+
+/** @param {Options["token"]} token @returns {string | null | Promise<string | null>} */
+function credentialOf(token) {
+  if (typeof token === "function") return Promise.resolve().then(token).then((given) => credentialOf(given ?? ""));
+  return token ? `parley.bearer.${token}` : null;
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** 120 bits, in the letters that ids may have. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(15));
+  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+}
