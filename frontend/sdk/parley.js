@@ -279,8 +279,10 @@ export class Parley {
     const [was, is] = [openConversation(before), openConversation(after)];
     if (was?.conversationHistory !== is?.conversationHistory) this.#emit("history", this.history);
     const { turn } = before;
-    if (!turn && after.turn) this.#emit("turn", { turnId: after.turn.id });
-    if (turn && turn.id !== after.turn?.id) this.#ended(turn.id);
+    if (turn?.id !== after.turn?.id) {
+      if (turn) this.#ended(turn.id);
+      if (after.turn) this.#emit("turn", { turnId: after.turn.id });
+    }
     this.#emitState();
   }
 

@@ -34,12 +34,18 @@ _REFUSED: Final = "this link is not yours, or it has expired; ask for the file a
 _GONE: Final = "this file is gone: files are kept for a while after they were last used; ask for it again\n"
 _PAGE_PATH: Final = "/{path}"
 _MEDIA_PATH: Final = PREFIX + "{id}"
+_LIBRARY: Final = "/sdk/"
 
 
 def is_file(request: web.Request) -> bool:
     """Whether the request is for a file, which a browser loads by itself: with the cookie, without its key."""
     resource = request.match_info.route.resource
     return resource is not None and resource.canonical in (_PAGE_PATH, _MEDIA_PATH)
+
+
+def is_library(request: web.Request) -> bool:
+    """Whether the request is for the client library, which pages of other origins load without a login."""
+    return request.path.startswith(_LIBRARY)
 
 
 class StaticFiles:
@@ -58,6 +64,10 @@ class StaticFiles:
             return web.Response(status=404, text="not found\n")
         # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
         headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache"}
+        if is_library(request):
+            headers |= {"Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Origin"}
+            if origin := request.headers.get("Origin"):  # one of security.origins, or ours: others get no answer
+                headers["Access-Control-Allow-Origin"] = origin
         return web.FileResponse(file, headers=headers)
 
     def _find(self, path: str) -> Path | None:

@@ -15,7 +15,7 @@ from server import config, log
 from server.accounts.principal import network_of
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import REALTIME_PATH, Authenticator
-from server.gateway.file_routes import MediaRoute, StaticFiles, is_file
+from server.gateway.file_routes import MediaRoute, StaticFiles, is_file, is_library
 from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
 from server.gateway.probes import PROBE_PATHS, Probes
 from server.gateway.request_bodies import RequestBodies
@@ -165,7 +165,7 @@ async def _judge(request: web.Request, authenticator: Authenticator, metrics: Me
     if cause is not None:
         metrics.refused.labels("foreign").inc()
         return refuse_page(request, 403, "foreign_request", f"refused: {cause}\n")
-    if request.path in NEEDED_TO_LOG_IN:
+    if request.path in NEEDED_TO_LOG_IN or is_library(request):
         return None
     is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
     try:

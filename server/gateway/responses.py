@@ -14,6 +14,8 @@ from server.errors import AuthError, TooManyAttempts
 logger = logging.getLogger(__name__)
 
 _POLICY: Final = "Content-Security-Policy"
+_OWN: Final = (_POLICY, "Cross-Origin-Resource-Policy")
+"""Security headers that a handler may set itself."""
 SECURITY_HEADERS: Final = {
     _POLICY: (
         "default-src 'self'; connect-src 'self'; img-src 'self' blob: data:; worker-src 'self' blob:; "
@@ -68,12 +70,13 @@ def refuse_credential(error: AuthError) -> web.Response:
 
 
 async def prepare_response(request: web.BaseRequest, response: web.StreamResponse) -> None:
-    """Add the security headers to any answer, files and errors included; a handler's own policy stays.
+    """Add the security headers to any answer, files and errors included; a handler's own policies stay.
 
     An `on_response_prepare` signal: from here on no other answer can be given.
     """
     request[_HAS_BEGUN] = True
-    response.headers.update({**SECURITY_HEADERS, _POLICY: response.headers.get(_POLICY, SECURITY_HEADERS[_POLICY])})
+    own = {name: response.headers[name] for name in _OWN if name in response.headers}
+    response.headers.update({**SECURITY_HEADERS, **own})
 
 
 @web.middleware

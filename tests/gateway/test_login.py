@@ -504,3 +504,21 @@ async def test_one_user_cannot_take_every_turn(tmp_path: Path, model: OpenAIServ
             assert (await other.turn())[-1]["reason"] == "completed"
             gate.open()
             assert (await first.until("turn_end"))["reason"] == "completed"
+
+
+async def test_the_client_library_needs_no_login_but_an_origin_that_is_allowed(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    origin = "https://shop.example"
+    async with door(tmp_path, model, {"auth": "token", "tokens": TOKENS, "origins": [origin]}) as at:
+        library = await at.get("/sdk/parley.js", Origin=origin)
+        worklet = await at.get("/sdk/voice/player_worklet.js", Origin=origin)
+        foreign = await at.get("/sdk/parley.js", Origin="https://elsewhere.example")
+        page = await at.get("/js/main.js", Origin=origin)
+
+    for answer in (library, worklet):
+        assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, origin)
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert (foreign.status, page.status) == (403, 401)
+    assert not {"Access-Control-Allow-Origin"} & {*foreign.headers, *page.headers}
+    assert page.headers["Cross-Origin-Resource-Policy"] == "same-origin"

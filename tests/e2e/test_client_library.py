@@ -1,0 +1,68 @@
+"""The client library, frontend/sdk, in pages of another origin; examples/clients."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import BrowserContext, Page, expect
+
+from tests.e2e.conftest import EXPECTED_ERRORS
+from tests.e2e.foreign_pages import ForeignPages, foreign_pages
+from tests.support.openai_script import text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ROOT, ServerProcess, endpoint
+
+pytestmark = pytest.mark.slow
+EXAMPLES = ROOT / "examples" / "clients"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def pages() -> AsyncIterator[ForeignPages]:
+    async with foreign_pages() as pages:
+        yield pages
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def allowing_server(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, skills: Path, pages: ForeignPages
+) -> AsyncIterator[ServerProcess]:
+    """A server that lets the other origin in."""
+    settings = {"skills": {"dir": str(skills)}, "agent": {"planning": False}, "security": {"origins": [pages.origin]}}
+    folder = tmp_path_factory.mktemp("allowing")
+    async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as process:
+        pages.server_url = process.url
+        yield process
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def tab(context: BrowserContext, allowing_server: ServerProcess) -> AsyncIterator[Page]:
+    tab = await context.new_page()
+    complaints: list[str] = []
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    yield tab
+    assert [line for line in complaints if not EXPECTED_ERRORS.search(line)] == []
+
+
+async def test_the_sixty_line_page_talks_and_keeps_its_history(
+    tab: Page, pages: ForeignPages, model: OpenAIServer
+) -> None:
+    source = (EXAMPLES / "page.html").read_text("utf-8")
+    assert len(source.splitlines()) <= 70
+    model.queue(text("It is ", "noon. "), text("Again noon."))
+    await tab.goto(pages.add("page.html", source))
+    await expect(tab.get_by_role("status")).to_have_text("idle")
+
+    lines = tab.locator("#log p")
+    said = ["What time is it?", "It is noon. ", "And now?", "Again noon."]
+    for index in (0, 2):
+        await tab.get_by_label("Message").fill(said[index])
+        await tab.get_by_label("Message").press("Enter")
+        await expect(lines).to_have_text(said[: index + 2])
+
+    assert model.requests[-1].contents.count("The text of calm/tone.") == 2, (
+        "the first turn's comes back with the second"
+    )
+    await tab.reload()
+    await expect(lines).to_have_text(said)
