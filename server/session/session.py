@@ -15,7 +15,16 @@ from server.session.chat_handler import TurnRequest
 from server.session.client_calls import ClientCalls
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
-from server.session.settings import ClientSettings, Services, enabled_skills, turn_request
+from server.session.settings import (
+    ClientSettings,
+    Services,
+    check_tool_names,
+    enabled_skills,
+    may_instruct,
+    may_trace,
+    snapshot_of,
+    turn_request,
+)
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
@@ -52,6 +61,8 @@ class Session:
         self._outbox = outbox
         self._principal = principal
         self._settings = ClientSettings()
+        self._may_trace = may_trace(services.security, principal)
+        self._may_instruct = may_instruct(services.security, principal)
         self._has_refused_sound = False  # and nothing has changed since
         self._costs = CostMeter()
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
@@ -90,7 +101,7 @@ class Session:
             self._nudges.stir()
 
     def greet(self) -> None:
-        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._may_trace())
+        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._may_trace)
         self.send(ready)
         if (skills := self._skills_frame(self._services.skills())).diagnostics:
             self.send(skills)
@@ -107,7 +118,7 @@ class Session:
             self._nudges.rearm()
 
     def _skills_frame(self, snapshot: SkillsSnapshot) -> wire.Skills:
-        selected, shows_texts = self._settings.skills, self._may_trace()
+        selected, shows_texts = self._settings.skills, self._may_trace
         return skills_frame(self._services, self._principal, snapshot, selected, shows_texts=shows_texts)
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
@@ -213,9 +224,9 @@ class Session:
                 assert_never(frame)
 
     def _configure(self, frame: wire.Configure) -> None:
-        self._check_tool_names(frame)
+        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         self._settings = self._settings.with_configure(
-            frame, may_trace=self._may_trace(), may_instruct=self._may_instruct
+            frame, may_trace=self._may_trace, may_instruct=self._may_instruct
         )
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
             detection = self._settings.turn_detection
@@ -232,34 +243,17 @@ class Session:
         if self._is_silenced(frame):
             self._outbox.notify("instructions_not_allowed", _NO_INSTRUCTIONS)
 
-    def _may_trace(self) -> bool:
-        allowed = self._services.security.trace
-        return self._principal.is_operator if allowed == "auto" else allowed
-
-    @property
-    def _may_instruct(self) -> bool:
-        allowed, principal = self._services.security.client_instructions, self._principal
-        return allowed == "allow" or (allowed == "auto" and (principal.is_local or principal.is_logged_in))
-
     def _is_silenced(self, frame: wire.TurnSettings) -> bool:
         """Return whether it holds words to the model that do not reach it."""
         return bool(frame.instructions or frame.tools) and not self._may_instruct
-
-    def _check_tool_names(self, frame: wire.TurnSettings) -> None:
-        """Refuse tools of the client that are named like ours. Raises FrameError."""
-        taken = frozenset(self._services.handler.tool_names) if frame.tools and self._may_instruct else ()
-        for index, tool in enumerate(frame.tools or ()):
-            if tool.name in taken:
-                text = f"the server has a tool {tool.name}; give yours another name"
-                raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
 
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> None:
         turn_id = self._unused_id(frame)
-        self._check_tool_names(frame)
+        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         settings = self._settings.with_turn(frame, may_instruct=self._may_instruct)
-        snapshot = self._snapshot_for(frame)
+        snapshot = snapshot_of(self._services, self._principal, frame)
         trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
         request = self._request(turn_id, trigger, frame.messages, settings, received_s=received_s, snapshot=snapshot)
         if frame.nudge is not None:
@@ -273,7 +267,7 @@ class Session:
     def _respond(self, frame: wire.Respond, received_s: float) -> None:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError."""
         turn_id = self._unused_id(frame)
-        self._check_tool_names(frame)
+        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         spoken = self._speech_input.transcribed
         words = None if frame.utterance is None else spoken.find(frame.utterance)
         is_awaited = words is not None and self._services.now_s() < spoken.response_due_s
@@ -284,7 +278,7 @@ class Session:
             self._settings.with_turn(frame, may_instruct=self._may_instruct),
             received_s=received_s if words is None else words.stopped_s,
             recognized_s=None if words is None else words.recognized_s,
-            snapshot=self._snapshot_for(frame),
+            snapshot=snapshot_of(self._services, self._principal, frame),
         )
         request, problem = self._with_state(request, frame.state)
         if self._turns.begin(request, is_spoken=is_awaited):
@@ -348,19 +342,6 @@ class Session:
 
     def _notify(self, code: str, message: str, turn_id: str) -> None:
         self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
-
-    def _snapshot_for(self, frame: wire.TurnFrame) -> SkillsSnapshot:
-        """Return the skills for the turn, with the texts of hooks that an operator tries. Raises FrameError."""
-        snapshot = self._services.skills()
-        if frame.hook_texts is UNSET or not frame.hook_texts:
-            return snapshot
-        if not self._principal.is_operator:
-            raise FrameError("frame_invalid", "other texts of hooks are for operators", path="$.hook_texts")
-        try:
-            return snapshot.with_hook_texts(frame.hook_texts)
-        except KeyError as error:
-            text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
-            raise FrameError("frame_invalid", text, path="$.hook_texts") from None
 
     def _request(
         self,

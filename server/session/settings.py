@@ -11,6 +11,7 @@ from server import config
 from server.accounts.principal import Principal
 from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
+from server.errors import FrameError
 from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnRequest
@@ -173,6 +174,40 @@ def turn_request(
         recognized_s=recognized_s,
         costs=costs,
     )
+
+
+def snapshot_of(services: Services, principal: Principal, frame: wire.TurnFrame) -> SkillsSnapshot:
+    """Return the skills for the turn, with the texts of hooks that an operator tries. Raises FrameError."""
+    snapshot = services.skills()
+    if frame.hook_texts is UNSET or not frame.hook_texts:
+        return snapshot
+    if not principal.is_operator:
+        raise FrameError("frame_invalid", "other texts of hooks are for operators", path="$.hook_texts")
+    try:
+        return snapshot.with_hook_texts(frame.hook_texts)
+    except KeyError as error:
+        text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
+        raise FrameError("frame_invalid", text, path="$.hook_texts") from None
+
+
+def check_tool_names(services: Services, frame: wire.TurnSettings, *, may_instruct: bool) -> None:
+    """Refuse tools of the client that are named like ours. Raises FrameError."""
+    taken = frozenset(services.handler.tool_names) if frame.tools and may_instruct else ()
+    for index, tool in enumerate(frame.tools or ()):
+        if tool.name in taken:
+            text = f"the server has a tool {tool.name}; give yours another name"
+            raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
+
+
+def may_trace(security: config.SecuritySettings, principal: Principal) -> bool:
+    """Return whether the client may see what the model reads."""
+    return principal.is_operator if security.trace == "auto" else security.trace
+
+
+def may_instruct(security: config.SecuritySettings, principal: Principal) -> bool:
+    """Return whether the client may give the model instructions and descriptions of tools."""
+    allowed = security.client_instructions
+    return allowed == "allow" or (allowed == "auto" and (principal.is_local or principal.is_logged_in))
 
 
 def enabled_skills(selected: list[str] | None, snapshot: SkillsSnapshot) -> list[str]:
