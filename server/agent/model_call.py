@@ -261,7 +261,8 @@ class ModelCalls:
                 return Fitted(list(self._conversation.messages if given is None else given.messages), [])
             budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
         self._limit_tokens = budget
-        budget -= estimate_tools(request.tools)
+        if not self._model.is_compact:
+            budget -= estimate_tools(request.tools)
         if given is None:
             return fit(self._conversation, budget_tokens=budget)
         fitted = fit(self._conversation, budget_tokens=budget, messages=given.messages)

@@ -148,7 +148,7 @@ class LanguageModel(Protocol):
 
     @property
     def is_compact(self) -> bool:
-        """True where every prompt token is dear: the agent then uses its short prompts."""
+        """True where every prompt token is dear: the agent then uses its short prompts, and descriptions of tools are not sent."""
         ...
 
     @property

@@ -188,13 +188,14 @@ async def test_a_known_limit_may_be_corrected_once_a_call() -> None:
     assert len(numbers(model, 2)) > len(numbers(model, 3))
 
 
-async def test_the_tools_count_in_the_context() -> None:
-    model = ScriptedModel([say("Hi."), say("Hi.")], context_tokens=1200)
+@pytest.mark.parametrize("is_compact", [False, True])
+async def test_the_tools_count_in_the_context_of_a_model_that_is_sent_them(is_compact: bool) -> None:
+    model = ScriptedModel([say("Hi."), say("Hi.")], context_tokens=1200, is_compact=is_compact)
 
     await play(agent_for(model), messages=OLD, enable_tools=False)
     await play(agent_for(model, planning=False), messages=OLD)
 
-    assert len(numbers(model, 0)) > len(numbers(model, 1))
+    assert (len(numbers(model, 0)) > len(numbers(model, 1))) is not is_compact
 
 
 def answering(name: str, text: str) -> Tool:

@@ -16,6 +16,7 @@ from server.errors import (
     ProviderTimeout,
     ProviderUnreachable,
     RoleRefused,
+    ToolChoiceRefused,
 )
 from server.llm.endpoint import ModelEndpoint
 from server.llm.provider_errors import MAX_RETRY_AFTER_MS, error_from_answer, error_from_event, retry_after_ms
@@ -70,6 +71,19 @@ def test_a_model_that_takes_no_images_is_known_by_its_words(answer: HttpError) -
 )
 def test_one_image_that_is_refused_makes_no_model_blind(answer: HttpError) -> None:
     assert type(of(answer)) is not ImageRefused
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        said(400, "deepseek-reasoner does not support this tool_choice"),
+        said(400, "Invalid value for 'tool_choice': Tool choice 'required' is not supported.", param="tool_choice"),
+        said(400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+        said(422, "tool_choice: Input should be 'auto' or 'none'"),
+    ],
+)
+def test_a_choice_of_tools_that_is_refused_is_known_by_its_words(answer: HttpError) -> None:
+    assert type(of(answer)) is ToolChoiceRefused
 
 
 @pytest.mark.parametrize("name", CONTEXT_OVERFLOWS)
