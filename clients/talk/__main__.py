@@ -13,6 +13,7 @@ from clients.talk.client import Output, TalkClient
 from clients.talk.connector import socket_url
 from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
 from clients.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
+from clients.talk.tools import LocalTools, ToolFileError
 
 _USUAL_RATE: Final = 24_000
 """Of a voice that the server knows nothing of yet."""
@@ -25,7 +26,7 @@ def main() -> int:
     options = _parse()
     try:
         return asyncio.run(_talk(options))
-    except (SoundError, OSError, websockets.WebSocketException) as error:
+    except (SoundError, ToolFileError, OSError, websockets.WebSocketException) as error:
         print(f"talk: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -54,6 +55,15 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     parser.add_argument("--instructions", metavar="TEXT", help="added to the server's system prompt, if it allows that")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="the longest reply, up to the server's own limit")
+    parser.add_argument(
+        "--tool",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a command that the model may have run here, described in JSON (docs/speech.md); may be given several times",
+    )
+    parser.add_argument("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool")
     return parser.parse_args()
 
 
@@ -69,12 +79,14 @@ async def _talk(options: argparse.Namespace) -> int:
     screen = _Screen()
     rate = _rate(options)
     output = _output(options)
+    tools = LocalTools(options.tool)
     client = await TalkClient.connect(
         options.url,
         token=options.token,
         show=screen.show,
         output=output,
         approves=None if options.mic and not options.approve else options.approve,
+        tools=tools,
     )
     reader = asyncio.create_task(client.run(), name="reader")
     try:
@@ -90,6 +102,8 @@ async def _talk(options: argparse.Namespace) -> int:
             "speed": options.speed,
             "instructions": options.instructions,
             "max_tokens": options.max_tokens,
+            "tools": tools.descriptions or None,
+            "tool_choice": _tool_choice(options.tool_choice),
         }
         await client.configure(
             voice=output is not None,
@@ -104,6 +118,10 @@ async def _talk(options: argparse.Namespace) -> int:
     finally:
         await client.close()
         await reader
+
+
+def _tool_choice(text: str | None) -> str | dict[str, str] | None:
+    return text if text in (None, "auto", "none", "required") else {"name": text}
 
 
 def _rate(options: argparse.Namespace) -> int:

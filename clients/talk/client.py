@@ -14,6 +14,7 @@ from websockets.asyncio.client import ClientConnection
 from clients.talk.connector import Connector
 from clients.talk.history import History, Message
 from clients.talk.pause_gate import PauseGate
+from clients.talk.tools import LocalTools
 
 _GONE: Final = "the server has closed the connection"
 _UNAUTHENTICATED: Final = 4401
@@ -67,9 +68,12 @@ class TalkClient:
         show: Callable[[Frame], None],
         output: Output | None,
         approves: bool | None = None,
+        tools: LocalTools | None = None,
     ) -> None:
         self.history = History()
         self._approves = approves
+        self._tools = tools
+        self._running: set[asyncio.Task[None]] = set()  # tools of this client, for the turn that runs
         self._socket = socket
         self._connector = connector
         self._show = show
@@ -95,10 +99,11 @@ class TalkClient:
         show: Callable[[Frame], None],
         output: Output | None,
         approves: bool | None = None,
+        tools: LocalTools | None = None,
     ) -> "TalkClient":
         """Raises ConnectionError, whose text says why nobody is there to talk to."""
         connector = Connector(url, token=token)
-        return cls(await connector.open(), connector, show=show, output=output, approves=approves)
+        return cls(await connector.open(), connector, show=show, output=output, approves=approves, tools=tools)
 
     async def run(self) -> None:
         """Read until the conversation is over; a connection that is lost is replaced by another.
@@ -117,6 +122,8 @@ class TalkClient:
             self._is_over = True
             self._is_quiet.set()
             self._is_online.set()
+            self._stop_tools()
+            await asyncio.gather(*self._running, return_exceptions=True)
             await self._socket.close()
             if not self._ready.done():
                 self._ready.set_exception(self._gone())
@@ -248,6 +255,10 @@ class TalkClient:
                 self._output.open(frame["audio"]["sample_rate"])
             case "approval_request" if "turn_id" in frame and self._approves is not None:
                 await self._send("approval", id=frame["id"], approved=self._approves)
+            case "client_tool_call" if self._tools is not None:
+                task = asyncio.create_task(self._run_tool(self._tools, frame), name=f"tool {frame['name']}")
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
             case "turn_start":
                 if self._chat is not None and self._chat.id == frame["turn_id"]:
                     self._chat = None
@@ -256,12 +267,22 @@ class TalkClient:
             case "turn_end":
                 self._is_turn_running = False
                 self._is_quiet.set()
+                self._stop_tools()
             case "error" if "turn_id" not in frame and self._is_kept(frame):
                 frame = frame | {"type": "notice"}  # no failure yet
             case "error" if "turn_id" not in frame and not self._is_turn_running:
                 self._chat = None
                 self._is_quiet.set()  # no turn comes of what was sent
         self._show(frame)
+
+    async def _run_tool(self, tools: LocalTools, call: Frame) -> None:
+        output, is_error = await tools.run(call["name"], call["arguments"])
+        await self._send("tool_output", turn_id=call["turn_id"], id=call["id"], content=output, is_error=is_error)
+
+    def _stop_tools(self) -> None:
+        """End the tools that still run: nobody waits for them any more."""
+        for task in self._running:
+            task.cancel()
 
     async def _answer(self, nudge: Frame) -> None:
         """Let a skill speak first: greet in a conversation without messages, break a silence in any."""
