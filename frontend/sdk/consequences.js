@@ -46,11 +46,17 @@ function isChanged(before, after, old, conversation) {
  */
 function isKeptChanged(before, after) {
   if (before === after) return false;
-  if (!before || !after) return true;
+  const turn = before ?? after;
+  if (!before || !after) return !!turn && hasKept(turn);
   const [was, is] = [before.playback, after.playback];
   const isSame = was.historySegments === is.historySegments && was.audioQueue === is.audioQueue;
   if (!isSame || partlyHeard(was) !== partlyHeard(is)) return true;
   return !is.isSpoken && before.streamed !== after.streamed;
+}
+
+/** Whether a reload would find anything of the turn itself. @param {Turn} turn */
+function hasKept({ playback, streamed }) {
+  return !!streamed || playback.historySegments.length + playback.audioQueue.length > 0 || !!partlyHeard(playback);
 }
 
 /** @param {import("./playback.js").Playback} playback */

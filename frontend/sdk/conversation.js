@@ -119,6 +119,19 @@ export function withState(history, turnId, state) {
   return first && turnId && state ? history.with(history.indexOf(first), { ...first, _state: state }) : history;
 }
 
+/**
+ * Keeps it on the last message before the running turn: that of a turn which no message of the user began, and which was
+ * cut before its first word.
+ *
+ * @param {readonly Message[]} history @param {string} state @param {string} [runningId]
+ * @returns {readonly Message[]}
+ */
+export function withStateOfWordless(history, state, runningId) {
+  const at = history.findLastIndex(({ _turn }) => !runningId || _turn !== runningId);
+  const last = history[at];
+  return last && state ? history.with(at, { ...last, _state: state }) : history;
+}
+
 /** Forgets the branch on screen, whose turn never was. @param {Conversation} conversation */
 export function withoutBranch(conversation) {
   const conversationHistory = conversation.branches.at(-1) ?? [];

@@ -9,7 +9,7 @@
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
-import { withLateHook, withTurnState } from "./conversation.js";
+import { withHistory, withLateHook, withStateOfWordless, withTurnState } from "./conversation.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { withConversation, withEffects, without, withView } from "./state.js";
 import { cutBySpeech, cutUnasked, playedOn, resent, revived, rolledBack } from "./turn.js";
@@ -73,12 +73,18 @@ function ofCutTurn(state, frame) {
 }
 
 /** @template {ClientState} S @param {S} state @param {TurnEnd} end @returns {S} */
-function withHookState(state, { turn_id, state: text }) {
-  if (!text) return state;
+function withHookState(state, { turn_id, state: text, rollback }) {
+  if (!text || rollback) return state;
   for (const conversation of Object.values(state.loaded)) {
     const kept = withTurnState(conversation, turn_id, text);
     if (kept) return withConversation(state, kept);
   }
+  const cutIn = state.loaded[state.cutTurns[turn_id] ?? ""];
+  if (cutIn)
+    return withConversation(
+      state,
+      withHistory(cutIn, (history) => withStateOfWordless(history, text, state.turn?.id)),
+    );
   return ofRunning(state, turn_id, (turn) => ({ ...state, turn: { ...turn, hookState: text } }));
 }
 

@@ -18,6 +18,7 @@ import {
   withHistory,
   withoutBranch,
   withState,
+  withStateOfWordless,
 } from "./conversation.js";
 import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
@@ -255,7 +256,13 @@ export function ended(state, turn, answer) {
   const conversation = next.loaded[turn.conversationId];
   if (!conversation) return next;
   const said = flushHistorySegments(historySegments, turn.id);
-  const conversationHistory = withState([...conversation.conversationHistory, ...said], turn.id, turn.hookState);
+  const history = [...conversation.conversationHistory, ...said];
+  if (!history.some(({ _turn }) => _turn === turn.id))
+    return withConversation(
+      next,
+      withHistory(conversation, (kept) => withStateOfWordless(kept, turn.hookState)),
+    );
+  const conversationHistory = withState(history, turn.id, turn.hookState);
   return withConversation(
     next,
     withHistory({ ...conversation, conversationHistory }, (history) => withAnswer(history, turn.id, answer)),

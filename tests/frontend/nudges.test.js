@@ -14,7 +14,7 @@ const TRIGGERS = [
   { name: "still-there", on: "idle" },
 ];
 const HOSTED = { ...READY, skills: [skill("host", { triggers: TRIGGERS })] };
-const t1 = turn("t1");
+const [t1, t2, t3, t4] = ["t1", "t2", "t3", "t4"].map(turn);
 
 function hosted() {
   return new Page().receive(HOSTED);
@@ -102,6 +102,35 @@ test("a server that takes no turns now says nothing of a nudge", () => {
 
   assert.equal(page.state.turn, null);
   assert.deepEqual([page.state.notices, page.history], [[], []]);
+});
+
+test("a greeting that is refused leaves no conversation in the list", () => {
+  const error = { type: "error", code: "nudge_unknown", message: "gone", path: "$.nudge" };
+  const page = nudge(hosted(), "greet").receive(error);
+  assert.deepEqual([page.state.conversations, page.records.size], [[], 0]);
+
+  nudge(page, "greet", "t2").receive(t2.start(), t2.end("error", { code: "provider_failed", message: "no model" }));
+  assert.deepEqual([page.state.conversations, page.records.size], [[], 0]);
+
+  nudge(page, "greet", "t3").receive(t3.start(), t3.text("Good"));
+  assert.equal(page.state.conversations.length, 1, "there is something to lose");
+});
+
+test("what hooks remember of a turn that was cut before its first word is kept beside the turn before", () => {
+  const page = nudge(talked(), "still-there").receive(t1.start()).dispatch({ type: "stop" });
+  page.receive(t1.end("interrupted", { state: "after t1" })).ask("And?", "t2");
+  assert.equal(page.sentOf("chat").at(-1).state, "after t1");
+
+  page.receive(t2.start(), t2.text("Well."), t2.sentence(0, "Well."), t2.end("completed", { state: "after t2" }));
+  nudge(page, "still-there", "t3").receive(t3.start(), t3.end("error", { state: "after t3", message: "no model" }));
+  nudge(page, "still-there", "t4").receive(t4.start());
+  assert.equal(page.sentOf("chat").at(-1).state, "after t3");
+  page.ask("Wait", "t5").receive(t4.end("interrupted", { state: "after t4" }));
+  assert.deepEqual(page.state.loaded.c1.conversationHistory.map(({ _state }) => _state ?? ""), ["", "after t1", "after t2", "after t4", ""]);
+
+  const gone = nudge(talked(), "still-there").receive(t1.start());
+  gone.receive(t1.end("aborted", { rollback: true, state: "after t1" })).ask("And?", "t2");
+  assert.equal(gone.sentOf("chat").at(-1).state, undefined);
 });
 
 test("a lost greeting is not sent again", () => {
