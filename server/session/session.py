@@ -24,6 +24,7 @@ from server.session.settings import (
     may_trace,
     snapshot_of,
     turn_request,
+    with_state,
 )
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
@@ -32,7 +33,7 @@ from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
+from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo
 from skills_engine.authoring.costs import CostMeter
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
@@ -259,7 +260,7 @@ class Session:
         if frame.nudge is not None:
             request = replace(request, trigger_text=self._answered(frame.nudge, request).hook)
         self._speech_input.discard()
-        request, problem = self._with_state(request, frame.state)
+        request, problem = with_state(self._services, request, frame.state)
         self._end_announced_turn(request.hook_state)
         if self._turns.begin(request):
             self._notify_of(problem, frame, turn_id)
@@ -280,9 +281,11 @@ class Session:
             recognized_s=None if words is None else words.recognized_s,
             snapshot=snapshot_of(self._services, self._principal, frame),
         )
-        request, problem = self._with_state(request, frame.state)
+        request, problem = with_state(self._services, request, frame.state)
         if self._turns.begin(request, is_spoken=is_awaited):
             spoken.response_due_s = NEVER
+            if words is not None:
+                self._yield_floor()
             self._notify_of(problem, frame, turn_id)
 
     def _notify_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> None:
@@ -330,15 +333,6 @@ class Session:
                 "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
             )
         return turn_id
-
-    def _with_state(self, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
-        """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
-        if text is None:
-            return request, ""
-        try:
-            return replace(request, hook_state=self._services.read_state(text)), ""
-        except StateInvalidError as error:
-            return request, f"{error}; hooks have forgotten what they did in this conversation"
 
     def _notify(self, code: str, message: str, turn_id: str) -> None:
         self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
@@ -425,7 +419,7 @@ class Session:
             received_s=words.stopped_s,
             recognized_s=words.recognized_s,
         )
-        request, problem = self._with_state(request, None if history is None else history.state)
+        request, problem = with_state(self._services, request, None if history is None else history.state)
         if not self._turns.begin(request, is_spoken=True):
             return
         if history is None:
@@ -433,10 +427,19 @@ class Session:
             self._notify("history_missing", text, turn_id)
         if problem:
             self._notify("state_invalid", problem, turn_id)
-        if is_cut or (self._speech_input.is_speaking and self._settings.barge_in):
-            self._turns.interrupt()  # the user has begun to speak again, or said stop, while the history was waited for
+        if is_cut:
+            self._turns.interrupt()  # the user has said stop while the history was waited for
+        else:
+            self._yield_floor()
+
+    def _yield_floor(self) -> None:
+        """End the turn that has just begun if the user has begun to speak again before it."""
+        if self._speech_input.is_speaking and self._settings.barge_in:
+            self._turns.interrupt()
 
     def prefill(self, history: list[wire.Message], words: str) -> None:
+        if self._turns.running is not None or self._settings.transcribe_only:
+            return  # it would hold up the turn that goes on, or be for nothing
         request = self._request("", "voice", history, self._settings, received_s=self._services.now_s())
         self._services.handler.prefill(request, words)
 

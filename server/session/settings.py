@@ -21,7 +21,7 @@ from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
 from server.tool_calls import TurnFacts
 from server.wire import frames as wire
-from skills_engine import HookState, SkillsSnapshot
+from skills_engine import HookState, SkillsSnapshot, StateInvalidError
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.conditions.turn_facts import Channel
 from skills_engine.testing.reload_tests import SkillTestReport
@@ -174,6 +174,16 @@ def turn_request(
         recognized_s=recognized_s,
         costs=costs,
     )
+
+
+def with_state(services: Services, request: TurnRequest, text: str | None) -> tuple[TurnRequest, str]:
+    """Return the turn with what its hooks remember, and what is wrong with that; a wrong one counts as none."""
+    if text is None:
+        return request, ""
+    try:
+        return replace(request, hook_state=services.read_state(text)), ""
+    except StateInvalidError as error:
+        return request, f"{error}; hooks have forgotten what they did in this conversation"
 
 
 def snapshot_of(services: Services, principal: Principal, frame: wire.TurnFrame) -> SkillsSnapshot:

@@ -62,19 +62,25 @@ async def test_a_response_without_an_utterance_is_a_turn_of_text_and_needs_no_ne
     assert talk.agent.asked[1].options.instructions == "Greet."
 
 
-async def test_a_response_leaves_what_is_being_said_alone() -> None:
+@pytest.mark.parametrize(
+    ("barge_in", "named", "reason"),
+    [(True, {"utterance": "u1"}, "interrupted"), (True, {}, "completed"), (False, {"utterance": "u1"}, "completed")],
+)
+async def test_who_speaks_again_is_heard_to_the_end_and_gets_the_floor_from_the_answer_to_what_was_said_before(
+    barge_in: bool, named: dict[str, str], reason: str
+) -> None:
     async with Talk() as talk:
-        talk.send("configure", respond="manual")
+        talk.send("configure", respond="manual", barge_in=barge_in)
         await heard(talk)
         await talk.voice()
         await talk.until("speech_started", 2)
-        talk.send("respond", utterance="u1", messages=[WORDS])
-        await talk.until("turn_end")
+        talk.send("respond", messages=[WORDS], **named)
+        end = await talk.until("turn_end")
         await talk.silence()
         await talk.until("transcript", 2)
 
+    assert end["reason"] == reason
     assert [name for name, *_ in finals(talk)] == ["u1", "u2"]
-    assert len(talk.agent.asked) == 1
 
 
 async def test_words_are_not_carried_on_to_an_utterance_that_follows() -> None:
@@ -232,6 +238,32 @@ async def test_words_after_the_turn_start_one_even_if_speech_may_not_interrupt()
         await talk.until("turn_end")
 
     assert finals(talk) == [("u1", "hello there", True)]
+
+
+async def test_the_model_reads_ahead_unless_a_turn_goes_on_or_none_will_come() -> None:
+    gate = Pause()
+    agent = FakeAgent([[gate, *say("One moment.")]])
+    async with Talk(agent=agent) as talk:
+        talk.send("configure", respond="manual")
+        await talk.voice()
+        talk.history("u1", WORDS)
+        await talk.silence()
+        read = len(agent.read)
+        talk.send("configure", barge_in=False)
+        talk.chat()
+        await gate.reached.wait()
+        await talk.voice()
+        talk.history("u2", WORDS)
+        await talk.silence()
+        gate.resume.set()
+        await talk.until("turn_end")
+        talk.send("configure", transcribe_only=True)
+        await talk.voice()
+        talk.history("u3", WORDS)
+        await talk.silence()
+
+    assert read > 0
+    assert len(agent.read) == read
 
 
 # how the server listens
