@@ -15,6 +15,8 @@ class ForeignPages:
     def __init__(self, origin: str) -> None:
         self.origin = origin
         self.server_url = ""
+        self.policy = ""
+        """Content-Security-Policy of the pages named strict."""
         self.pages: dict[str, str] = {}
 
     def add(self, name: str, text: str) -> str:
@@ -27,10 +29,11 @@ class ForeignPages:
         if name not in self.pages:
             return web.Response(status=404)
         text = self.pages[name].replace(WRITTEN_URL, self.server_url)
-        return web.Response(text=text, content_type="text/html", headers=self.headers())
+        return web.Response(text=text, content_type="text/html", headers=self.headers(name))
 
-    def headers(self) -> Mapping[str, str]:
-        return {"Cache-Control": "no-store"}
+    def headers(self, name: str) -> Mapping[str, str]:
+        policy = {"Content-Security-Policy": self.policy} if name.startswith("strict") else {}
+        return {"Cache-Control": "no-store", **policy}
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from tests.e2e.conftest import EXPECTED_ERRORS
 from tests.e2e.foreign_pages import ForeignPages, foreign_pages
-from tests.support.openai_script import text
+from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess, endpoint
 
@@ -66,3 +66,31 @@ async def test_the_sixty_line_page_talks_and_keeps_its_history(
     )
     await tab.reload()
     await expect(lines).to_have_text(said)
+
+
+async def test_a_tool_of_the_page_is_run_by_the_page(tab: Page, pages: ForeignPages, model: OpenAIServer) -> None:
+    model.queue(calls(("find_seat", {"row": 7})), text("7C is free."))
+    await tab.goto(pages.add("empty.html", "<!doctype html><title>Empty</title>"))
+
+    found = await tab.evaluate(
+        """async (url) => {
+          const { Parley } = await import(`${url}/sdk/parley.js`);
+          const asked = [];
+          const run = (args) => (asked.push(args), { seat: "7C" });
+          const parameters = { type: "object", properties: { row: { type: "integer" } } };
+          const parley = new Parley({ tools: [{ name: "find_seat", description: "Find a free seat.", parameters, run }] });
+          const shown = [];
+          parley.on("tool", ({ name, result }) => shown.push([name, result?.content ?? null]));
+          const { reason, text } = await parley.send("Is there a seat in row 7?");
+          parley.close();
+          return { asked, shown, reason, text };
+        }""",
+        pages.server_url,
+    )
+
+    assert found == {
+        "asked": [{"row": 7}],
+        "shown": [["find_seat", None], ["find_seat", '{"seat":"7C"}']],
+        "reason": "completed",
+        "text": "7C is free.",
+    }
