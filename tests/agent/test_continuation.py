@@ -8,13 +8,14 @@ import pytest
 from server.agent.agent_client import TurnOptions
 from server.agent.loop import FULL
 from server.llm.language_model import Message
-from server.tool_calls import ToolAnswer
+from server.tool_calls import ToolAnswer, TurnAborted
 from server.tools.client_tools import ClientTool, client_tools
 from server.wire.frames import ToolItem
 from skills_engine import HookFacts
 from skills_engine.hook_entries import TIMINGS, Timing
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import QUESTION, SYSTEM, USER, agent_for, hook, notices, play, told
+from tests.hooks.fakes import FakeHook
 from tests.hooks.fakes import hook as process_hook
 from tests.support.scripted_model import ScriptedModel, call, say
 
@@ -145,10 +146,11 @@ async def test_results_that_a_turn_goes_on_with_are_cut_to_the_context() -> None
     assert "truncated" in sent
 
 
-async def test_the_server_s_part_of_a_batch_runs_before_the_client_hears_of_its_own() -> None:
+@pytest.mark.parametrize("hooks", [[], [process_hook(after_tool={})]], ids=["side by side", "one by one"])
+async def test_the_server_s_part_of_a_batch_runs_before_the_client_hears_of_its_own(hooks: list[FakeHook]) -> None:
     client = Announced()
     model = ScriptedModel([call("find_seat", "alpha", "find_seat", row=7)])
-    options = TurnOptions(client_tools=seats(client), leaves_calls_open=True)
+    options = replace(with_hooks(*hooks), client_tools=seats(client), leaves_calls_open=True)
 
     chunks = await play(agent_for(model, planning=False), [hook("after_tool_call", persistent=True)], options=options)
 
@@ -161,6 +163,18 @@ async def test_the_server_s_part_of_a_batch_runs_before_the_client_hears_of_its_
     assert client.calls == [("c1", "find_seat", {"row": 7}), ("c3", "find_seat", {"row": 7})]
     assert len(model.requests) == 1
     assert [chunk for chunk in chunks if chunk.hook or chunk.notice] == []
+
+
+async def test_a_hook_that_ends_the_turn_keeps_open_calls_from_the_client() -> None:
+    ending = process_hook(after_tool={"action": "abort_turn", "reason": "enough"})
+    client = Announced()
+    model = ScriptedModel([call("find_seat", "alpha")])
+    options = replace(with_hooks(ending), client_tools=seats(client), leaves_calls_open=True)
+
+    with pytest.raises(TurnAborted, match="enough"):
+        await play(agent_for(model, planning=False), options=options)
+
+    assert client.calls == []
 
 
 async def test_where_every_call_of_the_client_was_refused_the_loop_goes_on() -> None:
