@@ -153,7 +153,7 @@ class Session:
         if len(data) > limit:
             text = f"{len(data)} bytes of sound in one message, at most {limit} are accepted"
             self._outbox.refuse("message_too_large", text, path="$")
-        elif len(data) % 2:
+        elif len(data) % 2 and self._settings.input.format == "pcm16":
             self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (reason := self._services.speech.unavailable_reason) is None:
             self._has_refused_sound = False
@@ -226,12 +226,13 @@ class Session:
 
     def _configure(self, frame: wire.Configure) -> None:
         check_tool_names(self._services, frame, may_instruct=self._may_instruct)
+        _check_formats(frame, self._services.speech.opus)
         self._settings = self._settings.with_configure(
             frame, may_trace=self._may_trace, may_instruct=self._may_instruct
         )
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
             detection = self._settings.turn_detection
-            self._speech_input.configure(sample_rate=self._settings.sample_rate, detection=detection)
+            self._speech_input.configure(self._settings.input, detection=detection)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
         if frame.nudges is not UNSET and (frame.nudges or self._nudges is not None):
@@ -478,3 +479,12 @@ class Session:
             self._nudges.stir()
         if is_first and playback.first_audible_s is not None:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
+
+
+def _check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:
+    """Raise FrameError if the frame asks for Opus where there is none."""
+    if opus.state == "ready":
+        return
+    for name, sound in (("input", frame.input), ("output", frame.output)):
+        if sound is not UNSET and sound.format == "opus":
+            raise FrameError("speech_unavailable", f"no Opus here: {opus.reason}", path=f"$.{name}.format")

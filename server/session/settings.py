@@ -27,13 +27,15 @@ from skills_engine.conditions.turn_facts import Channel
 from skills_engine.testing.reload_tests import SkillTestReport
 
 _LISTENING: Final = wire.DetectionSettings(mode="server_vad")
+_INPUT: Final = wire.InputFormat()
+_OUTPUT: Final = wire.OutputFormat()
 _OF_A_TURN = (
     *("voice", "skills", "enable_tools", "language", "speaker", "speed", "max_tokens"),
     *("tool_choice", "client_tools"),
 )
 _WORDS_TO_THE_MODEL: Final[Mapping[str, Any]] = {"instructions": None, "tools": ()}
 """Settings that count as instructions of the client, and their values where it may give none."""
-_CONFIGURED = (*_OF_A_TURN, "conversation", "respond", "transcribe_only", "barge_in")
+_CONFIGURED = (*_OF_A_TURN, "conversation", "respond", "transcribe_only", "barge_in", "input", "output")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +68,8 @@ class ClientSettings:
 
     voice: bool = True
     turn_detection: wire.DetectionSettings = _LISTENING
-    sample_rate: int = 16_000
-    max_ahead_ms: float = 30_000
+    input: wire.InputFormat = _INPUT
+    output: wire.OutputFormat = _OUTPUT
     skills: list[str] | None = None
     enable_tools: bool = True
     language: str | None = None
@@ -91,10 +93,6 @@ class ClientSettings:
             changed["turn_detection"] = wire.DetectionSettings(mode=frame.turn_detection)
         elif frame.turn_detection is not UNSET:
             changed["turn_detection"] = frame.turn_detection
-        if frame.input is not UNSET:
-            changed["sample_rate"] = frame.input.sample_rate
-        if frame.output is not UNSET:
-            changed["max_ahead_ms"] = frame.output.max_ahead_ms
         if frame.trace is not UNSET:
             changed["trace"] = frame.trace and may_trace
         return replace(self, **changed)
@@ -138,7 +136,8 @@ def turn_request(
         language=settings.language,
         speaker=settings.speaker,
         speed=settings.speed,
-        max_ahead_ms=settings.max_ahead_ms,
+        max_ahead_ms=settings.output.max_ahead_ms,
+        format=settings.output.format,
         clock=playback,
         now_s=services.now_s,
     )

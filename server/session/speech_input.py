@@ -14,7 +14,8 @@ from server.errors import SpeechError
 from server.fair_share import ShareFull
 from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
-from server.speech.audio import WINDOW_MS
+from server.speech.audio import SPEECH_RATE, WINDOW_MS
+from server.speech.opus import MAX_PACKET_BYTES, OpusDecoder
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
@@ -40,6 +41,10 @@ HISTORY_WAIT_S: Final = 0.5
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
 
+_NO_PACKET: Final = (
+    f"a message was no Opus packet of at most {MAX_PACKET_BYTES} bytes and counts as lost, as further ones will: "
+    "send one bare packet a message, without Ogg or WebM around it"
+)
 FED_S: Final = 2.0
 """Time after its last sound for which a microphone counts as switched on."""
 ASKED_S: Final = 0.6
@@ -95,7 +100,9 @@ class SpeechInput:
         self._owner = owner
         self._now_s = now_s
         self._detector: UtteranceDetector | None = None  # made with the first sound: most connections never speak
-        self._sample_rate = 16_000
+        self._input = wire.InputFormat()
+        self._decoder: OpusDecoder | None = None  # where the input is Opus
+        self._has_refused_packet = False  # since it is
         self._detection = wire.DetectionSettings(mode="server_vad")
         self._language: str | None = None
         self._question: str | None = None  # a spoken yes or no answers it
@@ -116,8 +123,8 @@ class SpeechInput:
 
     # --- what the client sends
 
-    def feed(self, pcm: bytes, clock: PlaybackClock) -> None:
-        """Take a frame of the microphone; `clock` knows whether the assistant can be heard in it."""
+    def feed(self, sound: bytes, clock: PlaybackClock) -> None:
+        """Take a message of the microphone; `clock` knows whether the assistant can be heard in it."""
         detector = self._listen()
         self._playback = clock
         self._fed_s = self._now_s()
@@ -125,14 +132,30 @@ class SpeechInput:
         if is_playing is not self._is_playing:
             self._is_playing = is_playing
             detector.turns.playback(is_speaking=is_playing)
-        detector.feed(pcm)
+        detector.feed(sound if self._decoder is None else self._decoded(sound, self._decoder))
 
-    def configure(self, *, sample_rate: int, detection: wire.DetectionSettings) -> None:
-        """Discards the utterance under way."""
-        self._sample_rate, self._detection = sample_rate, detection
+    def _decoded(self, packet: bytes, decoder: OpusDecoder) -> bytes:
+        """Return the packet's sound, or a substitute for a lost one, which an empty message stands for."""
+        pcm = decoder.decode(packet)
+        if pcm is not None:
+            return pcm
+        if packet and not self._has_refused_packet:
+            self._has_refused_packet = True
+            self._owner.send(wire.Notice(code="audio_undecodable", level="warning", message=_NO_PACKET))
+        return decoder.conceal()
+
+    def configure(self, sound: wire.InputFormat, *, detection: wire.DetectionSettings) -> None:
+        """Take such sound from now on; discards the utterance under way. Raises SpeechUnavailable without Opus."""
+        self._decoder = OpusDecoder() if sound.format == "opus" else None
+        self._has_refused_packet = False
+        self._input, self._detection = sound, detection
         if self._detector is not None:
             config = self._speech.turn_taking.tuned(detection)
-            self._detector.configure(sample_rate=sample_rate, turn_detection=detection.mode, config=config)
+            self._detector.configure(sample_rate=self._sample_rate, turn_detection=detection.mode, config=config)
+
+    @property
+    def _sample_rate(self) -> int:
+        return self._input.sample_rate if self._decoder is None else SPEECH_RATE
 
     def set_language(self, language: str | None) -> None:
         self._language = language

@@ -7,7 +7,7 @@ through one queue; what it handles on arrival (text, notices) does not wait.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,8 @@ from server.agent.chunks import NoticeGiven
 from server.errors import SpeechError, SpeechTimeout
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.turn_writer import TurnWriter
-from server.speech.tts import SoundChunk, SpeechRequest, Synthesizer
+from server.speech.opus import Sound, opus_of
+from server.speech.tts import SpeechRequest, Synthesizer
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -122,7 +123,13 @@ class Voice:
     clock: PlaybackClock
     speaker: str | None = None
     speed: float = 1.0
+    format: Literal["pcm16", "opus"] = "pcm16"
     now_s: Callable[[], float] = time.perf_counter
+
+    def synthesize(self, request: SpeechRequest) -> AsyncGenerator[Sound, None]:
+        """Yield the sound in its format. Raises as the synthesizer, and where there is no Opus."""
+        sound = self.synthesizer.synthesize(request)
+        return opus_of(sound) if self.format == "opus" else sound
 
 
 @dataclass
@@ -132,7 +139,7 @@ class _Synthesis:
     sentence: SpokenSentence
     asked_s: float
     speed: float
-    chunks: asyncio.Queue[SoundChunk | None] = field(default_factory=asyncio.Queue)  # holds `max_sound_ms` at most
+    chunks: asyncio.Queue[Sound | None] = field(default_factory=asyncio.Queue)  # holds `max_sound_ms` at most
     task: asyncio.Task[None] | None = None
     failure: SpeechError | None = None
     has_slot: bool = False
@@ -275,11 +282,11 @@ class SpeechOutput:
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
         words = synthesis.sentence.words
         request = SpeechRequest(words, voice.language, voice.speaker, voice.speed, due_in_s)
-        sound = voice.synthesizer.synthesize(request)
+        sound = voice.synthesize(request)
         try:
             async with asyncio.timeout_at(due_s + self._slack_s) as limit, aclosing(sound) as chunks:
                 async for chunk in chunks:
-                    synthesis.sound_ms += len(chunk.pcm) / 2 * 1000 / chunk.sample_rate
+                    synthesis.sound_ms += chunk.ms
                     if synthesis.sound_ms > synthesis.max_sound_ms:
                         raise SpeechError("the voice sent far more sound than a sentence needs; the rest is left out")
                     synthesis.chunks.put_nowait(chunk)
@@ -328,11 +335,11 @@ class SpeechOutput:
         chunk = await synthesis.chunks.get()
         if synthesis.withdrawn.is_set():
             return
-        audio = None if chunk is None else wire.AudioFormat(format="pcm16", sample_rate=chunk.sample_rate)
+        audio = None if chunk is None else wire.AudioFormat(format=chunk.format, sample_rate=chunk.sample_rate)
         self._writer.open_sentence(synthesis.sentence, audio)
         voice.clock.begin_sentence(synthesis.sentence.approval)
         while chunk is not None:
-            sent_ms = self._writer.write_sound(chunk.pcm, chunk.words)
+            sent_ms = self._writer.write_sound(chunk)
             voice.clock.sent(sent_ms, voice.now_s())
             synthesis.sent_ms += sent_ms
             await self._room()

@@ -12,6 +12,7 @@ from server.agent.chunks import HookRecord, LLMChunk
 from server.errors import ServerError
 from server.llm.language_model import Usage
 from server.session.sentence_assembler import SpokenSentence, TTSResult
+from server.speech.opus import Sound
 from server.tool_calls import ToolOutcome
 from server.wire import frames as wire
 from skills_engine import HookState
@@ -30,7 +31,6 @@ SignState = Callable[[HookState], str]
 @dataclass(slots=True)
 class _OpenSentence:
     index: int
-    sample_rate: int
     lead_chars: int  # white space before what is said
     words: list[tuple[int, float]] | None  # None: not known of all of it
     duration_ms: float = 0.0
@@ -168,7 +168,6 @@ class TurnWriter:
         self.mark_sentence()
         self._sentence = _OpenSentence(
             index=self._next_index,
-            sample_rate=0 if audio is None else audio.sample_rate,
             lead_chars=len(sentence.text) - len(sentence.text.lstrip()),
             words=[] if sentence.spoken is None else None,  # offsets into another text are of no use
         )
@@ -184,20 +183,17 @@ class TurnWriter:
             )
         )
 
-    def write_sound(self, pcm: bytes, words: Sequence[tuple[int, float]] | None = None) -> float:
-        """Write a piece of the open sentence's sound, whole samples; returns its length in ms, 0 once the turn is over.
-
-        words: (offset in what is said, ms from the beginning of the piece) of the words that begin in it or after it;
-        None: not known.
-        """
+    def write_sound(self, sound: Sound) -> float:
+        """Write a piece of the open sentence's sound; returns its length in ms, 0 once the turn is over."""
         if self.is_over or self._sentence is None:
             return 0.0
-        self._mark("first_audio")
-        self._send_sound(pcm)
-        self._sentence.add_words(words)
-        ms = len(pcm) / 2 * 1000 / self._sentence.sample_rate
-        self._sentence.duration_ms += ms
-        return ms
+        if sound.messages:
+            self._mark("first_audio")
+        for message in sound.messages:
+            self._send_sound(message)
+        self._sentence.add_words(sound.words)
+        self._sentence.duration_ms += sound.ms
+        return sound.ms
 
     def close_sentence(self) -> None:
         """Write `sentence_end` of the open sentence; nothing if there is none."""

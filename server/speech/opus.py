@@ -55,6 +55,10 @@ class OpusChunk:
         return float(FRAME_MS * len(self.messages))
 
 
+Sound = SoundChunk | OpusChunk
+"""A piece of a sentence's sound, in the format that the client has asked for."""
+
+
 class OpusEncoder:
     """The Opus stream of one sentence. Blocks for about 0.2 ms a frame; the library lets other threads run.
 
@@ -110,7 +114,9 @@ async def opus_of(chunks: AsyncGenerator[SoundChunk, None]) -> AsyncGenerator[Op
         encoder = OpusEncoder()
         async for chunk in chunks:
             yield await asyncio.to_thread(encoder.encode, chunk)
-        yield await asyncio.to_thread(encoder.finish)
+        rest = await asyncio.to_thread(encoder.finish)
+        if rest.messages:
+            yield rest
 
 
 class OpusDecoder:

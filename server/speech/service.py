@@ -10,6 +10,7 @@ from msgspec import structs
 from server import config
 from server.errors import SpeechUnavailable
 from server.fair_share import FairShare
+from server.speech.opus import opus_status
 from server.speech.stt import Recognizer, recognizer_of
 from server.speech.tts import Synthesizer, synthesizer_of
 from server.speech.turn_taking import TurnTakingConfig
@@ -36,11 +37,13 @@ class SpeechService:
         turn_taking: TurnTakingConfig | None = None,
         *,
         recognitions_per_user: int = 1,
+        opus: SpeechPart | None = None,
     ) -> None:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
         self.detector = detector
         """None if nothing is recognised anyway."""
+        self.opus = opus or opus_status()
         self.turn_taking = turn_taking or TurnTakingConfig()
         self.recognitions = FairShare(
             MAX_RECOGNITIONS, per_user=recognitions_per_user, max_waiting=MAX_UTTERANCES_WAITING
@@ -69,6 +72,7 @@ class SpeechService:
             stt=self.recognizer.status,
             tts=self.synthesizer.status,
             vad=self._vad_status(),
+            opus=self.opus,
             stt_languages=self.recognizer.languages,
             tts_languages=self.synthesizer.languages,
             voices=self.synthesizer.voices,

@@ -96,13 +96,15 @@ class ClientFrame(Struct, tag_field="type", kw_only=True):
     """Base of all that a client may send as text."""
 
 
-class InputFormat(Struct, kw_only=True):
-    format: Literal["pcm16"] = "pcm16"
+class InputFormat(Struct, kw_only=True, frozen=True):
+    """The microphone's sound: PCM16 mono at `sample_rate`, or Opus packets, which need no rate."""
+
+    format: Literal["pcm16", "opus"] = "pcm16"
     sample_rate: SampleRate = 16_000
 
 
-class OutputFormat(Struct, kw_only=True):
-    format: Literal["pcm16"] = "pcm16"
+class OutputFormat(Struct, kw_only=True, frozen=True):
+    format: Literal["pcm16", "opus"] = "pcm16"
     max_ahead_ms: Annotated[int, Meta(ge=0, le=600_000)] = 30_000
 
 

@@ -85,6 +85,8 @@ class SpeechStatus(Struct, kw_only=True, frozen=True):
     stt: SpeechPart
     tts: SpeechPart
     vad: SpeechPart
+    opus: SpeechPart
+    """Whether `configure` may ask for the format "opus"."""
     stt_languages: list[str] = []
     tts_languages: list[str] = []
     voices: list[str] = []
@@ -168,7 +170,9 @@ class Text(ServerFrame, tag="text", frozen=True, kw_only=True):
 
 
 class AudioFormat(Struct, kw_only=True, frozen=True):
-    format: Literal["pcm16"]
+    """Sound of a sentence: "pcm16", mono, or "opus", mono, each binary message a packet of 20 ms."""
+
+    format: Literal["pcm16", "opus"]
     sample_rate: int
 
 

@@ -6,6 +6,7 @@ from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, ServerError
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.turn_writer import TurnWriter, code_of
+from server.speech.tts import SoundChunk
 from server.wire import frames as wire
 from tests.session.fakes import Frame, call, hook, kinds, result, trace, used
 
@@ -230,7 +231,7 @@ def words_of(sentence: SpokenSentence, *pieces: tuple[int, list[tuple[int, float
     said = Said()
     said.turn.open_sentence(sentence, AUDIO)
     for ms, words in pieces:
-        said.turn.write_sound(bytes(2 * ms), words)
+        said.turn.write_sound(SoundChunk(bytes(2 * ms), 1000, words))
     said.turn.close_sentence()
     return said.frames[-1].get("words")
 

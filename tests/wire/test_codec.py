@@ -139,7 +139,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"type": "configure", "input": {"sample_rate": 7999}}, "$.input.sample_rate"),
     ({"type": "configure", "input": {"sample_rate": 48001}}, "$.input.sample_rate"),
     ({"type": "configure", "input": {"sample_rate": 16000.5}}, "$.input.sample_rate"),
-    ({"type": "configure", "output": {"format": "opus"}}, "$.output.format"),
+    ({"type": "configure", "output": {"format": "mp3"}}, "$.output.format"),
     ({"type": "configure", "output": {"max_ahead_ms": -1}}, "$.output.max_ahead_ms"),
     ({"type": "configure", "output": {"max_ahead_ms": 600_001}}, "$.output.max_ahead_ms"),
     ({"type": "configure", "skills": "all"}, "$.skills"),

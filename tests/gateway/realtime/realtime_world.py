@@ -18,7 +18,9 @@ READY = wire.Ready(
     server="parley/0",
     skills=[],
     model=wire.ModelItem(name="scripted", host="here", location="local"),
-    speech=wire.SpeechStatus(stt=_THERE, tts=_THERE, vad=_THERE, voices=["amy"], output_sample_rate=24_000),
+    speech=wire.SpeechStatus(
+        stt=_THERE, tts=_THERE, vad=_THERE, opus=_THERE, voices=["amy"], output_sample_rate=24_000
+    ),
     limits=wire.LimitItems(
         max_message_bytes=4 << 20,
         max_messages=100,
