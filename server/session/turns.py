@@ -110,7 +110,8 @@ class Turns:
             self.playback = PlaybackClock()  # the client has cut it
 
     def end_unstarted(self, turn_id: str, hook_state: HookState, hooks: Iterable[HookInfo]) -> None:
-        """Start and end a spoken turn that will not come: the client waits for it."""
+        """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
+        self.interrupt()
         writer = self._writer(turn_id, self._services.now_s())
         writer.hook_record = _hook_record(hook_state, hooks)
         writer.start("voice", [])

@@ -47,11 +47,11 @@ def frame(number: int) -> Frame:
 
 def _good(rng: Random) -> Frame:
     kind = rng.choice(list(FRAMES))
-    return Frame(f"good {kind}", _good_text(rng, kind).encode(), Verdict.VALID, is_chat=kind == "chat")
+    return Frame(f"good {kind}", _good_text(rng, kind).encode(), Verdict.VALID, is_chat=kind in ("chat", "respond"))
 
 
 def _bad_field(rng: Random) -> Frame:
-    kind = rng.choice(["configure", "chat", "chat", "history", "interrupt", "playback", "approval"])
+    kind = rng.choice(["configure", "configure", "chat", "respond", "history", "interrupt", "playback", "approval"])
     fields, at = FRAMES[kind].bad_fields(rng)
     text = write_object({"type": json.dumps(kind), **fields})
     return Frame(f"{kind} wrong at ${at}", text.encode(), Verdict.INVALID, f"${at}", "frame_invalid")

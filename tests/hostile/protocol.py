@@ -10,6 +10,7 @@ from tests.hostile.kinds import (
     Cases,
     Fields,
     Items,
+    Kind,
     Nullable,
     Number,
     OneOf,
@@ -152,16 +153,41 @@ _RATE = Number(["8000", "16000", "48000"], ["7999", "48001", "0", "-16000", "1e4
 _INPUT = Fields(optional={"format": OneOf(["pcm16"]), "sample_rate": _RATE})
 _OUTPUT = Fields(optional={"format": OneOf(["pcm16"]), "max_ahead_ms": Number(["30000", "100"])})
 
+_DETECTION = Cases(
+    [
+        *('"server_vad"', '"push_to_talk"'),
+        *(_part(mode="server_vad", eagerness=eagerness) for eagerness in ("low", "medium", "high", None)),
+        _part(mode="server_vad", threshold=0.5, silence_ms=192, prefix_ms=2000),
+        _part(mode="push_to_talk", prefix_ms=0, create_response=True),
+    ],
+    [
+        *(Wrong(text) for text in ('"semantic_vad"', '"SERVER_VAD"', '""', "{}", '{"Mode": "server_vad"}')),
+        *(Wrong(_part(mode=mode), ".mode") for mode in (None, 0, "none", ["server_vad"])),
+        *(Wrong(_part(mode="server_vad", threshold=value), ".threshold") for value in (0.19, 0.96, -1, "0.5", True)),
+        *(Wrong(_part(mode="server_vad", silence_ms=value), ".silence_ms") for value in (191, 10_001, 0.5, "500")),
+        *(Wrong(_part(mode="server_vad", prefix_ms=value), ".prefix_ms") for value in (-1, 2001, [300], 2**80)),
+        *(Wrong(_part(mode="server_vad", eagerness=value), ".eagerness") for value in ("auto", "", 1)),
+    ],
+    types=("string", "object"),
+)
+_OF_A_TURN: Mapping[str, Kind] = {
+    "skills": _SKILLS,
+    "enable_tools": Boolean(),
+    "voice": Boolean(),
+    "language": Nullable(Text(["de", "en-GB", "zh-Hant-TW"])),
+    "speaker": Nullable(Text(["ann", "x" * 64], bad_texts=["", "x" * 65])),
+    "speed": Number(["0.25", "2", "1.1"], ["0.2", "2.01", "-1", "0"]),
+}
+
 FRAMES: Mapping[str, Fields] = {
     "configure": Fields(
         optional={
-            "voice": Boolean(),
-            "turn_detection": OneOf(["server_vad", "push_to_talk"]),
+            **_OF_A_TURN,
+            "turn_detection": _DETECTION,
+            "respond": OneOf(["auto", "manual"]),
+            "barge_in": Boolean(),
             "input": _INPUT,
             "output": _OUTPUT,
-            "skills": _SKILLS,
-            "enable_tools": Boolean(),
-            "language": Nullable(Text(["de", "en-GB", "zh-Hant-TW"])),
             "conversation": Nullable(
                 Text(["c", "x" * 64, "some conversation"], bad_texts=["", "x" * 65, "x" * 10_000])
             ),
@@ -170,7 +196,15 @@ FRAMES: Mapping[str, Fields] = {
     ),
     "chat": Fields(
         required={"messages": _Messages(is_chat=True)},
-        optional={"id": _TURN_ID, "skills": _SKILLS, "enable_tools": Boolean(), "voice": Boolean()},
+        optional={"id": _TURN_ID, **_OF_A_TURN},
+    ),
+    "respond": Fields(
+        required={"messages": _Messages(is_chat=False)},
+        optional={
+            "id": _TURN_ID,
+            "utterance": Cases(["null"], [Wrong('""'), Wrong(json.dumps("u" * 65))], types=("null", "string")),
+            **_OF_A_TURN,
+        },
     ),
     "history": Fields(required={"utterance": Text(["u1"]), "messages": _Messages(is_chat=False)}),
     "speech_start": Fields(),

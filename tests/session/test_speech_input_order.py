@@ -36,9 +36,13 @@ async def test_random_sessions_keep_the_order_that_the_protocol_promises(seed: i
         await settle()
         await talk.flushed()
         await drained()
+        talk.send("interrupt")
+        talk.skipped_s += 60
+        is_idle = talk.session.is_idle
         await talk.session.aclose()
         await talk.flushed()
 
+    assert is_idle, "nothing keeps a server from stopping"
     check_turns(talk.frames)
     check_utterances(talk.frames)
     assert talk.gate._running == 0
@@ -46,7 +50,7 @@ async def test_random_sessions_keep_the_order_that_the_protocol_promises(seed: i
 
 
 async def act(talk: Talk, chance: random.Random) -> None:
-    match chance.randrange(12):
+    match chance.randrange(16):
         case 0 | 1:
             await talk.voice(chance.choice([0.1, 0.3, 0.6]))
         case 2 | 3:
@@ -67,6 +71,16 @@ async def act(talk: Talk, chance: random.Random) -> None:
             talk.send("configure", voice=chance.random() < 0.7)
         case 11:
             await settle()
+        case 12:
+            talk.send("configure", respond=chance.choice(["auto", "manual"]), barge_in=chance.random() < 0.7)
+        case 13:
+            talk.send("configure", transcribe_only=chance.random() < 0.3)
+        case 14:
+            named = chance.choice([{}, {"utterance": f"u{chance.randrange(1, 5)}"}])
+            talk.send("respond", messages=[], **named)
+        case 15:
+            detection = {"mode": "server_vad", "silence_ms": 500, "prefix_ms": chance.choice([0, 2000])}
+            talk.send("configure", turn_detection=detection)
 
 
 async def drained() -> None:
