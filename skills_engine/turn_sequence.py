@@ -15,14 +15,42 @@ HookFrame = dict[str, Any]
 """A persistent hook as `HookManager.inject` returns it."""
 
 
+_REASONS = {
+    "enabled": "it is switched off: enabled is false",
+    "tool_filter": "tool_filter names none of: {}",
+    "requires_tools": "the turn has not all of the tools that it requires: {}",
+    "once": "once a {}: it has fired already",
+    "cooldown": "cooldown: it fired less than {} turns ago",
+    "when": "its condition does not hold: {}",
+    "group": "another hook of the group {} was put in",
+    "budget": "there was no room for it in skills.hook_tokens",
+    "persistent": "the turn's limit of persistent hooks was reached",
+    "no_planning": "not reached: no planning round",
+    "no_loop": "not reached: no agent loop",
+    "no_tool": "no tool ran",
+    "skill_off": "the skill is switched off",
+    "no_turn": "it begins no turn: its condition does not hold: {}",
+    "not_empty": "it begins no turn: clients answer connect only in an empty conversation",
+}
+"""The reasons by their codes, which pages translate."""
+
+
 @dataclass(frozen=True)
 class SilentHook:
-    """A hook that did not fire in a turn, with the reason for its author."""
+    """A hook that did not fire in a turn, with the code of the reason and what fills it in."""
 
     hook: HookInfo
-    reason: str
-    path: str = ""
-    """The condition that said no, such as `when.not.channel`."""
+    code: str
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        return _REASONS[self.code].format(self.detail)
+
+    @property
+    def path(self) -> str:
+        """The condition that said no, such as `when.not.channel`; "" where the reason is not a condition."""
+        return self.detail if self.code in ("when", "no_turn") else ""
 
 
 class TurnSequence:
@@ -102,14 +130,14 @@ class TurnSequence:
 
     def _silent(self, hook: HookInfo) -> SilentHook:
         if (last := self._not_fired.get(id(hook))) is not None:
-            return SilentHook(hook, _explain(last), last.path)
+            return SilentHook(hook, last.reason, _detail(last))
         if hook.timing in self._reached:
             names = ", ".join(self._tools_ran)
             hints = (did_you_mean(name, self._tools_ran, cutoff=0.8) for name in sorted(hook.tool_filter or ()))
-            return SilentHook(hook, f"tool_filter names none of: {names}{next(filter(None, hints), '')}")
+            return SilentHook(hook, "tool_filter", names + next(filter(None, hints), ""))
         if hook.timing == "before_planning":
-            return SilentHook(hook, "not reached: no planning round")
-        return SilentHook(hook, "no tool ran" if self._round else "not reached: no agent loop")
+            return SilentHook(hook, "no_planning")
+        return SilentHook(hook, "no_tool" if self._round else "no_loop")
 
     def _remove_prompt(self) -> None:
         if self.prompt is not None:
@@ -117,21 +145,15 @@ class TurnSequence:
             self.prompt = None
 
 
-def _explain(said: NotFired) -> str:
+def _detail(said: NotFired) -> str:
     hook = said.hook
     match said.reason:
-        case "enabled":
-            return "it is switched off: enabled is false"
         case "requires_tools":
-            return f"the turn has not all of the tools that it requires: {', '.join(hook.requires_tools)}"
+            return ", ".join(hook.requires_tools)
         case "once":
-            return f"once a {hook.once}: it has fired already"
+            return hook.once or ""
         case "cooldown":
-            return f"cooldown: it fired less than {hook.memory_turns + 1} turns ago"
-        case "when":
-            return f"its condition does not hold: {said.path}"
+            return str(hook.memory_turns + 1)
         case "group":
-            return f"another hook of the group {hook.group} was put in"
-        case "budget":
-            return "there was no room for it in skills.hook_tokens"
-    return "the turn's limit of persistent hooks was reached"
+            return hook.group or ""
+    return said.path

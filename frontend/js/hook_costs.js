@@ -15,7 +15,7 @@
  *
  * @typedef {object} HookFate
  * @property {number | null} firedAgo in which turn it last fired: 0 is the last one; null: in none whose trace is there
- * @property {{reason: string, path?: string} | null} silence why it did not fire in the last turn
+ * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} silence why it did not fire in the last turn
  */
 
 import { isUserMessage } from "../sdk/conversation.js";

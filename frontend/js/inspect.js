@@ -15,8 +15,9 @@
  * @typedef {{call: number, finish: string, usage?: Record<string, number>, first_token_ms?: number | null,
  *   total_ms?: number | null, reply?: string}} ModelDone
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
- * @typedef {{skill: string, hook: string, timing: string, reason: string, path?: string}} NotFired
- *   `path` of the condition that did not hold
+ * @typedef {{skill: string, hook: string, timing: string, reason: string, code?: string, detail?: string,
+ *   path?: string}} NotFired
+ *   `reason` in the server's words, `code` and `detail` for ours; `path` of the condition that did not hold
  *
  * @typedef {object} HookStep What a process hook or a builtin did.
  * @property {number} call the model call it belongs to

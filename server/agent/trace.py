@@ -112,7 +112,7 @@ class Tracer:
         if not self.is_on or self._has_told_reasons:
             return
         self._has_told_reasons = True
-        off = (SilentHook(hook, "the skill is switched off") for hook in self._hooks_off)
+        off = (SilentHook(hook, "skill_off") for hook in self._hooks_off)
         for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
             yield TraceEvent("not_fired", {"hooks": batch})
 
@@ -199,7 +199,8 @@ class Tracer:
 
 def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
     hook = silent.hook
-    facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing, "reason": silent.reason}
+    facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing}
+    facts |= {"reason": silent.reason, "code": silent.code, "detail": silent.detail}
     return facts | ({"path": silent.path} if silent.path else {})
 
 

@@ -84,9 +84,9 @@ def play_turn(
 
 def _why_no_turn(trigger: TriggerInfo, history: Sequence[Message], facts: HookFacts) -> SilentHook | None:
     if trigger.on == "connect" and history:
-        return SilentHook(trigger.hook, "it begins no turn: clients answer connect only in an empty conversation")
+        return SilentHook(trigger.hook, "not_empty")
     if (path := trigger.why_not(facts)) is not None:
-        return SilentHook(trigger.hook, f"it begins no turn: its condition does not hold: {path}", path)
+        return SilentHook(trigger.hook, "no_turn", path)
     return None
 
 

@@ -87,3 +87,9 @@ async def test_the_inspector_names_reason_and_path_of_what_did_not_fire() -> Non
         ("other", "tool_filter names none of: alpha", None),
         ("off", "it is switched off: enabled is false", None),
     ]
+    assert [(item["code"], item["detail"]) for item in data["hooks"]] == [
+        ("when", "when.not.channel"),
+        ("when", "when.tool_status"),
+        ("tool_filter", "alpha"),
+        ("enabled", ""),
+    ]

@@ -11,6 +11,7 @@ import { headerView } from "../../frontend/js/render/header_view.js";
 import { hooksView } from "../../frontend/js/render/hooks_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { errorView } from "../../frontend/js/render/lines_view.js";
+import { reasonView } from "../../frontend/js/render/not_fired_view.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { loadSettings, saveSettings } from "../../frontend/js/storage.js";
@@ -325,6 +326,16 @@ test("the inspector marks what came from hooks, as what it was sent, and what di
   ]) {
     assert.ok(text.includes(part), part);
   }
+});
+
+test("why a hook did not fire is said in the page's language, and in the server's words if that is unknown to the page", async () => {
+  const why = (silent) => textOf(h("p", {}, reasonView({ reason: "as the server says", ...silent })));
+  const { zh } = await import("../../frontend/js/strings/zh.js");
+
+  assert.equal(why({ code: "group", detail: "tone" }), "another hook of the group tone was put in");
+  assert.equal(why({ code: "when", detail: "when.turn", path: "when.turn" }), "Its condition does not hold: when.turn");
+  assert.equal(why({ code: "of_a_newer_server", detail: "x" }), "as the server says");
+  assert.equal(zh.inspector.reasons.group("tone"), "组 tone 中的另一个钩子已插入");
 });
 
 test("a turn that was cut names why hooks stayed out, and how long each part took", () => {

@@ -12,6 +12,7 @@ import { h, memoAll } from "./dom.js";
 import { callCostView, hookCostsView } from "./hook_costs_view.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
+import { notFiredView } from "./not_fired_view.js";
 import { pretty, shortened } from "../text.js";
 import { t } from "../strings.js";
 
@@ -224,27 +225,4 @@ function callNames(calls) {
 /** @param {unknown} content */
 function textOf(content) {
   return content === null || content === undefined ? "" : pretty(content);
-}
-
-/** @param {readonly import("../inspect.js").NotFired[]} notFired */
-function notFiredView(notFired) {
-  if (!notFired.length) return null;
-  return h(
-    "section",
-    { class: "not-fired" },
-    h("h4", {}, t.inspector.notFired),
-    h(
-      "ul",
-      {},
-      notFired.map(({ skill, hook, timing, reason, path }) =>
-        h(
-          "li",
-          {},
-          h("span", { class: "hook-name" }, `${skill} / ${hook}`),
-          h("span", { class: "tag" }, timing),
-          h("span", { class: "reason" }, path ? [t.inspector.conditionFailed, h("code", {}, path)] : reason),
-        ),
-      ),
-    ),
-  );
 }

@@ -8,6 +8,7 @@ import { comparedCalls, hookCosts, hookFates, hookKey, tracedTurns } from "../ho
 import { h } from "./dom.js";
 import { hookCostView } from "./hook_costs_view.js";
 import { icon } from "./icons.js";
+import { reasonView } from "./not_fired_view.js";
 import { t } from "../strings.js";
 
 /** @param {State} state */
@@ -174,7 +175,7 @@ function fateView(fate) {
     { class: "fine" },
     firedAgo !== null && t.costs.fired(firedAgo),
     firedAgo !== 0 &&
-      silence && [t.costs.silent, silence.path ? [t.inspector.conditionFailed, h("code", {}, silence.path)] : silence.reason],
+      silence && [t.costs.silent, reasonView(silence)],
   );
 }
 

@@ -434,6 +434,20 @@ export const en = {
     callsOf: (/** @type {string} */ names) => `calls ${names}`,
     notFired: "Hooks that did not fire",
     conditionFailed: "Its condition does not hold: ",
+    reasons: /** @type {Readonly<Record<string, (detail: string) => string>>} */ ({
+      enabled: () => "it is switched off: enabled is false",
+      tool_filter: (names) => `tool_filter names none of: ${names}`,
+      requires_tools: (names) => `the turn has not all of the tools that it requires: ${names}`,
+      once: (span) => `once a ${span}: it has fired already`,
+      cooldown: (turns) => `cooldown: it fired less than ${turns} turns ago`,
+      group: (name) => `another hook of the group ${name} was put in`,
+      budget: () => "there was no room for it in skills.hook_tokens",
+      persistent: () => "the turn's limit of persistent hooks was reached",
+      no_planning: () => "not reached: no planning round",
+      no_loop: () => "not reached: no agent loop",
+      no_tool: () => "no tool ran",
+      skill_off: () => "the skill is switched off",
+    }),
   },
 
   costs: {

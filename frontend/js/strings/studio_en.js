@@ -79,7 +79,6 @@ export const en = {
   timeHelp: "In the server's zone. Empty: now.",
   hasTools: "Tools are on",
   hasHistory: (/** @type {number} */ n) => `After the last conversation (${count(n, "message")})`,
-  notFired: "Hooks that stayed out",
   persistent: "persistent",
   noReading: "Nothing to show yet.",
   calls: (/** @type {number} */ n) => count(n, "line"),

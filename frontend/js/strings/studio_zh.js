@@ -74,7 +74,6 @@ export const zh = {
   timeHelp: "按服务器的时区。留空：现在。",
   hasTools: "工具已开启",
   hasHistory: (n) => `接在上一个对话之后（${n} 条消息）`,
-  notFired: "未触发的钩子",
   persistent: "持久",
   noReading: "还没有可显示的内容。",
   calls: (n) => `${n} 行`,

@@ -408,6 +408,20 @@ export const zh = {
     callsOf: (names) => `调用 ${names}`,
     notFired: "未触发的钩子",
     conditionFailed: "条件不成立：",
+    reasons: {
+      enabled: () => "已关闭：enabled 为 false",
+      tool_filter: (names) => `tool_filter 不包含：${names}`,
+      requires_tools: (names) => `本轮缺少它需要的工具：${names}`,
+      once: (span) => `once 为 ${span}：已触发过`,
+      cooldown: (turns) => `冷却中：距上次触发不到 ${turns} 轮`,
+      group: (name) => `组 ${name} 中的另一个钩子已插入`,
+      budget: () => "skills.hook_tokens 没有余量",
+      persistent: () => "已达到本轮持久钩子的上限",
+      no_planning: () => "未到达：没有规划阶段",
+      no_loop: () => "未到达：没有进入工具循环",
+      no_tool: () => "没有运行工具",
+      skill_off: () => "技能已关闭",
+    },
   },
 
   costs: {

@@ -16,7 +16,7 @@
  *   an opened file; etag null: it is not on disk yet; revision: counts changes that were not typed
  * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
- * @typedef {{skill: string, hook: string, timing: string, reason: string, path: string}} Silent
+ * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} Silent
  * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
  * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
  * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly Silent[],

@@ -120,6 +120,10 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     hook: str
     timing: str
     reason: str
+    code: str
+    """The reason as a word that never changes, for pages that say it in their language."""
+    detail: str
+    """Name, number or path that the reason is about, such as the name of a group."""
     path: str
     """The condition that said no, such as `when.not.channel`; "" where another key did."""
 
@@ -269,7 +273,13 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
             PreviewSilent(
-                skill=one.hook.skill, hook=one.hook.name, timing=one.hook.timing, reason=one.reason, path=one.path
+                skill=one.hook.skill,
+                hook=one.hook.name,
+                timing=one.hook.timing,
+                reason=one.reason,
+                code=one.code,
+                detail=one.detail,
+                path=one.path,
             )
             for one in played.silent
         ],

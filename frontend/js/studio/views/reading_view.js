@@ -6,6 +6,7 @@
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
+import { notFiredView } from "../../render/not_fired_view.js";
 import { shortened } from "../../text.js";
 import { s } from "../../strings/studio.js";
 import { box, fine } from "./parts.js";
@@ -78,14 +79,5 @@ function lineView({ role, text, hook }) {
 
 /** Those of this skill first. @param {readonly import("../state.js").Silent[]} silent @param {string} skill */
 function silentView(silent, skill) {
-  if (!silent.length) return null;
-  const sorted = [...silent].sort((a, b) => Number(b.skill === skill) - Number(a.skill === skill));
-  const views = sorted.map(({ skill: its, hook, timing, reason }) =>
-    h("li", { key: `${its}/${hook}/${timing}` }, [
-      h("span", { class: "hook-name" }, `${its} / ${hook}`),
-      h("span", { class: "tag" }, timing),
-      h("span", { class: "reason" }, reason),
-    ]),
-  );
-  return h("section", { class: "not-fired", key: "silent" }, h("h4", {}, s.notFired), h("ul", {}, views));
+  return notFiredView([...silent].sort((a, b) => Number(b.skill === skill) - Number(a.skill === skill)));
 }

@@ -1,0 +1,31 @@
+/**
+ * Hooks that did not fire, each with the reason in the page's language.
+ *
+ * @import { NotFired } from "../inspect.js"
+ */
+
+import { t } from "../strings.js";
+import { h } from "./dom.js";
+
+/** @param {readonly NotFired[]} notFired */
+export function notFiredView(notFired) {
+  if (!notFired.length) return null;
+  return h("section", { class: "not-fired", key: "not-fired" }, h("h4", {}, t.inspector.notFired), h("ul", {}, notFired.map(itemView)));
+}
+
+/** @param {NotFired} silent */
+function itemView({ skill, hook, timing, ...why }) {
+  return h(
+    "li",
+    { key: `${skill}/${hook}/${timing}` },
+    h("span", { class: "hook-name" }, `${skill} / ${hook}`),
+    h("span", { class: "tag" }, timing),
+    h("span", { class: "reason" }, reasonView(why)),
+  );
+}
+
+/** Says a reason whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
+export function reasonView({ reason, code = "", detail = "", path }) {
+  if (path) return [t.inspector.conditionFailed, h("code", {}, path)];
+  return t.inspector.reasons[code]?.(detail) ?? reason;
+}
