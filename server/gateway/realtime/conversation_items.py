@@ -1,7 +1,7 @@
 """Items of a Realtime conversation: kept while the socket lives, bounded, turned into the messages of a turn. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,7 +64,9 @@ class Item:
     state: str | None = None
     """The hooks' memory after the turn that this item is the last of."""
     rounds: list[wire.Message] = field(default_factory=list)
-    """Calls and results of our own tools in the turn that ended with this call."""
+    """Calls and results of our own tools in the turn that ended with this call, before its batch."""
+    siblings: list[tuple[wire.MessageToolCall, str]] = field(default_factory=list)
+    """Calls of our own tools in its batch, each with its result."""
     response_id: str | None = None
     pieces: list[SpokenPiece] = field(default_factory=list)
     audio_ms: float = 0.0
@@ -94,8 +96,9 @@ class Item:
         """Bytes that it counts for."""
         strings = [value for part in self.data.get("content", ()) for value in part.values() if value]
         strings += [self.data.get("arguments", ""), self.data.get("output", "")]
-        rounds = sum(len(message.content) for message in self.rounds if isinstance(message.content, str))
-        return _OVERHEAD_BYTES + rounds + sum(map(len, strings))
+        strings += [message.content for message in self.rounds if isinstance(message.content, str)]
+        strings += [result for _, result in self.siblings]
+        return _OVERHEAD_BYTES + sum(map(len, strings))
 
     def shown(self, *, with_images: bool = False) -> dict[str, Any]:
         """Return a copy for an event. Images, which the client has, only where it asks for the item."""
@@ -221,37 +224,39 @@ def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
     return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}
 
 
-def messages_of(items: Iterable[Item]) -> list[wire.Message]:
+def messages_of(items: Sequence[Item]) -> list[wire.Message]:
     """Return the history that the items are; a call without its output is left out, and an output without its call."""
-    known = list(items)
-    outputs = {item.data["call_id"]: item for item in known if item.kind == "function_call_output"}
-    calls = [item for item in known if item.kind == "function_call"]
-    answered = {
-        id(item) for item in {item.data["call_id"]: item for item in calls if item.data["call_id"] in outputs}.values()
-    }
+    outputs = {item.data["call_id"]: item for item in items if item.kind == "function_call_output"}
     messages: list[wire.Message] = []
-    batch: list[Item] = []
-    for item in known:
-        if item.kind == "function_call" and (not batch or batch[-1].response_id == item.response_id):
-            if id(item) in answered:
-                batch.append(item)
-            continue
-        messages += _rounds(batch, outputs)
-        batch = [item] if item.kind == "function_call" and id(item) in answered else []
-        messages += _plain(item)
-    return messages + list(_rounds(batch, outputs))
+    batch: list[Item] = []  # neighbouring calls of one response
+    for item in items:
+        if batch and (item.kind != "function_call" or item.response_id != batch[0].response_id):
+            messages += _answered(batch, outputs)
+            batch = []
+        if item.kind == "function_call":
+            batch.append(item)
+        else:
+            messages += _plain(item)
+    return [*messages, *_answered(batch, outputs)]
 
 
-def _rounds(calls: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.Message]:
-    """Yield the message that calls, and the results right behind it."""
+def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.Message]:
+    """Yield the message that calls, and the results right behind it. An output answers one call, the first."""
+    results = {call.data["call_id"]: outputs.pop(call.data["call_id"], None) for call in batch}
+    calls = {call.data["call_id"]: call for call in batch if results[call.data["call_id"]] is not None}
     if not calls:
         return
-    for call in calls:
+    siblings = [each for call in batch for each in call.siblings]
+    for call in batch:
         yield from call.rounds
-    yield wire.Message(role="assistant", tool_calls=[tool_call(call.data) for call in calls])
-    for call in calls:
-        call_id = call.data["call_id"]
-        yield wire.Message(role="tool", tool_call_id=call_id, content=outputs[call_id].data["output"])
+    asked = [*(sibling for sibling, _ in siblings), *(tool_call(call.data) for call in calls.values())]
+    yield wire.Message(role="assistant", tool_calls=asked)
+    for sibling, result in siblings:
+        yield wire.Message(role="tool", tool_call_id=sibling.id, content=result)
+    for call_id in calls:
+        output = results[call_id]
+        assert output is not None, "just asked"
+        yield wire.Message(role="tool", tool_call_id=call_id, content=output.data["output"])
 
 
 def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:

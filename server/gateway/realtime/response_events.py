@@ -12,8 +12,9 @@ from server.gateway.realtime.sound_formats import ReplySound
 from server.wire import frames as wire
 
 ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]
-MAX_ROUNDS: Final = 64
-"""Results of our own tools that are kept for the response that follows the client's output."""
+MAX_CALLS: Final = 256
+"""Calls of a turn that are kept for the response that follows the client's output."""
+_Batch = dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]  # by the id of the call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,8 @@ class ResponseWriter:
         self._piece: SpokenPiece | None = None  # the sentence under way
         self._text = ""  # of the open message, whole
         self._calls: list[wire.ClientToolCall] = []
-        self._rounds: dict[str, list[wire.Message]] = {}  # by the id of the call
+        self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
+        self._call_count = 0
 
     def created(self) -> Event:
         return self._events.event("response.created", response=self._resource("in_progress", None, None))
@@ -150,21 +152,22 @@ class ResponseWriter:
         """Keep the call until the turn ends: only then is it sure that the client has to run it."""
         self._calls.append(frame)
 
-    def tool_result(self, frame: wire.ToolResult, call: wire.ToolCall | None) -> None:
-        """Keep a round of our own tools for the response that follows the client's output."""
-        if call is None or len(self._rounds) >= MAX_ROUNDS:
+    def tool_call(self, frame: wire.ToolCall) -> None:
+        """Keep a call, whosever tool it is; those of one batch come before the results of any."""
+        if self._call_count >= MAX_CALLS:
             return
-        arguments = msgspec.json.encode(call.arguments).decode()
-        function = wire.FunctionCall(name=call.name, arguments=arguments)
-        self._rounds[frame.id] = [
-            wire.Message(role="assistant", tool_calls=[wire.MessageToolCall(id=frame.id, function=function)]),
-            wire.Message(role="tool", tool_call_id=frame.id, content=frame.content),
-        ]
+        self._call_count += 1
+        if not self._batches or any(result is not None for _, result in self._batches[-1].values()):
+            self._batches.append({})
+        self._batches[-1][frame.id] = (frame, None)
+
+    def tool_result(self, frame: wire.ToolResult) -> None:
+        if self._batches and frame.id in self._batches[-1]:
+            self._batches[-1][frame.id] = (self._batches[-1][frame.id][0], frame)
 
     def _function_calls(self) -> list[Event]:
         events: list[Event] = []
-        asked = {call.id for call in self._calls}
-        rounds = [message for key, pair in self._rounds.items() if key not in asked for message in pair]
+        rounds, siblings = self._own_calls()
         for call in self._calls:
             arguments = msgspec.json.encode(call.arguments).decode()
             data = {
@@ -176,8 +179,8 @@ class ResponseWriter:
                 "call_id": call.id,
                 "arguments": "",
             }
-            item = Item(data, response_id=self.id, rounds=rounds)
-            rounds = []
+            item = Item(data, response_id=self.id, rounds=rounds, siblings=siblings)
+            rounds, siblings = [], []
             events += self._begin(item)
             place = {key: value for key, value in self._place.items() if key != "content_index"} | {"call_id": call.id}
             name = "response.function_call_arguments"
@@ -186,6 +189,23 @@ class ResponseWriter:
             data |= {"arguments": arguments, "status": "completed"}
             events += self._end(item)
         return events
+
+    def _own_calls(self) -> tuple[list[wire.Message], list[tuple[wire.MessageToolCall, str]]]:
+        """Return what our own tools gave: in the batches before the one that ends the turn, and in that one."""
+        asked = {call.id for call in self._calls}
+        batches = [
+            [
+                (_message_call(call), result.content)
+                for call, result in batch.values()
+                if result and call.id not in asked
+            ]
+            for batch in self._batches
+        ]
+        rounds: list[wire.Message] = []
+        for batch in filter(None, batches[:-1]):
+            rounds.append(wire.Message(role="assistant", tool_calls=[call for call, _ in batch]))
+            rounds += [wire.Message(role="tool", tool_call_id=call.id, content=content) for call, content in batch]
+        return rounds, batches[-1] if batches else []
 
     # --- items
 
@@ -305,3 +325,8 @@ class ResponseWriter:
             "usage": usage,
             "metadata": self.spec.metadata,
         }
+
+
+def _message_call(call: wire.ToolCall) -> wire.MessageToolCall:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    return wire.MessageToolCall(id=call.id, function=wire.FunctionCall(name=call.name, arguments=arguments))

@@ -21,8 +21,6 @@ Action = Event | wire.AnyClientFrame | bytes
 """An event for the client (encode it with msgspec, which turns its `bytes` into base64), a frame for the session, or
 sound for the session."""
 
-MAX_TOOL_CALLS: Final = 256
-"""Calls of a turn that are remembered for their results."""
 _NOT_ALLOWED: Final = ("instructions_not_allowed", "trace_not_allowed")
 
 
@@ -71,7 +69,6 @@ class RealtimeTranslator:
         self._last_response: str | None = None
         self._owes_response = False  # somebody spoke while a response ran that speech does not end
         self._held: list[Event] = []  # the end of a response that speech has ended: behind `speech_started`
-        self._calls: dict[str, wire.ToolCall] = {}  # of the turn under way
 
     # --- the session's side
 
@@ -150,10 +147,9 @@ class RealtimeTranslator:
             case wire.ClientToolCall():
                 response.client_tool_call(frame)
             case wire.ToolCall():
-                if len(self._calls) < MAX_TOOL_CALLS:
-                    self._calls[frame.id] = frame
+                response.tool_call(frame)
             case wire.ToolResult():
-                response.tool_result(frame, self._calls.pop(frame.id, None))
+                response.tool_result(frame)
             case wire.TurnEnd():
                 return self._turn_end(frame, response)
         return []
@@ -187,7 +183,6 @@ class RealtimeTranslator:
 
     def _finish(self, response: ResponseWriter, status: ResponseStatus, end: wire.TurnEnd | None = None) -> list[Event]:
         self._response = None
-        self._calls.clear()
         usage = wire.UsageItem() if end is None else end.usage
         return response.finish(status, usage, state=None if end is None or end.state is UNSET else end.state)
 
@@ -222,7 +217,7 @@ class RealtimeTranslator:
 
     def _respond_to_speech(self) -> list[Action]:
         """Begin the response that an utterance calls for, unless one still runs."""
-        if not self._owes_response or self._response is not None:
+        if not self._owes_response or self._response is not None or self._config.type == "transcription":
             return []
         return self._begin_response(client.ResponseWishes(), None)
 
@@ -281,7 +276,7 @@ class RealtimeTranslator:
         if asked.config is None:  # clients would take an error that names their response.create for its end
             return self._events.error(FrameError(notice.code, notice.message))
         if notice.code == "instructions_not_allowed":
-            asked.config = msgspec.structs.replace(asked.config, instructions="")
+            asked.config = msgspec.structs.replace(asked.config, instructions="", tools=[])
         return self._events.error(FrameError(notice.code, notice.message, path="session"), event_id=asked.event_id)
 
     def _extra(self, frame: wire.ServerFrame) -> list[Action]:
@@ -373,9 +368,10 @@ class RealtimeTranslator:
         item = self._conversation.get(event.item_id)
         if item is None:
             raise _no_item("item_truncate_invalid_item_id", event.item_id)
-        if item.role != "assistant" or event.content_index != 0 or item.data["content"][0]["type"] != "output_audio":
+        part = next(iter(item.data.get("content", ())), {"type": None})
+        if part["type"] != "output_audio" or event.content_index != 0:
             text = "only the sound of an assistant's message can be truncated; it is content 0"
-            raise FrameError("invalid_value", text, path="content_index" if item.role == "assistant" else "item_id")
+            raise FrameError("invalid_value", text, path="content_index" if event.content_index else "item_id")
         ms = item.truncate(event.audio_end_ms)
         self._conversation.count()
         place = {"item_id": item.id, "content_index": 0, "audio_end_ms": ms}
