@@ -350,6 +350,8 @@ class Session:
         snapshot: SkillsSnapshot | None = None,
     ) -> TurnRequest:
         is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed)
+        if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
+            is_heard = self._turns.is_spoken
         return turn_request(
             self._services,
             self._principal,

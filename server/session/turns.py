@@ -58,6 +58,8 @@ class Turns:
         self._unwinding: set[asyncio.Task[None]] = set()
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
         self.running: TurnWriter | None = None
+        self.is_spoken = False
+        """Whether the latest turn began by voice, or goes on with one that did."""
         self.playback = PlaybackClock()
         """Playback of the latest turn, until that is cut."""
 
@@ -83,6 +85,7 @@ class Turns:
         if not self._enter_gate(is_spoken=is_spoken):
             return False
         self.remember(request.id)
+        self.is_spoken = request.channel == "voice"
         self.playback = request.playback
         writer = self._writer(
             request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish

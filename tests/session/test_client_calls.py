@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from server.agent.agent_client import AgentClient
 from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.tools.executor import ToolExecutor
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
-from tests.agent.scene import tool
+from skills_engine import Skill, SkillsSnapshot
+from tests.agent.scene import hook, tool
 from tests.session.fakes import Frame, SessionHarness, kinds
+from tests.session.talk import Talk
 from tests.support.scripted_model import Answer, ScriptedModel, call, say
 
 SEATS: Frame = {"name": "find_seat", "parameters": {"type": "object", "properties": {"row": {"type": "integer"}}}}
@@ -225,3 +228,19 @@ async def test_a_turn_that_leaves_its_calls_to_the_client_ends_with_them() -> No
     assert ran["content"] == "alpha ran"
     assert (end["reason"], caller.codes()) == ("completed", ["tool_output_unknown"])
     assert len(caller.model.requests) == 1
+
+
+async def test_a_turn_that_goes_on_with_outputs_has_the_channel_of_the_turn_before() -> None:
+    spoken = hook("after_user_input", when={"channel": "voice"})
+    snapshot = SkillsSnapshot((Skill("host", "", Path(), "host", hooks=(spoken,)),))
+    calling = {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "find_seat", "arguments": "{}"}}]}
+    messages = [{"role": "user", "content": "hi"}, calling, {"role": "tool", "tool_call_id": "c1", "content": "7C"}]
+    async with Talk(snapshot=snapshot) as talk:
+        await talk.utter()
+        talk.history((await talk.until("speech_started"))["utterance"])
+        await talk.until("turn_end")
+        for count, sent in enumerate((messages, messages, messages[:1], messages), 2):
+            talk.send("chat", messages=sent)
+            await talk.until("turn_end", count)
+
+    assert [asked.options.facts.channel for asked in talk.agent.asked] == ["voice", "voice", "voice", "text", "text"]
