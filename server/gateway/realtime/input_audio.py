@@ -72,7 +72,7 @@ class InputBuffer:
         events = self._commit(recording)
         if recording.transcript is not None:
             events += self._recognized(recording, recording.transcript, config)
-        return [wire.SpeechEnd(), *events]
+        return [*events, wire.SpeechEnd()]  # the item first: its words may come at once
 
     def clear(self) -> list[Any]:
         dropped, self._manual = self._manual or self._speaking, None

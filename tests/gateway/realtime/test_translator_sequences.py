@@ -143,7 +143,10 @@ class HearingWorld(RealtimeWorld):
         return isinstance(detection, wire.DetectionSettings) and detection.mode == "server_vad"
 
     def _answer(self, frame: wire.AnyClientFrame) -> None:
+        is_refused = self.refuse is not None and not isinstance(frame, wire.Ping)
         super()._answer(frame)
+        if is_refused:
+            return
         match frame:
             case wire.Configure():
                 given = {name: getattr(frame, name) for name in frame.__struct_fields__}

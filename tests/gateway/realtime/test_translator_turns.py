@@ -164,3 +164,201 @@ def test_a_transcription_session_gives_words_and_no_responses() -> None:
     (refused,) = world.client("response.create", event_id="e1")
     assert (refused["error"]["code"], refused["error"]["event_id"]) == ("invalid_session_type", "e1")
     world.close()
+
+
+# speech
+
+
+def test_turn_detection_of_every_kind_configures_the_session() -> None:
+    world = RealtimeWorld()
+    first = world.last(wire.Configure)
+    assert first.turn_detection == wire.DetectionSettings(mode="server_vad")
+    assert (first.respond, first.client_tools, first.barge_in) == ("manual", "end", True)
+    assert first.input == wire.InputFormat(sample_rate=24_000)
+
+    heard(world, turn_detection={"type": "semantic_vad", "eagerness": "auto", "interrupt_response": False})
+    assert world.last(wire.Configure).turn_detection == wire.DetectionSettings(mode="server_vad", eagerness="medium")
+    assert world.last(wire.Configure).barge_in is False
+    vad = {"type": "server_vad", "threshold": 0, "silence_duration_ms": 10, "prefix_padding_ms": 300}
+    heard(world, turn_detection=vad)
+    assert world.last(wire.Configure).turn_detection == wire.DetectionSettings(
+        mode="server_vad", threshold=0.2, silence_ms=192, prefix_ms=300
+    )
+    heard(world, turn_detection=None, format={"type": "audio/pcmu"})
+    assert world.last(wire.Configure).turn_detection == wire.DetectionSettings(mode="push_to_talk")
+    assert world.last(wire.Configure).input == wire.InputFormat(sample_rate=8_000)
+    assert world.of("error") == []
+    world.close()
+
+
+def test_the_echo_of_turn_detection_has_its_defaults() -> None:
+    world = RealtimeWorld()
+
+    heard(world, turn_detection={"type": "semantic_vad"})
+
+    assert world.events[-1]["session"]["audio"]["input"]["turn_detection"] == {
+        "type": "semantic_vad",
+        "eagerness": "auto",
+        "create_response": True,
+        "interrupt_response": True,
+    }
+
+
+def test_speech_without_words_begins_no_response() -> None:
+    world = RealtimeWorld()
+    heard(world, transcription={})
+
+    events = world.utterance("u1", "")
+
+    assert types(events)[-1] == "conversation.item.input_audio_transcription.completed"
+    assert events[-1]["transcript"] == ""
+    assert world.turn is None
+
+
+def test_with_create_response_off_the_client_asks_when_it_likes() -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection={"type": "server_vad", "create_response": False})
+
+    events = world.utterance("u1", "Hello?")
+
+    assert types(events)[-1] == "conversation.item.done"
+    world.client("response.create")
+    assert world.last(wire.Respond).utterance == "u1"
+    world.end_turn()
+    world.client("response.create")
+    assert world.last(wire.Respond).utterance is None, "one turn is measured from its end"
+
+
+def test_words_that_do_not_interrupt_are_answered_when_the_response_is_over() -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection={"type": "server_vad", "interrupt_response": False})
+    world.say("A story.")
+    world.client("response.create")
+
+    world.utterance("u1", "And another one.")
+    assert world.of("response.done") == []
+    events = world.end_turn()
+
+    assert types(events)[-2:] == ["response.done", "response.created"]
+    assert world.last(wire.Respond).messages[-1].content == "And another one."
+    world.end_turn()
+    world.close()
+
+
+def test_speech_ends_a_response_that_still_waits_for_words() -> None:
+    world = RealtimeWorld()
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0), wire.SpeechStopped(utterance="u1", audio_ms=500))
+    world.client("response.create")
+
+    events = world.session(wire.SpeechStarted(utterance="u2", audio_ms=900))
+
+    assert types(events) == ["input_audio_buffer.speech_started", "response.done"]
+    world.session(wire.Transcript(utterance="u1", text="", final=True))
+    assert world.turn is None
+    world.close()
+
+
+def test_a_commit_while_turn_detection_listens_ends_the_utterance_under_way() -> None:
+    world = RealtimeWorld()
+    (nobody,) = world.client("input_audio_buffer.commit", event_id="e1")
+    assert nobody["error"]["code"] == "input_audio_buffer_commit_empty"
+
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+
+    assert world.client("input_audio_buffer.commit") == []
+    assert isinstance(world.frames[-1], wire.SpeechEnd)
+    events = world.session(wire.SpeechStopped(utterance="u1", audio_ms=400))
+    assert types(events)[:2] == ["input_audio_buffer.speech_stopped", "input_audio_buffer.committed"]
+
+
+def test_what_is_cleared_becomes_no_item() -> None:
+    world = RealtimeWorld()
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+
+    assert types(world.client("input_audio_buffer.clear")) == ["input_audio_buffer.cleared"]
+    assert isinstance(world.frames[-1], wire.SpeechCancel)
+    assert world.session(wire.Transcript(utterance="u1", text="", final=True)) == []
+    assert world.of("conversation.item.added") == []
+
+
+def test_sound_without_turn_detection_is_cleared_and_too_little_of_it_not_committed() -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection=None)
+    world.client("input_audio_buffer.append", audio=base64.b64encode(TONE).decode())
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+
+    (short,) = world.client("input_audio_buffer.commit")
+    assert short["error"]["code"] == "input_audio_buffer_commit_empty"
+    assert "20.00 ms" in short["error"]["message"]
+    assert types(world.client("input_audio_buffer.clear")) == ["input_audio_buffer.cleared"]
+    (empty,) = world.client("input_audio_buffer.commit")
+
+    assert "0.00 ms" in empty["error"]["message"]
+    assert [type(frame) for frame in world.frames[-2:]] == [wire.SpeechStart, wire.SpeechCancel]
+
+
+def test_a_commit_that_nobody_can_hear_is_an_item_without_words() -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection=None, transcription={"model": "whisper-1"})
+    world.client("input_audio_buffer.append", audio=base64.b64encode(TONE * 10).decode())
+    world.client("input_audio_buffer.commit")
+    world.client("response.create")
+
+    events = world.session(wire.Error(code="speech_unavailable", message="recognition is missing"))
+
+    assert types(events) == [
+        "error",
+        "conversation.item.input_audio_transcription.completed",
+    ]
+    assert world.last(wire.Respond).messages == []
+    world.end_turn()
+    world.close()
+
+
+@pytest.mark.parametrize(("kind", "per_ms"), [("audio/pcm", 48), ("audio/pcmu", 8), ("audio/pcma", 8)])
+def test_sound_goes_both_ways_in_every_format(kind: str, per_ms: int) -> None:
+    world = RealtimeWorld()
+    sound = {"type": kind} | ({"rate": 24_000} if kind == "audio/pcm" else {})
+    world.client("session.update", session={"audio": {"input": {"format": sound}, "output": {"format": sound}}})
+
+    world.client("input_audio_buffer.append", audio=base64.b64encode(bytes(per_ms * 200)).decode())
+    world.say("Hello?")
+    world.client("response.create")
+    turn, audio = world.running, wire.AudioFormat(format="pcm16", sample_rate=22_050)
+    world.session(wire.Sentence(turn_id=turn, index=0, text="Hi.", audio=audio))
+    world.session(*[bytes(2 * 2_205)] * 3, wire.SentenceEnd(turn_id=turn, index=0, duration_ms=300))
+
+    rate = world.last(wire.Configure).input.sample_rate if kind != "audio/pcm" else 24_000
+    assert sum(map(len, world.sound)) == rate * 2 * 200 // 1000
+    assert all(len(piece) <= 4_800 and len(piece) % 2 == 0 for piece in world.sound)
+    said = b"".join(base64.b64decode(event["delta"]) for event in world.of("response.output_audio.delta"))
+    assert abs(len(said) - 300 * per_ms) <= 4
+    world.end_turn()
+    world.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [({"audio": "AAA="}, None), ({"audio": "AAAA"}, "invalid_value"), ({"audio": "!"}, "invalid_value"), ({}, "missing_required_parameter"), ({"audio": 7}, "invalid_value")],
+)  # fmt: skip
+def test_sound_that_is_none_is_refused(fields: dict[str, object], code: str | None) -> None:
+    world = RealtimeWorld()
+
+    errors = world.client("input_audio_buffer.append", event_id="e1", **fields)
+
+    assert [(error["error"]["code"], error["error"]["param"]) for error in errors] == (
+        [(code, "audio")] if code else []
+    )
+
+
+def test_the_sound_to_come_is_cut_where_the_client_says_so() -> None:
+    world = RealtimeWorld()
+    (nothing,) = world.client("output_audio_buffer.clear")
+    assert nothing["type"] == "error"
+    (created,) = world.client("response.create")
+
+    events = world.client("output_audio_buffer.clear")
+
+    assert types(events) == ["response.done", "output_audio_buffer.cleared"]
+    assert events[1]["response_id"] == created["response"]["id"]
+    world.close()
