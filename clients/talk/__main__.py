@@ -54,6 +54,14 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--speed", type=float, help="of the voice, 0.25 to 2")
     parser.add_argument("--language", help="BCP 47: what you speak and want to hear")
     parser.add_argument("--instructions", metavar="TEXT", help="added to the server's system prompt, if it allows that")
+    parser.add_argument(
+        "--eagerness",
+        choices=("low", "medium", "high"),
+        help="how soon a pause is taken for the end of what you say: after 8, 4 or 2 s at the latest",
+    )
+    parser.add_argument(
+        "--transcribe", action="store_true", help="with --wav or --mic: print what is said; nothing answers"
+    )
     parser.add_argument("--max-tokens", type=int, metavar="N", help="the longest reply, up to the server's own limit")
     parser.add_argument(
         "--tool",
@@ -64,7 +72,10 @@ def _parse() -> argparse.Namespace:
         help="a command that the model may have run here, described in JSON (docs/speech.md); may be given several times",
     )
     parser.add_argument("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.transcribe and not (options.wav or options.mic):
+        parser.error("--transcribe needs --wav or --mic")
+    return options
 
 
 def _address(text: str) -> str:
@@ -104,6 +115,8 @@ async def _talk(options: argparse.Namespace) -> int:
             "max_tokens": options.max_tokens,
             "tools": tools.descriptions or None,
             "tool_choice": _tool_choice(options.tool_choice),
+            "transcribe_only": options.transcribe or None,
+            "turn_detection": options.eagerness and {"mode": "server_vad", "eagerness": options.eagerness},
         }
         await client.configure(
             voice=output is not None,

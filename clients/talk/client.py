@@ -247,7 +247,7 @@ class TalkClient:
                 self._is_quiet.clear()
                 await self._send_with_history("history", utterance=frame["utterance"], messages=self.history.messages)
             case "transcript" if frame["final"]:
-                if frame["text"]:
+                if "turn_id" in frame:
                     self.history.user(frame["text"])
                 else:
                     self._is_quiet.set()

@@ -573,6 +573,24 @@ async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
         assert file.readframes(file.getnframes()) == CHUNK * 2
 
 
+@pytest.mark.slow  # in real time
+async def test_a_wav_is_transcribed_and_nothing_answers(tmp_path: Path) -> None:
+    agent = FakeAgent([say("Good day.")])
+    async with server(agent, FakeRecognizer("what time is it")) as url:
+        wav = str(write_wav(tmp_path / "in.wav"))
+        code, out, err = await run(url, "--wav", wav, "--transcribe", "--eagerness", "high")
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1:] == ["> what time is it"]
+    assert agent.asked == []
+
+
+async def test_only_speech_can_be_transcribed() -> None:
+    code, _, err = await run("ws://localhost:1/ws", "--say", "hi", "--transcribe")
+
+    assert (code, err.splitlines()[-1]) == (2, "python -m server.talk: error: --transcribe needs --wav or --mic")
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("stereo.wav", "one channel"), ("text.wav", "not a readable WAV"), ("gone.wav", "not a readable WAV")],
