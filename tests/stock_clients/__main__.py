@@ -59,11 +59,12 @@ CLIENTS: Final = (
 
 
 def answer(request: Request) -> Answer:
-    """What the model says, by the last message alone, so that the order of clients and features does not matter."""
-    last = request.messages[-1]
-    if last["role"] == "tool":
-        return text(f"The weather: {last['content']}")
-    asked = str([message["content"] for message in request.messages if message["role"] != "assistant"][-1])
+    """What the model says, by what came since its last reply, so that the order of clients and features does not matter."""
+    replies = [at for at, message in enumerate(request.messages) if message["role"] == "assistant"]
+    news = request.messages[max(replies, default=-1) + 1 :]  # hooks' words are among them
+    if results := [message["content"] for message in news if message["role"] == "tool"]:
+        return text(f"The weather: {results[-1]}")
+    asked = str([message["content"] for message in news])
     if "weather" in asked and "get_weather" in request.tool_names:
         return calls(("get_weather", {"city": "Berlin"}))
     if "How far" in asked:
@@ -115,10 +116,17 @@ def question(file: Path) -> Path:
     return file
 
 
-async def run(tried: Client, process: ServerProcess, folder: Path) -> dict[str, dict[str, str]]:
+async def run(
+    tried: Client,
+    process: ServerProcess,
+    folder: Path,
+    *,
+    python: Path = INSTALLED / "bin" / "python",
+    logs: Path = INSTALLED,
+) -> dict[str, dict[str, str]]:
     """Run one client's script; what it says of each feature."""
     place = INSTALLED / "node" if tried.is_node else HERE / "python"
-    program = ROOT / "scripts" / "node.sh" if tried.is_node else INSTALLED / "bin" / "python"
+    program = ROOT / "scripts" / "node.sh" if tried.is_node else python
     child = await asyncio.create_subprocess_exec(
         program,
         place / tried.script,
@@ -140,7 +148,7 @@ async def run(tried: Client, process: ServerProcess, folder: Path) -> dict[str, 
         child.kill()
         out, errors = await child.communicate()
     if errors:
-        (INSTALLED / f"{tried.name}.log").write_bytes(errors)
+        (logs / f"{tried.name}.log").write_bytes(errors)
     lines = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"feature"')]
     missing = {"result": "fails", "detail": f"{tried.script} ended with {child.returncode}"}
     return dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 URL = os.environ["PARLEY_URL"]
@@ -23,9 +24,13 @@ def question() -> Iterator[bytes]:
     return (pcm[at : at + size] for at in range(0, len(pcm), size))
 
 
-async def speak(send: Callable[[bytes], Awaitable[None]]) -> None:
-    """Send the question at the pace of a microphone."""
-    for piece in question():
+async def speak(send: Callable[[bytes], Awaitable[None]], *, quiet_s: float = 0) -> None:
+    """Send the question at the pace of a microphone, after silence.
+
+    Who interrupts the first reply needs a second of it: the server learns then how loud the reply's echo is.
+    """
+    silence = (bytes(2 * round(CHUNK_S * RATE)) for _ in range(round(quiet_s / CHUNK_S)))
+    for piece in chain(silence, question()):
         await send(piece)
         await asyncio.sleep(CHUNK_S)
 

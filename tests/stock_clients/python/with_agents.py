@@ -109,7 +109,7 @@ async def interruption() -> str:
     async with connected() as session:
         await session.send_message("Tell me a story.")
         await until(session, "audio")
-        saying = asyncio.create_task(speak(session.send_audio))  # the user speaks while the story is told
+        saying = asyncio.create_task(speak(session.send_audio, quiet_s=1))  # the user speaks while the story is told
         events = await until(session, "audio_interrupted")
         while said(events := events + await until(session, "agent_end")) != "It is noon.":
             pass

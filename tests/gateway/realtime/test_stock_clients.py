@@ -1,0 +1,32 @@
+"""openai-python and openai-agents, as they are installed, against the real server; `make clients` tries four more."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stock_clients.__main__ import CLIENTS, FEATURES, question, run, servers
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+TRIED = [client for client in CLIENTS if client.package in ("openai", "openai-agents") and not client.is_node]
+Results = dict[str, dict[str, dict[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return asyncio.run(try_all(tmp_path_factory.mktemp("clients")))
+
+
+async def try_all(folder: Path) -> Results:
+    question(folder / "question.pcm")
+    python = Path(sys.executable)
+    async with servers(folder) as (plain, _):
+        found = await asyncio.gather(*(run(client, plain, folder, python=python, logs=folder) for client in TRIED))
+    return dict(zip((client.name for client in TRIED), found, strict=True))
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize("client", [client.name for client in TRIED])
+def test_a_stock_client_works(results: Results, client: str, feature: str) -> None:
+    assert results[client][feature]["result"] == "works", results[client][feature]["detail"]
