@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from clients.talk.connector import socket_url
 from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
 from clients.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
 from clients.talk.tools import LocalTools, ToolFileError
+from server.errors import SpeechUnavailable
 
 _USUAL_RATE: Final = 24_000
 """Of a voice that the server knows nothing of yet."""
@@ -26,7 +28,7 @@ def main() -> int:
     options = _parse()
     try:
         return asyncio.run(_talk(options))
-    except (SoundError, ToolFileError, OSError, websockets.WebSocketException) as error:
+    except (SoundError, SpeechUnavailable, ToolFileError, OSError, websockets.WebSocketException) as error:
         print(f"talk: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -72,6 +74,7 @@ def _parse() -> argparse.Namespace:
         help="a command that the model may have run here, described in JSON (docs/speech.md); may be given several times",
     )
     parser.add_argument("--tool-choice", metavar="CHOICE", help="auto, none, required, or the name of a tool")
+    parser.add_argument("--opus", action="store_true", help="send and receive Opus: a tenth of the bytes")
     options = parser.parse_args()
     if options.transcribe and not (options.wav or options.mic):
         parser.error("--transcribe needs --wav or --mic")
@@ -105,6 +108,8 @@ async def _talk(options: argparse.Namespace) -> int:
         print(f"[{ready['model']['name']} at {ready['model']['host']}]")
         if isinstance(output, Loudspeaker):
             await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
+        if options.opus and (opus := ready["speech"].get("opus", {"reason": "it is too old"}))["reason"] is not None:
+            raise SoundError(f"the server has no Opus ({opus['reason']}); leave out --opus")
         voices = ready["speech"].get("voices", [])
         if options.speaker is not None and options.speaker not in voices:
             print(f"[no voice {options.speaker!r} is known; there are: {', '.join(voices) or 'none'}]")
@@ -152,24 +157,34 @@ def _output(options: argparse.Namespace) -> Output | None:
 
 
 async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) -> None:
+    if options.wav is not None or options.mic or options.opus:
+        sound = "opus" if options.opus else "pcm16"
+        ahead = {"max_ahead_ms": _MAX_AHEAD_MS} if options.mic and options.wav is None and options.say is None else {}
+        await client.configure(input={"format": sound, "sample_rate": rate}, output={"format": sound, **ahead})
     if options.wav is not None:
-        await client.configure(input={"format": "pcm16", "sample_rate": rate})
-        await client.speak(wav_frames(options.wav))
+        await client.speak(wav_frames(options.wav), _encoder(options, rate))
         await client.quiet()
     elif options.say is not None:
         await client.say(options.say)
         await client.quiet()
     elif options.mic:
-        await client.configure(
-            input={"format": "pcm16", "sample_rate": rate},
-            output={"format": "pcm16", "max_ahead_ms": _MAX_AHEAD_MS},
-        )
         print("[speak; Ctrl-C ends it. Use headphones, or it hears itself]")
-        await client.speak(microphone_frames(sounddevice(), rate))
+        await client.speak(microphone_frames(sounddevice(), rate), _encoder(options, rate))
     else:
         while line := await asyncio.to_thread(_read_line):
             await client.say(line)
             await client.quiet()
+
+
+def _encoder(options: argparse.Namespace, rate: int) -> Callable[[bytes], Sequence[bytes]]:
+    """Return what makes messages of PCM16. Raises SpeechUnavailable without Opus."""
+    if not options.opus:
+        return lambda pcm: [pcm]
+    from server.speech.opus import OpusEncoder  # half a second that text alone does not need
+    from server.speech.tts import SoundChunk
+
+    encoder = OpusEncoder()
+    return lambda pcm: encoder.encode(SoundChunk(pcm, rate)).messages
 
 
 def _read_line() -> str:

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import websockets
 from websockets.asyncio.client import ClientConnection
@@ -15,6 +15,9 @@ from clients.talk.connector import Connector
 from clients.talk.history import History, Message
 from clients.talk.pause_gate import PauseGate
 from clients.talk.tools import LocalTools
+
+if TYPE_CHECKING:
+    from server.speech.opus import OpusDecoder
 
 _GONE: Final = "the server has closed the connection"
 _UNAUTHENTICATED: Final = 4401
@@ -78,6 +81,7 @@ class TalkClient:
         self._connector = connector
         self._show = show
         self._output = output
+        self._decoder: OpusDecoder | None = None  # where the sentence that is read is Opus
         self._is_quiet = asyncio.Event()  # no turn runs and none was announced
         self._is_quiet.set()
         self._is_online = asyncio.Event()  # or over
@@ -135,12 +139,18 @@ class TalkClient:
             async for message in self._socket:
                 if isinstance(message, bytes):
                     if self._output is not None:
-                        self._output.write(message)
+                        self._output.write(self._pcm(message))
                 else:
                     await self._take(json.loads(message))
         except websockets.ConnectionClosedError as error:
             return error
         return None
+
+    def _pcm(self, message: bytes) -> bytes:
+        if self._decoder is None:
+            return message
+        pcm = self._decoder.decode(message)
+        return self._decoder.conceal() if pcm is None else pcm
 
     async def _reconnect(self) -> None:
         """Replace the connection, and send a turn that never began once more. Raises ConnectionError."""
@@ -191,17 +201,20 @@ class TalkClient:
         chat = self._chat = _Chat(secrets.token_hex(8), list(self.history.messages))
         await self._send_with_history("chat", id=chat.id, messages=chat.messages)
 
-    async def speak(self, frames: AsyncGenerator[bytes, None]) -> None:
+    async def speak(
+        self, frames: AsyncGenerator[bytes, None], encode: Callable[[bytes], Sequence[bytes]] = lambda pcm: [pcm]
+    ) -> None:
         """Send sound until it ends. Raises ConnectionError once there will be no connection any more.
 
-        Without one it is dropped, and with the next one up to the first pause.
+        Without one it is dropped, and with the next one up to the first pause. `encode` makes messages of PCM16.
         """
         async with aclosing(frames) as sound:
             async for pcm in sound:
                 if not self._gate.passes(pcm, is_online=self._is_online.is_set()) and not self._is_over:
                     continue
                 try:
-                    await self._socket.send(pcm)
+                    for message in encode(pcm):
+                        await self._socket.send(message)
                 except websockets.ConnectionClosed as error:
                     if self._is_over or self._socket.close_code not in _REPLACED:
                         raise self._gone() from error
@@ -252,7 +265,9 @@ class TalkClient:
                 else:
                     self._is_quiet.set()
             case "sentence" if frame["audio"] and self._output is not None:
-                self._output.open(frame["audio"]["sample_rate"])
+                audio = frame["audio"]
+                self._decoder = _opus_decoder(audio["sample_rate"]) if audio["format"] == "opus" else None
+                self._output.open(audio["sample_rate"])
             case "approval_request" if "turn_id" in frame and self._approves is not None:
                 await self._send("approval", id=frame["id"], approved=self._approves)
             case "client_tool_call" if self._tools is not None:
@@ -306,6 +321,12 @@ class TalkClient:
         """Send a frame. Without a connection it is dropped: what must not be lost is sent again by `_reconnect`."""
         with suppress(websockets.ConnectionClosed):
             await self._socket.send(json.dumps({"type": kind, **fields}))
+
+
+def _opus_decoder(rate: int) -> "OpusDecoder":
+    from server.speech.opus import OpusDecoder  # half a second that PCM alone does not need
+
+    return OpusDecoder(rate)
 
 
 def _greetings(skills: list[Frame]) -> set[tuple[str, str]]:

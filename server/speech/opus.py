@@ -30,7 +30,7 @@ MAX_PACKET_BYTES: Final = 1275
 
 _FRAME_SAMPLES: Final = RATE * FRAME_MS // 1000
 _FRAME_BYTES: Final = 2 * _FRAME_SAMPLES
-_MAX_DECODED: Final = SPEECH_RATE * 120 // 1000  # samples of the longest packet
+_MAX_PACKET_MS: Final = 120
 _MISSING: Final = (
     "libopus was not found: install the package av (pip install -r requirements.txt) or the system's libopus, "
     'or use the format "pcm16"'
@@ -120,25 +120,26 @@ async def opus_of(chunks: AsyncGenerator[SoundChunk, None]) -> AsyncGenerator[Op
 
 
 class OpusDecoder:
-    """A microphone's Opus stream as PCM16 mono at SPEECH_RATE. Takes about 15 µs a frame.
+    """An Opus stream as PCM16 mono at 8, 12, 16, 24 or 48 kHz. Takes about 15 µs a frame.
 
     A packet has any length from 2.5 to 120 ms, and stereo becomes mono. A packet of a silent stretch (DTX) gives its
     length of faint noise. Redundancy that a packet carries for the one before it (FEC) is not used: a message is lost
     before it is sent, or not at all. Raises SpeechUnavailable without libopus.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rate: int = SPEECH_RATE) -> None:
         self._lib = libopus()
         self._state = ctypes.create_string_buffer(self._lib.opus_decoder_get_size(1))
-        _check(self._lib.opus_decoder_init(self._state, SPEECH_RATE, 1))
-        self._pcm = ctypes.create_string_buffer(2 * _MAX_DECODED)
-        self._last_samples = SPEECH_RATE * FRAME_MS // 1000  # of the last packet
+        _check(self._lib.opus_decoder_init(self._state, rate, 1))
+        self._max_samples = rate * _MAX_PACKET_MS // 1000
+        self._pcm = ctypes.create_string_buffer(2 * self._max_samples)
+        self._last_samples = rate * FRAME_MS // 1000  # of the last packet
 
     def decode(self, packet: bytes) -> bytes | None:
         """Return the packet's sound, or None for what is no packet of at most MAX_PACKET_BYTES."""
         if not 0 < len(packet) <= MAX_PACKET_BYTES:
             return None
-        samples = self._lib.opus_decode(self._state, packet, len(packet), self._pcm, _MAX_DECODED, 0)
+        samples = self._lib.opus_decode(self._state, packet, len(packet), self._pcm, self._max_samples, 0)
         if samples < 0:
             return None
         self._last_samples = samples

@@ -505,7 +505,8 @@ def write_wav(path: Path, *, channels: int = 1) -> Path:
         file.setnchannels(channels)
         file.setsampwidth(2)
         file.setframerate(RATE)
-        file.writeframes(np.full(round(0.7 * RATE) * channels, 6000, "<i2").tobytes())
+        buzz = np.where(np.arange(round(0.7 * RATE) * channels) % 100 < 50, 6000, -6000)
+        file.writeframes(buzz.astype("<i2").tobytes())
     return path
 
 
@@ -513,7 +514,7 @@ async def test_help_names_the_options() -> None:
     code, out, _ = await run("--help")
 
     assert code == 0
-    assert {"--wav", "--save", "--mic", "--say", "--token", "--approve", "--language"} <= set(
+    assert {"--wav", "--save", "--mic", "--opus", "--say", "--token", "--approve", "--language"} <= set(
         out.replace(",", " ").split()
     )
 
@@ -561,16 +562,18 @@ async def test_typed_lines_are_answered_until_the_input_ends() -> None:
 
 
 @pytest.mark.slow  # in real time
-async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path) -> None:
-    answer = tmp_path / "out.wav"
+@pytest.mark.parametrize("is_opus", [False, True], ids=["PCM", "Opus"])
+async def test_a_wav_is_spoken_and_the_answer_saved(tmp_path: Path, *, is_opus: bool) -> None:
+    answer, options = tmp_path / "out.wav", ["--opus"] * is_opus
     async with server(FakeAgent([say("Good day.")]), FakeRecognizer("what time is it")) as url:
-        code, out, err = await run(url, "--wav", str(write_wav(tmp_path / "in.wav")), "--save", str(answer))
+        code, out, err = await run(url, "--wav", str(write_wav(tmp_path / "in.wav")), "--save", str(answer), *options)
 
     assert (code, err) == (0, "")
     assert "> what time is it\nGood day.\n" in out
     with wave.open(str(answer), "rb") as file:
-        assert (file.getframerate(), file.getnchannels()) == (RATE, 1)
-        assert file.readframes(file.getnframes()) == CHUNK * 2
+        assert (file.getframerate(), file.getnchannels()) == (24_000 if is_opus else RATE, 1)
+        sound = file.readframes(file.getnframes())
+    assert len(sound) == 2 * 11 * 480 if is_opus else sound == CHUNK * 2  # 200 ms and the encoder's 6.5, padded
 
 
 @pytest.mark.slow  # in real time

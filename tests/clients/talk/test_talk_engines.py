@@ -9,6 +9,8 @@ from aiohttp import ClientSession
 
 from clients.talk.client import Frame, TalkClient
 from clients.talk.sound import WavWriter, wav_frames, wav_rate
+from server.speech.opus import OpusEncoder
+from server.speech.tts import SoundChunk
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
@@ -28,7 +30,8 @@ async def say(url: str, words: str, path: Path) -> None:
     await reader
 
 
-async def test_a_question_that_is_spoken_is_understood_and_answered_aloud(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sound", ["pcm16", "opus"])
+async def test_a_question_that_is_spoken_is_understood_and_answered_aloud(tmp_path: Path, sound: str) -> None:
     question, answer = tmp_path / "question.wav", tmp_path / "answer.wav"
     frames: list[Frame] = []
     async with OpenAIServer() as model, parley(tmp_path, model.url, EMBEDDED) as server:
@@ -38,8 +41,12 @@ async def test_a_question_that_is_spoken_is_understood_and_answered_aloud(tmp_pa
 
         client = await TalkClient.connect(server.ws_url, token=None, show=frames.append, output=WavWriter(answer))
         reader = asyncio.create_task(client.run(), name="reader")
-        await client.configure(input={"format": "pcm16", "sample_rate": wav_rate(question)}, language="en")
-        await client.speak(wav_frames(question))
+        rate, encoder = wav_rate(question), OpusEncoder()
+        await client.configure(input={"format": sound, "sample_rate": rate}, output={"format": sound}, language="en")
+        await client.speak(
+            wav_frames(question),
+            lambda pcm: [pcm] if sound == "pcm16" else encoder.encode(SoundChunk(pcm, rate)).messages,
+        )
         await client.quiet()
         await client.close()
         await reader
@@ -59,6 +66,7 @@ async def test_a_question_that_is_spoken_is_understood_and_answered_aloud(tmp_pa
     assert 0 < end["metrics"]["transcript"] <= end["metrics"]["first_audio"] <= end["metrics"]["total"]
     assert "".join(sentence["text"] for sentence in sentences) == "The capital of France is Paris. `x = 1`"
     assert lengths[0] > 500
+    assert {sentence["audio"]["format"] for sentence in sentences if sentence["audio"]} == {sound}
     assert answer.stat().st_size > 20_000
 
 
