@@ -41,6 +41,7 @@ class InputBuffer:
         self._unnamed: deque[_Recording] = deque()  # begun by the client; the session names them in this order
         self._recordings: dict[str, _Recording] = {}  # by utterance
         self._speaking: _Recording | None = None  # begun by turn detection, and not over
+        self._failure: FrameError | None = None  # why the next utterance without words has none
 
     # --- the client's events
 
@@ -135,12 +136,21 @@ class InputBuffer:
             recording = self._unnamed.popleft()
         return [] if recording is None else self._resolve(recording, "", config)
 
-    def unheard(self, config: SessionConfig) -> list[Event]:
-        """Count the utterances that the session will not name as ones without words: it cannot listen now."""
+    def failed(self, failure: FrameError, config: SessionConfig) -> tuple[list[Event], bool]:
+        """Take why the next utterance without words has none, and those that the session will not name.
+
+        Return the events, and whether the client learns of it by that utterance's.
+        """
+        refused, is_told = list(self._unnamed), False
+        self._unnamed.clear()
         events: list[Event] = []
-        while self._unnamed:
-            events += self._resolve(self._unnamed.popleft(), "", config)
-        return events
+        for recording in refused:
+            self._failure, is_told = failure, is_told or (recording.item is not None and _is_shown(config))
+            events += self._resolve(recording, "", config)
+        self._failure = None
+        if any(recording.item is not None for recording in self._recordings.values()) and _is_shown(config):
+            self._failure, is_told = failure, True
+        return events, is_told
 
     # --- items
 
@@ -180,8 +190,13 @@ class InputBuffer:
         item.data["content"][0]["transcript"] = text
         item.is_waiting = False
         self._conversation.count()
+        failure, self._failure = None if text else self._failure, None
         if not _is_shown(config):
             return []
+        if failure is not None:
+            error = {"type": "transcription_error", "code": failure.code, "message": str(failure)}
+            name = "conversation.item.input_audio_transcription.failed"
+            return [self._events.event(name, item_id=item.id, content_index=0, error=error)]
         events = self._delta(recording, text) if text.startswith(recording.shown) else []
         usage = {"type": "duration", "seconds": round(recording.sound_ms / 1000, 3)}
         completed = "conversation.item.input_audio_transcription.completed"

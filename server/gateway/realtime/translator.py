@@ -257,11 +257,11 @@ class RealtimeTranslator:
         asked = self._answering
         if asked is None:
             refused = FrameError(frame.code, frame.message, path=path or None)
-            events = [self._events.error(refused, type_=_error_type(frame.code))]
-            if frame.code in ("speech_unavailable", "turn_refused_draining"):
-                events += self._input.unheard(self._config)
-                return [*events, *self._ask()]
-            return [*events]
+            error = self._events.error(refused, type_=_error_type(frame.code))
+            if frame.code not in ("speech_unavailable", "turn_refused_draining"):
+                return [error]
+            events, is_told = self._input.failed(refused, self._config)
+            return [*([] if is_told else [error]), *events, *self._ask()]
         asked.is_refused = True
         if asked.response is not None and asked.response is self._response:
             asked.response.failure = (frame.code, frame.message)
@@ -375,7 +375,12 @@ class RealtimeTranslator:
         ms = item.truncate(event.audio_end_ms)
         self._conversation.count()
         place = {"item_id": item.id, "content_index": 0, "audio_end_ms": ms}
-        return [self._events.event("conversation.item.truncated", **place)]
+        return [self._events.event("conversation.item.truncated", **place), *self._silence(item.response_id)]
+
+    def _silence(self, response_id: str | None) -> list[Action]:
+        """Tell the session that the client no longer plays the last response, which is over."""
+        is_over = self._response is None and response_id is not None and response_id == self._last_response
+        return [wire.Interrupt(turn_id=response_id)] if is_over else []
 
     # --- responses
 
@@ -462,7 +467,7 @@ class RealtimeTranslator:
     def _clear_output(self) -> list[Action]:
         if self._last_response is None:
             raise FrameError("output_audio_buffer_empty", "nothing has been said yet")
-        cancelled = [] if self._response is None else self._cancel(self._response)
+        cancelled = self._silence(self._last_response) if self._response is None else self._cancel(self._response)
         return [*cancelled, self._events.event("output_audio_buffer.cleared", response_id=self._last_response)]
 
 

@@ -306,13 +306,41 @@ def test_a_commit_that_nobody_can_hear_is_an_item_without_words() -> None:
 
     events = world.session(wire.Error(code="speech_unavailable", message="recognition is missing"))
 
-    assert types(events) == [
-        "error",
-        "conversation.item.input_audio_transcription.completed",
-    ]
+    assert types(events) == ["conversation.item.input_audio_transcription.failed"]
+    assert events[0]["error"]["message"] == "recognition is missing"
     assert world.last(wire.Respond).messages == []
     world.end_turn()
     world.close()
+
+
+@pytest.mark.parametrize("is_transcribed", [True, False])
+def test_a_recognition_that_fails_is_told_once(*, is_transcribed: bool) -> None:
+    world = RealtimeWorld()
+    heard(world, transcription={"model": "whisper-1"} if is_transcribed else None)
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0), wire.SpeechStopped(utterance="u1", audio_ms=500))
+
+    failed = world.session(wire.Error(code="speech_unavailable", message="the engine is down"))
+    events = world.session(wire.Transcript(utterance="u1", text="", final=True))
+
+    told = [event["type"] for event in (*failed, *events)]
+    assert told == ["conversation.item.input_audio_transcription.failed" if is_transcribed else "error"]
+    later = world.utterance("u2", "")
+    assert "conversation.item.input_audio_transcription.failed" not in types(later)
+
+
+def test_a_truncated_reply_counts_as_silent_from_then_on() -> None:
+    world = RealtimeWorld()
+    world.client("response.create")
+    world.sentence("Hello.", TONE)
+    item_id = world.of("response.output_item.added")[-1]["item"]["id"]
+    world.client("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=5)
+    assert not [frame for frame in world.frames if isinstance(frame, wire.Interrupt)], "it is being said"
+    turn = world.running
+    world.end_turn()
+
+    world.client("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=1)
+
+    assert world.last(wire.Interrupt).turn_id == turn
 
 
 @pytest.mark.parametrize(("kind", "per_ms"), [("audio/pcm", 48), ("audio/pcmu", 8), ("audio/pcma", 8)])
