@@ -73,6 +73,7 @@ def test_a_file_that_describes_no_tool_is_named(tmp_path: Path, content: str) ->
         LocalTools([path])
 
 
+@pytest.mark.slow
 async def test_the_command_line_offers_its_tools_and_runs_them(tmp_path: Path) -> None:
     file = tool_file(tmp_path, "print('the lamp is on')")
     options = ["--say", "Light, please.", "--tool", str(file), "--tool-choice", "lamp"]
