@@ -33,7 +33,7 @@ function withEffectShown(state, effect) {
   }
 }
 
-/** @param {import("../sdk/state.js").ProblemCode} code @param {string | number} detail */
+/** @param {import("../sdk/types/client.js").ProblemCode} code @param {string | number} detail */
 function textOf(code, detail) {
   switch (code) {
     case "history_shortened":

@@ -9,12 +9,12 @@
  * @typedef {import("../sdk/playback.js").Playback} Playback
  * @typedef {import("../sdk/playback.js").Segment} Segment
  *
- * @typedef {import("../sdk/state.js").ConversationRecord} ConversationRecord
- * @typedef {import("../sdk/state.js").Conversation} Conversation
- * @typedef {import("../sdk/state.js").Access} Access
- * @typedef {import("../sdk/state.js").Turn} Turn
- * @typedef {import("../sdk/state.js").TurnView} TurnView
- * @typedef {import("../sdk/state.js").Connection} Connection
+ * @typedef {import("../sdk/types/client.js").ConversationRecord} ConversationRecord
+ * @typedef {import("../sdk/types/client.js").Conversation} Conversation
+ * @typedef {import("../sdk/types/client.js").Access} Access
+ * @typedef {import("../sdk/types/client.js").Turn} Turn
+ * @typedef {import("../sdk/types/client.js").TurnView} TurnView
+ * @typedef {import("../sdk/types/client.js").Connection} Connection
  * @typedef {{id: string, title: string, updatedAt: number, pinnedAt: number}} Summary
  *
  * @typedef {{name: string, state: string, detail: string | null}} Stage
@@ -35,7 +35,7 @@
  * @property {import("../sdk/frames.js").TurnDetection} turnDetection
  * @property {string} microphone device id, "" = the system's
  *
- * @typedef {import("../sdk/state.js").Speaking & PageVoice} Voice
+ * @typedef {import("../sdk/types/client.js").Speaking & PageVoice} Voice
  * @typedef {object} PageVoice
  * @property {boolean} isFolded on a narrow screen: the conversation stands beside the talk, which else fills the screen
  * @property {boolean} isVoiceNew the voice for the replies was loaded while the user talked; until they speak again
@@ -88,7 +88,7 @@
  * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
  *
- * @typedef {import("../sdk/state.js").Effect
+ * @typedef {import("../sdk/types/client.js").Effect
  *   | {type: "remove", id: string}
  *   | {type: "open", id: string}
  *   | {type: "search"}

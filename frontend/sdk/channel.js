@@ -2,14 +2,8 @@
  * The socket, player and microphone of one client: their events go into its reducer, its effects come out here. Nothing
  * of what they mean is decided here.
  *
- * @typedef {import("./state.js").ClientState} ClientState
- * @typedef {{type: "frame", frame: import("./frames.js").ServerFrame, at: number}
- *   | Exclude<import("./socket.js").SocketEvent, {type: "frame"}>
- *   | import("./voice/ears.js").EarsEvent
- *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
- *   | {type: "no_sound", reason: string, isAway: boolean}
- *   | {type: "sound_back"}
- *   | {type: "sound_blocked", isBlocked: boolean}} ChannelEvent
+ * @typedef {import("./types/client.js").ClientState} ClientState
+ * @typedef {import("./types/client.js").ChannelEvent} ChannelEvent
  */
 
 import { Socket } from "./socket.js";
@@ -94,7 +88,7 @@ export class Channel {
 
   /** Of others, nothing. @param {{type: string}} effect */
   perform(effect) {
-    const known = /** @type {import("./state.js").Effect} */ (effect);
+    const known = /** @type {import("./types/client.js").Effect} */ (effect);
     switch (known.type) {
       case "send":
         if (known.frame.type === "speak") this.player.unlock(); // we are in the user's gesture

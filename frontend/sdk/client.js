@@ -1,22 +1,8 @@
 /**
  * The state of a `Parley`, with one conversation: `reduce(state, event)` is the next state with its effects. Pure.
  *
- * @typedef {import("./state.js").ClientState & {choices: Partial<import("./frames.js").Choices>, isBlocked: boolean}} State
- *   `choices`: fields of `configure`; `isBlocked`: the browser plays nothing until the user touches the page
- *
- * @typedef {import("./channel.js").ChannelEvent
- *   | {type: "opened", record: import("./state.js").ConversationRecord | null, at: number}
- *   | {type: "ask", text: string, images: readonly import("./frames.js").AttachedImage[], turnId: string, at: number}
- *   | {type: "retry", turnId: string, at: number}
- *   | {type: "stop"}
- *   | {type: "clear"}
- *   | {type: "configure", choices: Partial<import("./frames.js").Choices>}
- *   | {type: "saved", id: string, revision: number}
- *   | {type: "save_failed", id: string, revision: number, message: string}
- *   | {type: "switch_on", deviceId: string}
- *   | {type: "switch_off"}
- *   | {type: "mute"}
- *   | {type: "talk", isHeld: boolean}} Event
+ * @typedef {import("./types/client.js").ParleyState} State
+ * @typedef {import("./types/client.js").ParleyEvent} Event
  */
 
 import { configureIfChanged, saveIfChanged, silenceIfCut, stored } from "./consequences.js";
@@ -155,7 +141,7 @@ function received(state, frame, at) {
   }
 }
 
-/** @param {State} state @param {{record: import("./state.js").ConversationRecord | null, at: number}} event @returns {State} */
+/** @param {State} state @param {{record: import("./types/client.js").ConversationRecord | null, at: number}} event @returns {State} */
 function opened(state, { record, at }) {
   const id = state.openId ?? "";
   if (!record) return withConversation(state, { ...newConversation(id, at), access: "write" });

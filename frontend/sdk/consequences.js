@@ -2,9 +2,9 @@
  * What follows from a change of state, whichever event made it: the record is stored, the server is told, the player is
  * silenced. Pure.
  *
- * @typedef {import("./state.js").ClientState} ClientState
- * @typedef {import("./state.js").Conversation} Conversation
- * @typedef {import("./state.js").Turn} Turn
+ * @typedef {import("./types/client.js").ClientState} ClientState
+ * @typedef {import("./types/client.js").Conversation} Conversation
+ * @typedef {import("./types/client.js").Turn} Turn
  * @typedef {import("./frames.js").Choices} Choices
  */
 
@@ -76,7 +76,7 @@ export function stored(state, changed) {
   return withEffects(withConversation(state, conversation), { type: "save", record, revision: conversation.revision });
 }
 
-/** @param {ClientState} state @param {Conversation} conversation @returns {import("./state.js").ConversationRecord} */
+/** @param {ClientState} state @param {Conversation} conversation @returns {import("./types/client.js").ConversationRecord} */
 export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
   const turn = turnOf(state, conversation.id);
@@ -122,7 +122,7 @@ function isStopped(effect) {
   return frame?.type === "playback" && frame.state === "stopped";
 }
 
-/** @param {Turn} turn @returns {import("./state.js").Effect[]} */
+/** @param {Turn} turn @returns {import("./types/client.js").Effect[]} */
 function stoppedFrame(turn) {
   const { playing } = turn.playback;
   if (!playing) return [];

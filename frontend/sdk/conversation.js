@@ -3,8 +3,8 @@
  *
  * @typedef {import("./frames.js").Message} Message
  * @typedef {import("./frames.js").SentMessage} SentMessage
- * @typedef {import("../js/state.js").Conversation} Conversation
- * @typedef {import("../js/state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("./types/client.js").Conversation} Conversation
+ * @typedef {import("./types/client.js").ConversationRecord} ConversationRecord
  */
 
 import { withPictures } from "./attachments.js";

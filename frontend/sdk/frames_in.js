@@ -3,8 +3,8 @@
  * A frame of a turn that is not the running one is stale and is dropped, except
  * what a cut turn still brings: its hooks and its end. Pure.
  *
- * @typedef {import("./state.js").ClientState} ClientState
- * @typedef {import("./state.js").Turn} Turn
+ * @typedef {import("./types/client.js").ClientState} ClientState
+ * @typedef {import("./types/client.js").Turn} Turn
  * @typedef {import("./frames.js").QueuedFrame} QueuedFrame
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */

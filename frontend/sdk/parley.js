@@ -4,7 +4,7 @@
  * @typedef {import("./types/parley.js").Options} Options
  * @typedef {import("./types/parley.js").Events} Events
  * @typedef {import("./types/parley.js").TurnResult} TurnResult
- * @typedef {import("./client.js").State} State
+ * @typedef {import("./types/client.js").ParleyState} State
  */
 
 import { Channel } from "./channel.js";
@@ -139,7 +139,7 @@ export class Parley {
    * @returns {Promise<TurnResult>}
    */
   async send(text, { images = [] } = {}) {
-    this.channel.unlock();
+    if (this.client.settings.readAloud === "always") this.channel.unlock(); // we are in the user's gesture, perhaps
     await this.connect();
     const turnId = newId();
     const attached = images.map(({ id = newId(), name = "", url }) => ({ id, name, url, width: 0, height: 0 }));
@@ -188,18 +188,18 @@ export class Parley {
     this.waiting.clear();
   }
 
-  /** @param {import("./client.js").Event} event */
+  /** @param {import("./types/client.js").ParleyEvent} event */
   #dispatch(event) {
     const before = this.client;
     const after = (this.client = reduce(before, event));
-    for (const effect of after.effects) this.#perform(/** @type {import("./state.js").Effect} */ (effect));
+    for (const effect of after.effects) this.#perform(/** @type {import("./types/client.js").Effect} */ (effect));
     if (event.type === "frame") this.#received(event.frame);
     if (event.type === "disconnected") this.#lost(event.code);
     this.#report(before, after);
     for (const one of this.waiting) if (one.isSo() && this.waiting.delete(one)) one.resolve();
   }
 
-  /** @param {import("./state.js").Effect} effect */
+  /** @param {import("./types/client.js").Effect} effect */
   #perform(effect) {
     switch (effect.type) {
       case "save":

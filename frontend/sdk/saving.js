@@ -2,7 +2,7 @@
  * Saves on their way to the store: one under way for each conversation. What changes meanwhile waits,
  * and of what waits only the newest is stored: a store that is slow is not flooded.
  *
- * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("./types/client.js").ConversationRecord} ConversationRecord
  * @typedef {{record: ConversationRecord, revision: number}} Change
  *
  * @typedef {object} Line What is stored of one conversation, in order.

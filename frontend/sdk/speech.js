@@ -1,7 +1,7 @@
 /**
  * The spoken side of a client: the microphone, what the server hears in it, and what was heard of the reply. Pure.
  *
- * @typedef {import("./state.js").ClientState} ClientState
+ * @typedef {import("./types/client.js").ClientState} ClientState
  * @typedef {import("./frames.js").SpeechFrame} SpeechFrame
  */
 
@@ -111,7 +111,7 @@ export function switchedOff(state, problem) {
   return withEffects(next, ...discardFrames(state));
 }
 
-/** @param {ClientState} state @returns {import("./state.js").Effect[]} */
+/** @param {ClientState} state @returns {import("./types/client.js").Effect[]} */
 function discardFrames({ voice, settings, connection }) {
   if (connection.phase !== "online") return [];
   if (voice.isHeld) return [{ type: "send", frame: { type: "speech_cancel" } }];
@@ -169,7 +169,7 @@ export function hushed(state, id) {
   const { playing } = turn.playback;
   const heardSoFar = { turn_id: turn.id, index: playing?.sentence.index ?? 0, ms: Math.round(playing?.heardMs ?? 0) };
   const isHeard = playing?.sentence.approval === id && playing.heardMs > 0;
-  /** @type {import("./state.js").Effect[]} */
+  /** @type {import("./types/client.js").Effect[]} */
   const effects = asking.map(({ index }) => ({ type: "skip", turnId: turn.id, index }));
   if (isHeard) effects.push({ type: "send", frame: { type: "playback", ...heardSoFar, state: "stopped" } });
   return playedOn(withEffects(state, ...effects), turn, unasked(turn.playback, id));

@@ -1,7 +1,7 @@
 /**
  * Where conversations are kept: anything with `load` and `save`.
  *
- * @typedef {import("./state.js").ConversationRecord} ConversationRecord
+ * @typedef {import("./types/client.js").ConversationRecord} ConversationRecord
  * @typedef {object} Store
  * @property {(id: string) => Promise<ConversationRecord | null>} load
  * @property {(record: ConversationRecord) => Promise<void>} save settles once the record is safe: only then its message is sent

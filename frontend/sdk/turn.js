@@ -2,9 +2,9 @@
  * One turn, from the user's message to its end: asked, stored, sent, running, and then flushed into the history, or cut.
  * Pure.
  *
- * @typedef {import("./state.js").ClientState} ClientState
- * @typedef {import("./state.js").Turn} Turn
- * @typedef {import("./state.js").Conversation} Conversation
+ * @typedef {import("./types/client.js").ClientState} ClientState
+ * @typedef {import("./types/client.js").Turn} Turn
+ * @typedef {import("./types/client.js").Conversation} Conversation
  * @typedef {import("./frames.js").Message} Message
  * @typedef {import("./frames.js").Answer} Answer
  */

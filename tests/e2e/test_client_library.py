@@ -1,15 +1,19 @@
 """The client library, frontend/sdk, in pages of another origin; examples/clients."""
 
+import asyncio
+import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
+from websockets.asyncio.client import connect
 
 from tests.e2e.conftest import EXPECTED_ERRORS
 from tests.e2e.foreign_pages import ForeignPages, foreign_pages
-from tests.support.openai_script import calls, text
+from tests.support.openai_script import Answer, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess, endpoint
 
@@ -94,3 +98,71 @@ async def test_a_tool_of_the_page_is_run_by_the_page(tab: Page, pages: ForeignPa
         "reason": "completed",
         "text": "7C is free.",
     }
+
+
+SNIPPETS = re.findall(
+    r"^```(js|html)\n(.*?)^```", (ROOT / "docs" / "clients.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+)
+SCRIPTS = [snippet for kind, snippet in SNIPPETS if kind == "js"]
+DOCUMENTS = [snippet for kind, snippet in SNIPPETS if kind == "html"]
+
+
+@pytest.mark.parametrize(
+    ("snippet", "replies", "lines"),
+    [
+        (SCRIPTS[0], [text("Paris.")], ["Paris."]),
+        (SCRIPTS[1], [text("Hi.")], ["user system assistant"]),
+        (SCRIPTS[2], [calls(("find_seat", {"row": 7})), text("Yes, 7C.")], ["find_seat …", "find_seat 7C is free."]),
+    ],
+    ids=["send", "store", "tools"],
+)
+async def test_the_scripts_of_clients_md_do_what_they_say(
+    tab: Page, pages: ForeignPages, model: OpenAIServer, snippet: str, replies: list[Answer], lines: list[str]
+) -> None:
+    assert len(SCRIPTS) == 3, "all of them are run"
+    model.queue(*replies)
+    printed: list[str] = []
+    tab.on("console", lambda message: printed.append(message.text))
+
+    await tab.goto(
+        pages.add("script.html", f"<!doctype html><script type=module>{snippet}\ndocument.title = 'over'</script>")
+    )
+    await expect(tab).to_have_title("over")
+
+    assert printed == lines
+
+
+@pytest.mark.parametrize(("document", "label"), list(zip(DOCUMENTS, ("Talk", "Ask the shop"), strict=True)))
+async def test_the_documents_of_clients_md_have_a_button_that_connects(
+    tab: Page, pages: ForeignPages, document: str, label: str
+) -> None:
+    pages.add("parley-token", "a-token")
+    await tab.goto(pages.add("document.html", document))
+
+    await tab.get_by_role("button", name=label, exact=True).click()
+
+    await expect(tab.get_by_role("status")).to_contain_text(
+        "microphone"
+    )  # there is none here: asked for once connected
+
+
+async def test_the_frames_of_clients_md_are_those_of_a_minimal_client(
+    allowing_server: ServerProcess, model: OpenAIServer
+) -> None:
+    model.queue(text("Hi."))
+    [frames] = re.findall(
+        r"^```\n(← .*?)^```", (ROOT / "docs" / "clients.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    seen: list[str] = []
+    async with connect(allowing_server.ws_url) as socket:
+        for line in frames.splitlines():
+            if line.startswith("→ "):
+                await socket.send(line[2:])
+                continue
+            wanted = re.findall(r'"type":"(\w+)"', line)[0]
+            async with asyncio.timeout(30):
+                while (kind := json.loads(await socket.recv())["type"]) != wanted:
+                    assert kind not in {"error", "turn_end"}, seen
+            seen.append(wanted)
+
+    assert seen == ["ready", "turn_start", "hook", "sentence", "turn_end"]

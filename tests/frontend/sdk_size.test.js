@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+
+const SDK = new URL("../../frontend/sdk/", import.meta.url);
+
+/** Every module that this one loads, sooner or later, by its URL: imports, and what runs in the audio threads. */
+function loadedBy(url, found = new Map()) {
+  if (found.has(url.href)) return found;
+  const source = readFileSync(url, "utf8");
+  found.set(url.href, source);
+  for (const [, name] of source.matchAll(/(?:\bfrom |\bimport |import\(|new URL\()"(\.[^"]+\.js)"(?!\)\.)/g))
+    loadedBy(new URL(name, url), found);
+  return found;
+}
+
+/** As a bundler would leave it, but for names: without comments and indentation. */
+function code(source) {
+  return source
+    .replaceAll(/\/\*\*[^]*?\*\//g, "")
+    .replaceAll(/[ \t]+\/\/ .*/g, "")
+    .replaceAll(/\n\s*/g, "\n");
+}
+
+test("the client library loads nothing of the page, and stays small", () => {
+  const sources = loadedBy(new URL("parley.js", SDK));
+  const bundle = Buffer.from([...sources.values()].map(code).join(""));
+
+  assert.ok([...sources.keys()].some((url) => url.endsWith("capture_worklet.js")), "what it loads is found");
+  for (const url of sources.keys()) assert.ok(url.startsWith(SDK.href), url);
+  assert.ok(bundle.length < 80_000, `${bundle.length} bytes of code`);
+  assert.ok(gzipSync(bundle).length < 25_000, `${gzipSync(bundle).length} bytes compressed`);
+});
