@@ -142,7 +142,7 @@ class RealtimeRoutes:
             raise Refusal(400, error.code, str(error), path=error.path) from None
         except RealtimeKeyTooLarge as error:
             raise Refusal(400, error.code, str(error), path="session") from None
-        named = config.updated({"model": self._models.info.name})
+        named = msgspec.structs.replace(config, model=self._models.info.name)
         kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
         shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
         return ClientSecret(value=value, expires_at=expires_at, session=shown)

@@ -1,0 +1,287 @@
+"""`/v1/realtime` on a real socket: who gets in, how it ends, and what happens to clients that send too fast"""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from aiohttp import ClientSession, DummyCookieJar
+from openai import AsyncOpenAI, AuthenticationError
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
+
+from server.speech.audio import SPEECH_RATE, samples_to_pcm16
+from tests.gateway.test_login import ANNA, bearer, door
+from tests.support.client import client
+from tests.support.openai_script import Gate, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.parley import Parley, parley
+from tests.support.realtime_types import RealtimeEventChecker
+from tests.support.speech_corpus import VOICES, spoken
+from tests.support.speech_server import speech_server
+from tests.support.talking_server import hearing
+from tests.support.waiting import LIMIT_S
+
+Event = dict[str, Any]
+RATE = 24_000
+
+
+class Talker:
+    """A client whose every event is checked against OpenAI's types."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self._checker = RealtimeEventChecker()
+
+    async def send(self, type_: str, **fields: Any) -> None:
+        await self.socket.send(json.dumps({"type": type_, **fields}))
+
+    async def receive(self) -> Event:
+        async with asyncio.timeout(LIMIT_S):
+            event: Event = json.loads(await self.socket.recv())
+        self._checker.check(event)
+        return event
+
+    async def until(self, *types: str) -> list[Event]:
+        """The events up to the first of one of these types."""
+        events = [await self.receive()]
+        while events[-1]["type"] not in types:
+            events.append(await self.receive())
+        return events
+
+    async def say(self, words: str) -> None:
+        content = [{"type": "input_text", "text": words}]
+        await self.send("conversation.item.create", item={"type": "message", "role": "user", "content": content})
+        await self.send("response.create", response={"output_modalities": ["text"]})
+
+    async def closed(self) -> int | None:
+        async with asyncio.timeout(LIMIT_S):
+            await self.socket.wait_closed()
+        return self.socket.close_code
+
+
+@asynccontextmanager
+async def talker(server: Parley, *protocols: str, query: str = "model=any", **headers: str) -> AsyncIterator[Talker]:
+    url = f"{server.url.replace('http', 'ws', 1)}/v1/realtime?{query}"
+    wanted: Any = list(protocols) or None
+    async with connect(url, compression=None, max_size=None, subprotocols=wanted, additional_headers=headers) as socket:
+        opened = Talker(socket)
+        assert (await opened.receive())["type"] == "session.created"
+        yield opened
+
+
+async def key_of(server: Parley, session: Any) -> str:
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="any") as backend:
+        return (await backend.realtime.client_secrets.create(session=session)).value
+
+
+def said(events: Iterable[Event]) -> str:
+    return "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+
+
+async def test_a_browsers_subprotocols_log_in_and_the_answer_is_realtime(tmp_path: Path, model: OpenAIServer) -> None:
+    async with door(tmp_path, model, {"auth": "token", "tokens": [{"user": "anna", "token": ANNA}]}) as opened:
+        protocols = ("realtime", f"openai-insecure-api-key.{ANNA}", "openai-agents-sdk.0.20")
+        async with talker(opened.server, *protocols) as me:
+            assert me.socket.subprotocol == "realtime"
+        with pytest.raises(InvalidStatus) as refused:
+            async with talker(opened.server, "realtime"):
+                pass
+
+    assert refused.value.response.status_code == 401
+    assert json.loads(refused.value.response.body or b"")["error"]["type"] == "authentication_error"
+
+
+async def test_the_socket_of_realtime_runs_a_turn(server: Parley, model: OpenAIServer) -> None:
+    model.queue(text("It is ", "noon."))
+    async with talker(server) as me:
+        await me.say("What time is it?")
+        events = await me.until("response.done")
+
+    assert said(events) == "It is noon."
+    assert events[-1]["response"]["status"] == "completed"
+
+
+async def test_openai_python_opens_a_session_with_the_defaults_of_its_key(server: Parley, model: OpenAIServer) -> None:
+    model.queue(text("Noon."))
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="any") as backend:
+        session: Any = {"type": "realtime", "instructions": "Be brief.", "output_modalities": ["text"]}
+        secret = await backend.realtime.client_secrets.create(session=session)
+
+    browser = AsyncOpenAI(base_url=f"{server.url}/v1", api_key=secret.value)
+    async with browser, browser.realtime.connect(model="any") as connection:
+        created = await connection.recv()
+        await connection.response.create(response={"input": [], "instructions": "Say the time."})
+        async with asyncio.timeout(LIMIT_S):
+            while (event := await connection.recv()).type != "response.done":
+                pass
+
+    assert created.type == "session.created"
+    assert created.session.type == "realtime"
+    assert (created.session.instructions, created.session.output_modalities) == ("Be brief.", ["text"])
+    assert event.response.status == "completed"
+
+
+async def test_a_transcription_session_is_asked_for_in_the_address_or_in_the_key(server: Parley) -> None:
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="any") as backend:
+        secret = await backend.realtime.client_secrets.create(session={"type": "transcription"})
+        assert secret.session.type == "transcription"
+
+    for query, headers in (("intent=transcription", {}), ("model=any", bearer(secret.value))):
+        url = f"{server.url.replace('http', 'ws', 1)}/v1/realtime?{query}"
+        async with connect(url, additional_headers=headers) as socket:
+            assert json.loads(await socket.recv())["session"]["type"] == "transcription"
+
+
+async def test_a_key_whose_session_this_server_no_longer_takes_is_refused(tmp_path: Path, model: OpenAIServer) -> None:
+    tools = {"mcp": {"files": {"command": "false"}}}
+    secret_file = {"secret_file": str(tmp_path / "secret")}
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    async with parley(tmp_path / "with", model.url, {"tools": tools, "security": secret_file}) as server:
+        key = await key_of(server, {"type": "realtime", "tools": [{"type": "mcp", "server_label": "files"}]})
+
+    async with parley(tmp_path / "without", model.url, {"security": secret_file}) as server:
+        with pytest.raises(InvalidStatus) as refused:
+            async with talker(server, **bearer(key)):
+                pass
+
+    assert refused.value.response.status_code == 400
+    assert b"files" in (refused.value.response.body or b"")
+
+
+async def test_a_key_of_another_server_is_refused(tmp_path: Path, model: OpenAIServer, server: Parley) -> None:
+    (tmp_path / "other").mkdir()
+    async with parley(tmp_path / "other", model.url) as other:
+        key = await key_of(other, {"type": "realtime"})
+
+    browser = AsyncOpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0)
+    with pytest.raises(InvalidStatus, match="401"):
+        async with browser, browser.realtime.connect(model="any"):
+            pass
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key=key, max_retries=0) as browser:
+        with pytest.raises(AuthenticationError, match="opens /v1/realtime only"):
+            await browser.models.list()
+
+
+async def test_revoking_the_pages_session_ends_the_keys_that_it_made(tmp_path: Path, model: OpenAIServer) -> None:
+    security = {"trust_loopback": False, "tokens": [{"user": "anna", "token": ANNA}]}
+    async with door(tmp_path, model, security) as opened:
+        page = await opened.log_in(ANNA)
+        key = (await opened.post("/v1/realtime/client_secrets", {}, **page)).json["value"]
+        async with talker(opened.server, **bearer(key)) as me:
+            assert (await opened.post("/api/logout", {}, **page)).status == 204
+
+            assert await me.closed() == 4401
+        with pytest.raises(InvalidStatus, match="401"):
+            async with talker(opened.server, **bearer(key)):
+                pass
+
+
+async def test_draining_closes_idle_clients_and_lets_a_response_end(server: Parley, model: OpenAIServer) -> None:
+    gate = Gate()
+    model.queue(text("On and ", gate, "on."))
+    async with talker(server) as busy, talker(server) as idle:
+        await busy.say("Go on.")
+        await busy.until("response.output_text.delta")
+
+        draining = asyncio.create_task(server.app.drain(), name="drain")
+        assert await idle.closed() == 1001
+        with pytest.raises(InvalidStatus, match="503"):
+            async with talker(server):
+                pass
+        gate.open()
+        assert (await busy.until("response.done"))[-1]["response"]["status"] == "completed"
+        assert await busy.closed() == 1001
+        await draining
+
+
+async def test_a_response_that_outlasts_drain_s_is_done_before_the_socket_closes(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    model.queue(text("On and ", Gate(), "on."))
+    settings = {"listen": {"drain_s": 0.05}, "agent": {"planning": False}}
+    async with parley(tmp_path, model.url, settings) as server, talker(server) as me:
+        await me.say("Go on.")
+        await me.until("response.output_text.delta")
+        await server.app.drain()
+
+        response = (await me.until("response.done"))[-1]["response"]
+        assert (response["status"], response["status_details"]["type"]) == ("failed", "failed")
+        assert await me.closed() == 1001
+
+
+async def test_connections_of_both_protocols_share_the_limits(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"limits": {"connections": 1}}) as server, client(server.ws_url):
+        with pytest.raises(InvalidStatus, match="503") as refused:
+            async with talker(server):
+                pass
+
+    assert refused.value.response.headers["Retry-After"]
+    assert json.loads(refused.value.response.body or b"")["error"]["type"] == "server_error"
+
+
+async def test_what_comes_faster_than_the_rate_waits_and_is_not_dropped(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"limits": {"max_frames_per_s": 200}}) as server, talker(server) as me:
+        began_s = asyncio.get_running_loop().time()
+        for number in range(300):
+            await me.send("conversation.item.retrieve", item_id="none", event_id=f"event_{number}")
+
+        answered = [(await me.receive())["error"]["event_id"] for _ in range(300)]
+
+    assert answered == [f"event_{number}" for number in range(300)]
+    assert asyncio.get_running_loop().time() - began_s >= 0.4, "a hundred waited, at 200 a second"
+
+
+async def test_a_message_beyond_the_limit_closes_the_connection_with_1009(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"limits": {"max_message_bytes": 65_536}}) as server, talker(server) as me:
+        await me.send("input_audio_buffer.append", audio="A" * 65_536)
+
+        assert await me.closed() == 1009
+
+
+async def test_junk_is_answered_and_the_socket_lives(server: Parley) -> None:
+    async with talker(server) as me:
+        for junk in ("{", "[]", "null", '{"type":1}', '{"type":"response.create","response":7}', b"\xff\x00", b"{}"):
+            await me.socket.send(junk)
+            assert (await me.receive())["type"] == "error"
+        await me.socket.send(b'{"type":"input_audio_buffer.clear"}')  # JSON in a binary message is read, too
+
+        assert (await me.receive())["type"] == "input_audio_buffer.cleared"
+
+
+@pytest.mark.slow
+async def test_a_file_that_comes_in_one_event_is_heard_whole(tmp_path: Path, model: OpenAIServer) -> None:
+    """Twelve seconds: voice detection holds eight of a stream and would refuse the rest."""
+    question = spoken("What time is it now, please?", VOICES[0])
+    quiet = np.zeros(10 * SPEECH_RATE, dtype=np.float32)
+    sound = np.concatenate([quiet, question, np.zeros(2 * SPEECH_RATE, dtype=np.float32)])
+    pcm = samples_to_pcm16(np.interp(np.arange(0, sound.size, SPEECH_RATE / RATE), np.arange(sound.size), sound))
+    async with speech_server(text="What time is it?") as speech:
+        engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted"}
+        model.queue(text("Noon."))
+        async with parley(tmp_path, model.url, {"agent": {"planning": False}, "speech": {"stt": engine}}) as server:
+            await hearing(server.ws_url)
+            async with talker(server) as me:
+                transcribed = {"input": {"transcription": {"model": "whisper-1"}}}
+                await me.send("session.update", session={"type": "realtime", "audio": transcribed})
+                await me.send("input_audio_buffer.append", audio=base64.b64encode(pcm).decode())
+                events = await me.until("response.done")
+
+            metrics = await opened_metrics(server)
+
+    started = next(event for event in events if event["type"] == "input_audio_buffer.speech_started")
+    assert 9_000 < started["audio_start_ms"] < 10_500
+    assert "parley_vad_refused 0.0" in metrics
+    [heard] = speech.requests
+    assert len(heard["file"]) > 2 * question.size * 0.9
+
+
+async def opened_metrics(server: Parley) -> str:
+    async with ClientSession(cookie_jar=DummyCookieJar()) as http, http.get(f"{server.url}/metrics") as answer:
+        return await answer.text()
