@@ -46,6 +46,7 @@ async def test_words_wait_for_the_client_which_asks_for_the_turn() -> None:
     assert finals(talk) == [("u1", "hello there", False)]
     [asked] = talk.agent.asked
     assert [message["content"] for message in asked.messages] == ["Yes?", "hello there"]
+    assert end["metrics"]["transcript"] > 300, "since the last voice"
     assert end["metrics"]["total"] >= end["metrics"]["transcript"] + 250
     assert "notice" not in talk.kinds()
 
@@ -169,6 +170,17 @@ async def test_a_server_that_stops_waits_no_longer_than_that() -> None:
     assert errors(frames) == [("turn_refused_draining", None)]
 
 
+async def test_a_chat_answers_the_words_as_well() -> None:
+    async with Talk() as talk:
+        talk.send("configure", respond="manual", voice=False)
+        await heard(talk)
+        await settle()
+        talk.chat()
+        await talk.until("turn_end")
+
+        assert talk.session.is_idle
+
+
 # transcripts only
 
 
@@ -178,6 +190,7 @@ async def test_a_connection_that_only_transcribes_starts_no_turn() -> None:
         await heard(talk)
         await settle()
         assert talk.session.is_idle
+        assert not talk.session.may_be_nudged
         talk.chat()
         talk.send("respond", utterance="u1", messages=[WORDS])
         talk.send("speak", text="Hi.")

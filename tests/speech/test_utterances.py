@@ -279,7 +279,7 @@ async def test_sound_that_came_before_the_end_but_is_not_judged_yet_is_in_the_ut
     stopped = room.events[-1]
     assert room.kinds() == [Detected, Started, Stopped]
     assert isinstance(stopped, Stopped)
-    assert len(stopped.audio) / 2 / RATE == pytest.approx(seconds, abs=WINDOW_MS / 1000)
+    assert 0 <= len(stopped.audio) / 2 / RATE - seconds < WINDOW_MS / 1000
 
 
 async def test_sound_that_comes_faster_than_it_is_judged_is_cut_where_the_client_says(detector: VoiceDetector) -> None:
