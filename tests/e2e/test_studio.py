@@ -1,6 +1,8 @@
 """The studio: a skill edited, read live, saved, undone and tried on its page, by keyboard too."""
 
+import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from playwright.async_api import BrowserContext, Page, expect
 
 from tests.e2e.conftest import EXPECTED_ERRORS, write_skill
 from tests.e2e.parley_page import ParleyPage
-from tests.support.openai_script import Answer, text
+from tests.support.openai_script import Answer, Gate, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess, endpoint
 
@@ -184,6 +186,48 @@ async def test_both_versions_answer_side_by_side(tab: Page, calm: Path, model: O
     await expect(tab.get_by_role("article", name="Edited")).to_contain_text("LOUD!")
     await expect(tab.get_by_role("log")).to_contain_text("Both versions have answered.")
     assert all("Who are you?" in request.contents for request in model.requests)
+
+
+@pytest.mark.parametrize("way", ["another page", "another skill", "closing"])
+async def test_who_leaves_ends_both_turns(
+    context: BrowserContext, tab: Page, calm: Path, model: OpenAIServer, way: str
+) -> None:
+    write_skill(calm.parent, "other", "Is another one.", {"tone": ("after_user_input", False)})
+    gate = Gate()
+    model.respond = lambda _: text("Well, ", gate, "yes.")
+    await tab.reload()
+    await open_file(tab, "hooks/tone.md")
+    await tab.get_by_label("The user says").fill("Who are you?")
+    await tab.get_by_role("button", name="Ask the model").click()
+    turns = [await model.request(number) for number in (0, 1)]
+    await expect(tab.get_by_role("article", name="Saved")).to_contain_text("Well,")
+
+    if way == "another page":
+        await tab.get_by_role("link", name="Parley").click()
+        await expect(tab).to_have_title("Parley")
+    elif way == "another skill":
+        await tab.locator('[data-field="open_skill"]').select_option("other")
+    else:
+        await tab.close()
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(turn.ended.wait() for turn in turns))
+    assert all(turn.closed_early for turn in turns)
+    shutil.rmtree(calm.parent / "other")
+
+
+async def test_a_quote_that_is_there_is_not_typed_twice(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/hooks.json")
+    editor = tab.get_by_label("Text of hooks/hooks.json")
+    await editor.fill('{"hooks": [{}]}')
+    await editor.evaluate("(field) => field.setSelectionRange(12, 12)")
+
+    await tab.keyboard.type('"requires_')
+    await expect(tab.get_by_role("listbox", name="Suggestions").get_by_role("option")).to_have_count(1)
+    await tab.keyboard.press("Enter")
+    await tab.keyboard.type('say \\"a", "b"')
+
+    await expect(editor).to_have_value('{"hooks": [{"requires_tools": ["say \\"a", "b"]}]}')
 
 
 async def test_a_condition_that_says_no_is_named_for_the_turn_as_it_is_set(tab: Page, calm: Path) -> None:

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { complete } from "../../frontend/js/studio/completion.js";
-import { lineOfPath, placeAt } from "../../frontend/js/studio/json_places.js";
+import { isBeforeEnd, lineOfPath, placeAt } from "../../frontend/js/studio/json_places.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../skills_engine/hooks.schema.json", import.meta.url), "utf8"));
 
@@ -37,6 +37,12 @@ test("a suggestion replaces the string with its quotes and adds what a key needs
   assert.equal(items[0].insert, '"timing": ""');
   assert.equal(at('{"hooks": [{"tim|": "x"}]}').items[0].insert, '"timing"', "a colon is there already");
   assert.equal(at('{"hooks": [{"per|"}]}').items[0].insert, '"persistent": true');
+});
+
+test("a quote that ends the string is known from one that begins or stands in one", () => {
+  const isEnd = (marked) => isBeforeEnd(marked.replace("|", ""), marked.indexOf("|"));
+  assert.deepEqual(['{"tools": ["a|"]}', '{"tools": ["|"]}', '{"a|": 1}'].map(isEnd), [true, true, true]);
+  assert.deepEqual(['{"a": |"b"}', '["a \\|" b"]', '["a"|, "b"]', '["a|b"]', '["a|'].map(isEnd), Array(5).fill(false));
 });
 
 test("what follows a string that is just being typed stays", () => {

@@ -89,6 +89,10 @@ export function placeAt(text, cursor) {
   return place;
 }
 
+/** Whether the quote behind the cursor ends the string that the cursor is in. @param {string} text @param {number} cursor */
+export const isBeforeEnd = (text, cursor) =>
+  text[cursor] === '"' && text[cursor - 1] !== "\\" && placeAt(text, cursor)?.to === cursor;
+
 /** The line of a JSON path such as `$.hooks[1].when`, or of what of it is there; counted from 1. @param {string} text @param {string} path */
 export function lineOfPath(text, path) {
   const wanted = stepsOf(path);

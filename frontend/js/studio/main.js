@@ -8,9 +8,10 @@
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
 import { lastConversation } from "./conversation.js";
+import { isBeforeEnd } from "./json_places.js";
 import { reduce } from "./reduce.js";
 import { QUESTIONS } from "./rest.js";
-import { hasEdits, initialState } from "./state.js";
+import { HOOKS, hasEdits, initialState } from "./state.js";
 import { s, useStudioLanguage } from "../strings/studio.js";
 import { pageView } from "./views/page_view.js";
 
@@ -121,7 +122,7 @@ function placeSuggestions() {
 
 /** Keys of the editor. @param {KeyboardEvent} event @param {HTMLTextAreaElement} field @returns {Event | null} null: it is the browser's */
 function pressed({ key, ctrlKey, shiftKey }, field) {
-  const { value, selectionStart: cursor } = field;
+  const { value, selectionStart: cursor, selectionEnd } = field;
   if (key === " " && ctrlKey) return { type: "suggest", value, cursor };
   if (state.completion && !ctrlKey) {
     if (key === "ArrowDown" || key === "ArrowUp") return { type: "choose", by: key === "ArrowDown" ? 1 : -1 };
@@ -129,7 +130,9 @@ function pressed({ key, ctrlKey, shiftKey }, field) {
     if (key === "Escape") return { type: "close_suggestions" };
     if (key.startsWith("Arrow") || key === "Home" || key === "End") dispatch({ type: "close_suggestions" });
   }
-  if (key === "Escape") document.getElementById("save")?.focus();
+  const isThere = key === '"' && cursor === selectionEnd && state.path === HOOKS && isBeforeEnd(value, cursor);
+  if (isThere) field.setSelectionRange(cursor + 1, cursor + 1); // a suggestion has set it, or an earlier keystroke
+  else if (key === "Escape") document.getElementById("save")?.focus();
   else if (key === "Tab" && !shiftKey && !field.readOnly) document.execCommand("insertText", false, INDENT);
   else return null;
   return { type: "close_suggestions" };
@@ -169,6 +172,7 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("focusout", ({ target }) => target === editor() && state.completion && dispatch({ type: "close_suggestions" }));
 document.addEventListener("visibilitychange", () => document.hidden || dispatch({ type: "looked" }));
 window.addEventListener("hashchange", showFromAddress);
+window.addEventListener("pagehide", () => state.isTrying && dispatch({ type: "try_it" })); // the browser may keep the page
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());
 
 /** Read as a query, so that no address of anybody's can be malformed. */

@@ -68,7 +68,8 @@ function opened(state, path, { focuses = false } = {}) {
 /** Another skill, without anything of this one. @param {State} state @param {string} skill @returns {State} */
 function leftFor(state, skill) {
   const fresh = { ...initialState(), ...lasting(state), skill };
-  return withEffects(fresh, { type: "load_skill", skill }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+  const next = withEffects(fresh, { type: "load_skill", skill }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+  return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
 }
 
 /** @type {Step} @param {State} state @param {{type?: string, failure: Failure}} event */
