@@ -237,7 +237,7 @@ async def test_a_condition_that_says_no_is_named_for_the_turn_as_it_is_set(tab: 
     await tab.get_by_label("Text of hooks/hooks.json").fill(json.dumps(document))
 
     reading = tab.get_by_role("region", name="What the model reads")
-    await expect(reading).to_contain_text("its condition does not hold: when.not.channel")
+    await expect(reading).to_contain_text("Its condition does not hold: when.not.channel")
     await reading.get_by_text("More about the turn").click()
     await reading.get_by_label("Began by").select_option("voice")
     await expect(reading).to_contain_text("Be calm.")
