@@ -59,21 +59,20 @@ CLIENTS: Final = (
 
 
 def answer(request: Request) -> Answer:
-    """What the model says, by what came since its last reply, so that the order of clients and features does not matter."""
-    replies = [at for at, message in enumerate(request.messages) if message["role"] == "assistant"]
-    news = request.messages[max(replies, default=-1) + 1 :]  # hooks' words are among them
-    if results := [message["content"] for message in news if message["role"] == "tool"]:
-        return text(f"The weather: {results[-1]}")
-    asked = str([message["content"] for message in news])
-    if "weather" in asked and "get_weather" in request.tool_names:
-        return calls(("get_weather", {"city": "Berlin"}))
-    if "How far" in asked:
-        said = [str(message["content"]) for message in request.messages if message["role"] == "assistant"]
-        return text(f"I said: {' / '.join(said)}")
-    if "story" in asked:
-        sentences = [(f"This is sentence number {number} of a story. ", Pause(0.2)) for number in range(1, 9)]
-        return text(*(step for sentence in sentences for step in sentence))
-    return text("It is ", "noon.")
+    """What the model says, by what was asked last, so that the order of clients and features does not matter."""
+    replies = [str(message["content"]) for message in request.messages if message["role"] == "assistant"]
+    for message in reversed(request.messages):
+        said = str(message.get("content"))
+        if message["role"] == "tool":
+            return text(f"The weather: {said}")
+        if "weather" in said and "get_weather" in request.tool_names:
+            return calls(("get_weather", {"city": "Berlin"}))
+        if "story" in said and message["role"] == "user":
+            sentences = [(f"This is sentence number {number} of a story. ", Pause(0.5)) for number in range(1, 9)]
+            return text(*(step for sentence in sentences for step in sentence))
+        if "What time" in said or message["role"] == "assistant":
+            break
+    return text(f"I said: {replies}") if "This is" in str(replies) else text("It is ", "noon.")
 
 
 @asynccontextmanager

@@ -16,9 +16,13 @@ export function question() {
   return Array.from({ length: Math.ceil(pcm.length / size) }, (_, i) => pcm.subarray(i * size, (i + 1) * size));
 }
 
-/** Send the question at the pace of a microphone. */
-export async function speak(send) {
-  for (const piece of question()) {
+/**
+ * Send the question at the pace of a microphone. With silence first: the server distrusts the first second of a
+ * microphone while a reply is played.
+ */
+export async function speak(send, silenceMs = 0) {
+  const silence = new Array(silenceMs / CHUNK_MS).fill(Buffer.alloc(48 * CHUNK_MS));
+  for (const piece of [...silence, ...question()]) {
     send(piece);
     await sleep(CHUNK_MS);
   }

@@ -127,11 +127,9 @@ await report({
     const talk = await Talk.begin();
     talk.session.sendMessage("Tell me a story.");
     await talk.until(() => talk.sound.length);
-    const saying = speak((pcm) => talk.hear(pcm)); // the user speaks while the story is told
-    await talk.until(() => talk.isInterrupted && talk.replies.includes("It is noon."));
+    const saying = speak((pcm) => talk.hear(pcm), 1600); // while the story is told
+    await talk.until(() => talk.isInterrupted && talk.replies.some((reply) => reply.startsWith("I said")));
     await saying;
-    talk.session.sendMessage("How far did you come?");
-    await talk.until(() => talk.replies.some((reply) => reply.startsWith("I said")));
     const reply = talk.replies.at(-1);
     check(!reply.includes("number 8"), reply);
     talk.session.close();

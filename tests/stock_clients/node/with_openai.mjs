@@ -120,7 +120,7 @@ await report({
     const { item_id } = events.find((event) => event.type === "response.output_audio.delta");
     talk.send({ type: "conversation.item.truncate", item_id, content_index: 0, audio_end_ms: 400 });
     await talk.until("conversation.item.truncated");
-    const reply = joined(await talk.ask("How far did you come?"), "response.output_audio_transcript.delta");
+    const reply = joined(await talk.ask("What time is it?"), "response.output_audio_transcript.delta");
     check(reply.includes("This is") && !reply.includes("number 2"), reply);
     talk.socket.close();
     return reply;

@@ -127,7 +127,7 @@ async def interruption() -> str:
         talk.session.truncate(message_id=message.message_id, modalities=["audio"], audio_end_ms=400)
         while talk.session.has_active_generation:  # noqa: ASYNC110  # it tells nobody
             await asyncio.sleep(0.02)
-        reply, _ = await collected(await talk.say("How far did you come?"))
+        reply, _ = await collected(await talk.say("What time is it?"))
         assert "This is" in reply, reply
         assert "number 2" not in reply, reply
         return reply

@@ -105,7 +105,7 @@ async def interruption() -> str:
         assert (await until(connection, "response.done"))[-1].response.status == "cancelled"
         await connection.conversation.item.truncate(item_id=heard.item_id, content_index=0, audio_end_ms=400)
         await until(connection, "conversation.item.truncated")
-        reply = joined(await ask(connection, "How far did you come?"), "response.output_audio_transcript.delta")
+        reply = joined(await ask(connection, "What time is it?"), "response.output_audio_transcript.delta")
         assert "This is" in reply, reply
         assert "number 2" not in reply, reply
         return reply
