@@ -1,0 +1,68 @@
+"""A web server that lets visitors talk: it gives its page a key for ten minutes, and keeps its own token to itself.
+
+    PARLEY_TOKEN=… python examples/clients/key_server.py http://localhost:8765 8080
+
+Standard library only. The page, realtime.html, opens /v1/realtime of the server with that key. Ask here who the
+visitor is before you give him one; whoever has it can talk as the user whose token this is.
+"""
+
+import json
+import os
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+SERVER = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8765"
+PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 8080
+PAGE = Path(__file__).with_name("realtime.html")
+WANTED = {
+    "expires_after": {"anchor": "created_at", "seconds": 600},
+    "session": {
+        "type": "realtime",
+        "instructions": "You help visitors of our shop. Be brief.",
+        "audio": {"input": {"transcription": {}, "turn_detection": {"type": "server_vad"}}},
+    },
+}
+
+
+def new_key() -> str:
+    """Raises OSError if the server refuses or is not there."""
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get("PARLEY_TOKEN"):
+        headers["Authorization"] = f"Bearer {token}"
+    request = Request(f"{SERVER}/v1/realtime/client_secrets", json.dumps(WANTED).encode(), headers)
+    with urlopen(request, timeout=10) as answer:
+        key: str = json.load(answer)["value"]
+    return key
+
+
+class Visitor(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path == "/":
+            self.answer(200, "text/html; charset=utf-8", PAGE.read_bytes())
+        else:
+            self.answer(404, "text/plain", b"not here")
+
+    def do_POST(self) -> None:
+        if self.path != "/key":
+            return self.answer(404, "text/plain", b"not here")
+        try:
+            given = {"key": new_key(), "url": SERVER.replace("http", "ws", 1) + "/v1/realtime"}
+        except OSError as error:
+            print(f"no key: {error}", flush=True)
+            return self.answer(502, "text/plain", b"the voice server gives no key")
+        return self.answer(200, "application/json", json.dumps(given).encode())
+
+    def answer(self, status: int, content_type: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+if __name__ == "__main__":
+    web = ThreadingHTTPServer(("127.0.0.1", PORT), Visitor)
+    print(f"listening on http://127.0.0.1:{web.server_address[1]}", flush=True)
+    web.serve_forever()

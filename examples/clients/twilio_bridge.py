@@ -1,0 +1,113 @@
+"""A telephone line: Twilio's media streams on one side, the server's /v1/realtime on the other.
+
+    PARLEY_KEY=… python examples/clients/twilio_bridge.py ws://localhost:8765/v1/realtime 8090
+
+It needs the package `websockets`. Let the number in Twilio answer with this TwiML, and a proxy with TLS pass
+wss://bridge.example.com/ on to port 8090. Anybody who knows that address can talk to the server: let the
+proxy check Twilio's signature.
+
+    <Response><Connect><Stream url="wss://bridge.example.com/" /></Connect></Response>
+
+Both sides speak G.711 µ-law at 8 kHz, so no sound is converted here.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+
+SERVER = sys.argv[1] if len(sys.argv) > 1 else "ws://localhost:8765/v1/realtime"
+PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 8090
+PCMU = {"type": "audio/pcmu"}
+SESSION = {
+    "type": "realtime",
+    "instructions": "You answer the telephone. Be brief, and never use lists or links.",
+    "audio": {"input": {"format": PCMU, "turn_detection": {"type": "server_vad"}}, "output": {"format": PCMU}},
+}
+
+
+@dataclass
+class Call:
+    """What the caller is hearing; times are Twilio's, in milliseconds of the call."""
+
+    stream: str = ""
+    now_ms: int = 0
+    item: str = ""
+    began_ms: int = 0
+    unheard: int = 0
+    """Pieces of sound that Twilio has not yet played to their end."""
+
+
+async def answer(phone: ServerConnection) -> None:
+    """One call; ends when either side hangs up."""
+    key = os.environ.get("PARLEY_KEY")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with connect(SERVER, additional_headers=headers, max_size=None) as server:
+        await server.send(json.dumps({"type": "session.update", "session": SESSION}))
+        call = Call()
+        directions = [asyncio.create_task(hear(phone, server, call)), asyncio.create_task(speak(phone, server, call))]
+        try:
+            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for direction in directions:
+                direction.cancel()
+            await asyncio.gather(*directions, return_exceptions=True)
+
+
+async def hear(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
+    """The caller's sound to the server."""
+    try:
+        async for message in phone:
+            event = json.loads(message)
+            match event["event"]:
+                case "start":
+                    call.stream = event["start"]["streamSid"]
+                case "media":
+                    call.now_ms = int(event["media"]["timestamp"])
+                    audio = event["media"]["payload"]  # base64 on both sides
+                    await server.send(json.dumps({"type": "input_audio_buffer.append", "audio": audio}))
+                case "mark":
+                    call.unheard = max(0, call.unheard - 1)
+                case "stop":
+                    return
+    except ConnectionClosed:
+        return
+
+
+async def speak(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
+    """The replies to the caller; when he speaks, the rest of a reply is dropped on both sides."""
+    try:
+        async for message in server:
+            event = json.loads(message)
+            match event["type"]:
+                case "response.output_audio.delta":
+                    if event["item_id"] != call.item:
+                        call.item, call.began_ms = event["item_id"], call.now_ms
+                    call.unheard += 1
+                    media = {"event": "media", "streamSid": call.stream, "media": {"payload": event["delta"]}}
+                    await phone.send(json.dumps(media))
+                    mark = {"event": "mark", "streamSid": call.stream, "mark": {"name": event["item_id"]}}
+                    await phone.send(json.dumps(mark))
+                case "input_audio_buffer.speech_started" if call.unheard:
+                    truncate = {"item_id": call.item, "content_index": 0, "audio_end_ms": call.now_ms - call.began_ms}
+                    await server.send(json.dumps({"type": "conversation.item.truncate", **truncate}))
+                    await phone.send(json.dumps({"event": "clear", "streamSid": call.stream}))
+                case "error":
+                    print(f"[{event['error']['code']}: {event['error']['message']}]", flush=True)
+    except ConnectionClosed:
+        return
+
+
+async def main() -> None:
+    async with serve(answer, "127.0.0.1", PORT) as listener:
+        print(f"listening on port {next(iter(listener.sockets)).getsockname()[1]}", flush=True)
+        await listener.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
