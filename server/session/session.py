@@ -18,6 +18,7 @@ from server.session.outbox import Outbox
 from server.session.settings import (
     ClientSettings,
     Services,
+    check_formats,
     check_tool_names,
     enabled_skills,
     may_instruct,
@@ -212,7 +213,8 @@ class Session:
             case wire.History():
                 self._speech_input.history(frame)
             case wire.Playback():
-                self._report_playback(frame)
+                if self._turns.report_playback(frame) and self._nudges is not None:
+                    self._nudges.stir()
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "this approval is not open; it may have been answered already"
@@ -226,7 +228,7 @@ class Session:
 
     def _configure(self, frame: wire.Configure) -> None:
         check_tool_names(self._services, frame, may_instruct=self._may_instruct)
-        _check_formats(frame, self._services.speech.opus)
+        check_formats(frame, self._services.speech.opus)
         self._settings = self._settings.with_configure(
             frame, may_trace=self._may_trace, may_instruct=self._may_instruct
         )
@@ -470,23 +472,3 @@ class Session:
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
-
-    def _report_playback(self, frame: wire.Playback) -> None:
-        playback = self._turns.playback
-        if playback.turn_id != frame.turn_id:
-            return  # of a turn that was cut
-        is_first = playback.first_audible_s is None
-        playback.report(frame.index, frame.ms, frame.state, self._services.now_s())
-        if self._nudges is not None:
-            self._nudges.stir()
-        if is_first and playback.first_audible_s is not None:
-            self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
-
-
-def _check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:
-    """Raise FrameError if the frame asks for Opus where there is none."""
-    if opus.state == "ready":
-        return
-    for name, sound in (("input", frame.input), ("output", frame.output)):
-        if sound is not UNSET and sound.format == "opus":
-            raise FrameError("speech_unavailable", f"no Opus here: {opus.reason}", path=f"$.{name}.format")

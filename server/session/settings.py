@@ -208,6 +208,15 @@ def check_tool_names(services: Services, frame: wire.TurnSettings, *, may_instru
             raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
 
 
+def check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:
+    """Raise FrameError if the frame asks for Opus where there is none."""
+    if opus.state == "ready":
+        return
+    for name, sound in (("input", frame.input), ("output", frame.output)):
+        if sound is not UNSET and sound.format == "opus":
+            raise FrameError("speech_unavailable", f"no Opus here: {opus.reason}", path=f"$.{name}.format")
+
+
 def may_trace(security: config.SecuritySettings, principal: Principal) -> bool:
     """Return whether the client may see what the model reads."""
     return principal.is_operator if security.trace == "auto" else security.trace

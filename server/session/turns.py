@@ -19,6 +19,7 @@ from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
 from server.session.turn_writer import TurnWriter, code_of
+from server.wire import frames as wire
 from skills_engine import HookInfo, HookState
 
 logger = logging.getLogger(__name__)
@@ -111,6 +112,17 @@ class Turns:
             writer.end("interrupted", message=message)
         if turn_id in (None, self.playback.turn_id):
             self.playback = PlaybackClock()  # the client has cut it
+
+    def report_playback(self, frame: wire.Playback) -> bool:
+        """Take what was heard. False: of a turn that was cut."""
+        playback = self.playback
+        if playback.turn_id != frame.turn_id:
+            return False
+        is_first = playback.first_audible_s is None
+        playback.report(frame.index, frame.ms, frame.state, self._services.now_s())
+        if is_first and playback.first_audible_s is not None:
+            self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
+        return True
 
     def end_unstarted(self, turn_id: str, hook_state: HookState, hooks: Iterable[HookInfo]) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
