@@ -33,6 +33,7 @@ export class Parley {
     configure = {},
   } = {}) {
     this.url = new URL(url, location.href);
+    this.token = token;
     this.store = store;
     this.tools = tools;
     /** @type {Map<string, Set<(detail: any) => void>>} */
@@ -46,6 +47,8 @@ export class Parley {
     /** @type {Map<string, AbortController>} turn → the calls of our tools in it */
     this.calls = new Map();
     this.isStarted = false;
+    /** @type {Promise<void> | null} */
+    this.loading = null;
     this.shown = ""; // the state that was emitted last
     /** @type {State} */
     this.client = initialState(conversation, { speak, turnDetection }, tools.length ? { ...configure, tools: declared(tools) } : configure);
@@ -57,7 +60,7 @@ export class Parley {
     });
     this.channel = new Channel({
       url: socketUrl(this.url),
-      credential: () => credentialOf(token),
+      credential: () => this.#credential(),
       state: () => this.client,
       dispatch: (event) => this.#dispatch(event),
       onLevel: (level) => this.#emit("level", level),
@@ -96,9 +99,9 @@ export class Parley {
     if (!this.isStarted) {
       this.isStarted = true;
       this.channel.connect();
-      const record = await this.store.load(this.client.openId ?? "").catch(() => null);
-      this.#dispatch({ type: "opened", record, at: Date.now() });
+      window.addEventListener("pagehide", () => this.saves.flush(), { signal: this.channel.leave.signal });
     } else if (this.client.connection.code === NOT_LOGGED_IN) this.channel.socket.wake();
+    if (openConversation(this.client)?.access === "opening") await (this.loading ??= this.#load());
     return this.#until(() => canSend(this.client));
   }
 
@@ -186,6 +189,27 @@ export class Parley {
     this.channel.close();
     for (const { reject } of this.waiting) reject(new Error("closed"));
     this.waiting.clear();
+  }
+
+  /** What cannot be read is not overwritten: nothing can be sent then. */
+  async #load() {
+    try {
+      const record = await this.store.load(this.client.openId ?? "");
+      this.#dispatch({ type: "opened", record, at: Date.now() });
+    } catch (error) {
+      this.loading = null;
+      this.#emit("problem", { code: "storage_unreadable", detail: messageOf(error) });
+      throw new Error("storage_unreadable", { cause: error });
+    }
+  }
+
+  /** @returns {string | null | Promise<string | null>} */
+  #credential() {
+    const { token } = this;
+    if (typeof token !== "function") return subprotocol(token);
+    const asked = Promise.resolve().then(token);
+    asked.catch((error) => this.#emit("problem", { code: "token_failed", detail: messageOf(error) }));
+    return asked.then(subprotocol);
   }
 
   /** @param {import("./types/client.js").ParleyEvent} event */
@@ -340,9 +364,8 @@ function socketUrl(url) {
   return socket.href;
 }
 
-/** @param {Options["token"]} token @returns {string | null | Promise<string | null>} */
-function credentialOf(token) {
-  if (typeof token === "function") return Promise.resolve().then(token).then((given) => credentialOf(given ?? ""));
+/** @param {string | null | undefined} token */
+function subprotocol(token) {
   return token ? `parley.bearer.${token}` : null;
 }
 

@@ -148,6 +148,48 @@ test("a connection that is lost ends the turn and its questions, and the next on
   assert.equal(server.sent("configure")[0].conversation, "c");
 });
 
+test("a conversation that cannot be read is not overwritten, and can be read later", async (t) => {
+  let isBroken = true;
+  const saved = [];
+  const load = async () => {
+    if (isBroken) throw new Error("locked");
+    return { id: "c", conversationHistory: [{ role: "user", content: "Before" }], historySegments: [], branches: [] };
+  };
+  const parley = new Parley({ url: "https://talk.example", store: { load, save: async (record) => void saved.push(record) } });
+  t.after(() => parley.close());
+  const problems = [];
+  parley.on("problem", ({ code }) => problems.push(code));
+
+  await assert.rejects(parley.send("Hello"), { message: "storage_unreadable" });
+  assert.deepEqual([problems, saved], [["storage_unreadable"], []]);
+  isBroken = false;
+  void parley.send("Hello");
+  await later();
+  sockets.at(-1).onmessage({ data: JSON.stringify(READY) });
+  await later();
+
+  assert.deepEqual(parley.history.map(({ content }) => content), ["Before", "Hello"]); // prettier-ignore
+});
+
+test("a token that cannot be had is a problem, and is asked for again", async (t) => {
+  let asked = 0;
+  const token = () => {
+    asked += 1;
+    throw new Error("no session");
+  };
+  const parley = new Parley({ url: "https://talk.example", token });
+  t.after(() => parley.close());
+  const problems = [];
+  parley.on("problem", (problem) => problems.push(problem));
+  void parley.connect().catch(() => {});
+  await later();
+  parley.channel.socket.wake();
+  await later();
+
+  assert.deepEqual(problems[0], { code: "token_failed", detail: "no session" });
+  assert.deepEqual([asked, parley.state.connection], [2, "waiting"]);
+});
+
 test("who may not enter is told so, and nobody waits for ever", async () => {
   const parley = new Parley({ url: "https://talk.example" });
   const answer = parley.send("Hello").catch(({ message }) => message);
