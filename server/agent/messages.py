@@ -146,6 +146,10 @@ class Conversation:
         asked = next((m for m in reversed(self.messages) if self.origin(m).kind == "user"), None)
         return text_of_content(asked["content"]) if asked else ""
 
+    def call_ids(self) -> set[str]:
+        """Return the ids of all tool calls in the list."""
+        return {call["id"] for message in self.messages for call in message.get("tool_calls") or ()}
+
     def knows(self, message: Message) -> bool:
         """Return whether it is one of the turn's own, and no hook's."""
         return id(message) in self._origins

@@ -6,7 +6,7 @@ import json
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted, emit
@@ -44,14 +44,14 @@ class ToolUse:
     """A call of the last batch is left to the client: the turn ends here."""
     is_handled: bool = False
     """The user has what was asked for: every call of the last batch says so."""
-    _call_ids: set[str] = field(default_factory=set)
 
     async def run(self, reply: ModelReply) -> None:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted.
 
         A batch with calls that are left to the client is not appended: it comes back, with their outputs, in another turn.
         """
-        calls = [self._with_own_id(call) for call in reply.calls]
+        taken = self.conversation.call_ids()
+        calls = [_with_own_id(call, taken) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
         sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
         asked = assistant_message(reply.content, sendable)
@@ -124,15 +124,16 @@ class ToolUse:
             parts.append({"type": "image_url", "image_url": {"url": url}})
         return [{"role": "user", "content": [{"type": "text", "text": _IMAGE_NOTE}, *parts]}] if parts else []
 
-    def _with_own_id(self, call: ToolCall) -> ToolCall:
-        """Give the call an id of its own in this turn: providers reuse ids or leave them out."""
-        call_id = wanted = call.id or "call"
-        number = 1
-        while call_id in self._call_ids:
-            number += 1
-            call_id = f"{wanted}_{number}"
-        self._call_ids.add(call_id)
-        return replace(call, id=call_id)
+
+def _with_own_id(call: ToolCall, taken: set[str]) -> ToolCall:
+    """Give the call an id of its own in the conversation: providers reuse ids or leave them out. Adds it to those taken."""
+    call_id = wanted = call.id or "call"
+    number = 1
+    while call_id in taken:
+        number += 1
+        call_id = f"{wanted}_{number}"
+    taken.add(call_id)
+    return replace(call, id=call_id)
 
 
 def _call_facts(outcome: ToolOutcome, asked: Any) -> CallFacts:

@@ -69,8 +69,8 @@ async def test_a_continuation_reads_these_messages_and_goes_on_in_rounds_from_on
     assert model.contents(1) == [*start, first, ("assistant", ""), ("tool", "alpha ran"), after, each, AGENT_LOOP]
     assert [request.purpose for request in model.requests] == ["round", "round"]
     assert [each for each in told(chunks) if each[0].startswith("tool")] == [
-        ("tool_call", "c1", "alpha", {}),
-        ("tool_result", "c1", "alpha ran"),
+        ("tool_call", "c1_2", "alpha", {}),  # c1 is taken in the history
+        ("tool_result", "c1_2", "alpha ran"),
     ]
 
 
