@@ -171,7 +171,7 @@ class App:
         except SecretFileError as error:
             raise ConfigError(f"security.secret_file: {error}") from error
         own = settings.skills
-        skills = SkillsLibrary(own.dir, dirs=own.dirs, enabled=own.enabled, reload=own.reload)
+        skills = SkillsLibrary(own.dir, dirs=own.dirs, enabled=own.enabled, also=own.also, reload=own.reload)
         await asyncio.to_thread(skills.load)
         choice = load_choice(data_dir)
         model = create_model(settings.llm, environ, choice, models_dir=data_dir / MODELS_FOLDER)

@@ -117,6 +117,8 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     """Further folders of skills, read after `dir` and never written; of one name, the first counts."""
     enabled: list[str] | None = None
     """None: every skill in `dir` and `dirs` without `default: off`."""
+    also: list[str] = []
+    """Skills that are on beside those, even with `default: off`."""
     reload: Literal["auto", "poll", "off"] = "auto"
     edit: bool | Literal["auto"] = "auto"
     """Whether operators may change skills on the page; auto: unless servers share a database, as an edit reaches one."""

@@ -104,7 +104,7 @@ class SkillsLibrary:
     """Hands out whole snapshots and swaps them whole; a turn keeps the one it started with.
 
     `dirs`: further folders of skills; of one name, the first counts. `enabled` None is every skill
-    of the folders. `reload`: "auto" listens and finds out by itself where listening is in vain,
+    of the folders; `also` names skills beside them, which may be off by default. `reload`: "auto" listens and finds out by itself where listening is in vain,
     "poll" looks, "off" never looks again.
     """
 
@@ -114,10 +114,12 @@ class SkillsLibrary:
         *,
         dirs: Sequence[Path] = (),
         enabled: Sequence[str] | None = None,
+        also: Sequence[str] = (),
         reload: Reload = "auto",
     ) -> None:
         self._roots = (Path(skills_dir), *dirs)
         self._enabled = enabled
+        self._also = also
         self._reload = reload
         self._refreshing = asyncio.Lock()  # each folder has a watcher of its own
         self._current = SkillsSnapshot()
@@ -178,7 +180,7 @@ class SkillsLibrary:
 
     def _has_changed(self, root: Path) -> bool:
         """Tell whether a skill of this folder looks different, or another one counts now."""
-        folders, found = find_skills(self._roots, self._enabled)
+        folders, found = find_skills(self._roots, self._enabled, self._also)
         if (folders, found) != (self._folders, self._found):
             return True
         own = (name for name, folder in folders.items() if folder.parent == root)
@@ -190,7 +192,7 @@ class SkillsLibrary:
         One call at a time. Stamps are taken before the files are read: what
         changes in between looks different the next time.
         """
-        folders, found = find_skills(self._roots, self._enabled)
+        folders, found = find_skills(self._roots, self._enabled, self._also)
         stamps = {name: stamp_skill(folder) for name, folder in folders.items()}
         moved = {name for name in folders if folders[name] != self._folders.get(name)}
         stale = [name for name in stamps if name in touched | moved or stamps[name] != self._stamps.get(name)]
@@ -213,7 +215,8 @@ class SkillsLibrary:
     def _read(self, folder: Path) -> LoadedSkill:
         """At a reload, a skill with an error keeps its last good version (L1-04)."""
         name = folder.name
-        fresh = load_skill(folder, is_named=self._enabled is not None, roots=self._roots)
+        is_named = self._enabled is not None or name in self._also
+        fresh = load_skill(folder, is_named=is_named, roots=self._roots)
         last_good = self._loaded[name].last_good if name in self._loaded else None
         if last_good is None or not has_errors(fresh.diagnostics):
             return fresh

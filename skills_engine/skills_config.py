@@ -43,7 +43,7 @@ class Skill:
     """One loaded skill. `name` is its folder's; `title` what SKILL.md calls it.
 
     `listed`: does the catalogue tell the model of it? `on_by_default` False: only
-    an operator who names it in `skills.enabled` switches it on. `allowed_tools` is advice and
+    an operator who names it in `skills.also` or `skills.enabled` switches it on. `allowed_tools` is advice and
     grants nothing; `extra` holds the fields of SKILL.md that have no use here.
     """
 

@@ -38,11 +38,14 @@ def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[s
     return list(folders), found
 
 
-def find_skills(roots: Sequence[Path], enabled: Sequence[str] | None) -> tuple[dict[str, Path], list[Diagnostic]]:
+def find_skills(
+    roots: Sequence[Path], enabled: Sequence[str] | None, also: Sequence[str] = ()
+) -> tuple[dict[str, Path], list[Diagnostic]]:
     """Find the folder of each skill in several roots: of one name, the first. Like `list_skills` for one root.
 
-    `enabled` None: those of the first root by name, then what the next one adds.
+    `enabled` None: those of the first root by name, then what the next one adds. Those of `also` come after `enabled`.
     """
+    wanted = dict.fromkeys((*(enabled or ()), *also))
     folders: dict[str, Path] = {}
     found: list[Diagnostic] = []
     for root in roots:
@@ -52,7 +55,7 @@ def find_skills(roots: Sequence[Path], enabled: Sequence[str] | None) -> tuple[d
             found.append(Diagnostic("warning", "", str(root), "", f"no skills: {error.strerror}"))
             continue
         if enabled is not None:
-            present = [name for name in present if name in enabled]
+            present = [name for name in present if name in wanted]
         elif len(present) > MAX_SKILLS:
             message = f"holds more than {MAX_SKILLS} folders: the rest is not read"
             found.append(Diagnostic("error", "", str(root), "", message))
@@ -61,11 +64,11 @@ def find_skills(roots: Sequence[Path], enabled: Sequence[str] | None) -> tuple[d
             first = folders.setdefault(name, root / name)
             if first.parent != root and not is_inside(root / name, first):
                 found.append(Diagnostic("info", name, "", "", f"{root / name} is not used: {first} comes before it"))
+    if any(root.is_dir() for root in roots):
+        where = " or ".join(map(str, roots))
+        missing = [name for name in wanted if name not in folders]
+        found += [Diagnostic("warning", name, "", "", f"enabled, but not in {where}") for name in missing]
     if enabled is not None:
-        wanted, where = dict.fromkeys(enabled), " or ".join(map(str, roots))
-        if any(root.is_dir() for root in roots):
-            missing = [name for name in wanted if name not in folders]
-            found += [Diagnostic("warning", name, "", "", f"enabled, but not in {where}") for name in missing]
         folders = {name: folders[name] for name in wanted if name in folders}
     return folders, found
 
@@ -73,7 +76,7 @@ def find_skills(roots: Sequence[Path], enabled: Sequence[str] | None) -> tuple[d
 def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = ()) -> LoadedSkill:
     """Read one skill with its hooks. A folder with neither SKILL.md nor hooks is no skill.
 
-    `is_named`: the operator named it in `skills.enabled`; else one with `default: off` is not loaded.
+    `is_named`: the operator named it in `skills.enabled` or `skills.also`; else one with `default: off` is not loaded.
     A link is followed to where it stays inside the folder it stands in, or in one of `roots`.
     """
     try:
@@ -110,9 +113,7 @@ def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers), (*found, *hooks.diagnostics)
     if not (skill.on_by_default or is_named):
-        off = Diagnostic(
-            "info", folder.name, skill.file, "$.default", "off: name the skill in skills.enabled to use it"
-        )
+        off = Diagnostic("info", folder.name, skill.file, "$.default", "off: name the skill in skills.also to use it")
         return LoadedSkill(None, (*diagnostics, off))
     return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill, hooks)
 

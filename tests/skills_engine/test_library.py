@@ -84,7 +84,7 @@ def test_a_skill_that_is_off_by_default_needs_its_name_in_enabled(tmp_path: Path
 
     assert [skill.name for skill in snapshot.skills] == ["a"]
     assert snapshot.select(["a", "b"]) == snapshot.skills
-    off = Diagnostic("info", "b", "SKILL.md", "$.default", "off: name the skill in skills.enabled to use it")
+    off = Diagnostic("info", "b", "SKILL.md", "$.default", "off: name the skill in skills.also to use it")
     assert snapshot.diagnostics == (off,)
     named = load_snapshot(tmp_path, enabled=["b"])
     assert ([skill.name for skill in named.skills], len(named.hooks(None)), named.diagnostics) == (["b"], 1, ())
@@ -247,6 +247,23 @@ def test_the_operator_chooses_and_orders_among_all_folders(tmp_path: Path) -> No
 
     assert list(texts(library)) == ["apple", "zebra"]
     assert problems(library) == [("warning", "gone/", f"enabled, but not in {own} or {more}")]
+
+
+@pytest.mark.parametrize(
+    ("enabled", "expected"), [(None, ["asleep", "tutor", "zebra", "apple"]), (["zebra"], ["zebra", "asleep", "apple"])]
+)
+def test_some_skills_are_on_beside_the_others_though_they_are_off_by_default(
+    tmp_path: Path, enabled: list[str] | None, expected: list[str]
+) -> None:
+    own, more = shared(tmp_path)
+    for name in ("asleep", "dormant"):
+        make_skill(own, name, entry(), skill_md="---\nname: {name}\ndescription: x\ndefault: off\n---\nBody.\n")
+    library = SkillsLibrary(own, dirs=[more], enabled=enabled, also=["asleep", "apple", "gone"])
+
+    library.load()
+
+    assert list(texts(library)) == expected
+    assert ("warning", "gone/", f"enabled, but not in {own} or {more}") in problems(library)
 
 
 def test_what_was_hidden_by_another_of_its_name_comes_back_when_that_goes(tmp_path: Path) -> None:
