@@ -242,6 +242,8 @@ class RealtimeTranslator:
             return []
         if asked.is_refused and asked.config.tools:  # those of the key it has come with
             return self._configure(_Asked(None, config=SessionConfig(model=asked.config.model), is_first=True))
+        if not asked.settings.keys().isdisjoint(("input", "turn_detection")):
+            self._input.reset()
         self._config, self._settings = asked.config, self._settings | asked.settings
         return [
             self._events.event(f"session.{'created' if asked.is_first else 'updated'}", session=self._config.echo())
@@ -343,8 +345,6 @@ class RealtimeTranslator:
         assert asked.config is not None, "that is what is asked for"
         settings = settings_of(asked.config, conversation=self._conversation_id)
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
-        if not asked.is_first and ("input" in changed or "turn_detection" in changed):
-            self._input.reset()
         asked.settings = changed
         return self._fenced(asked, wire.Configure(**changed))
 

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from server.wire import frames as wire
 from tests.gateway.realtime.realtime_world import READY, RealtimeWorld
-from tests.model.profile import examples
+from tests.model.profile import IS_SOAK, examples
 from tests.support.realtime_types import Event
 
 IDS: Final = [f"item_of_client_{number}" for number in range(4)]
@@ -157,7 +157,7 @@ class HearingWorld(RealtimeWorld):
                     self.discard()
             case wire.SpeechStart() if self.is_deaf:
                 self.session(wire.Error(code="speech_unavailable", message="no ears"))
-            case wire.SpeechStart():
+            case wire.SpeechStart() if self.is_pressed is None:
                 self.is_pressed = self.new_utterance()
                 self.session(wire.SpeechStarted(utterance=self.is_pressed, audio_ms=5))
             case wire.SpeechEnd() if self.is_pressed or self.speaking:
@@ -401,4 +401,5 @@ class RealtimeSequences(RuleBasedStateMachine):
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_every_event_gets_its_answer_whatever_comes() -> None:
-    run_state_machine_as_test(RealtimeSequences, settings=examples(300, 10_000, steps=40))
+    for _ in range(10 if IS_SOAK else 1):  # what hypothesis remembers of 10,000 takes gigabytes
+        run_state_machine_as_test(RealtimeSequences, settings=examples(300, 1_000, steps=40))
