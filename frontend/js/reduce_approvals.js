@@ -11,7 +11,7 @@
  */
 
 import { hushed } from "../sdk/speech.js";
-import { pretty } from "./text.js";
+import { pretty } from "../sdk/unmistakable.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
 import { withView } from "../sdk/state.js";
 import { t } from "./strings.js";

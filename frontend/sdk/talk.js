@@ -8,6 +8,9 @@
 
 import { browserStore, Parley } from "./parley.js";
 import { textsFor } from "./talk_texts.js";
+import { unmistakable } from "./unmistakable.js";
+
+const ASKED_MS = 600; // a new question takes no press that was meant for what stood there before
 
 const ICONS = {
   microphone: "M12 14a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v5a3 3 0 0 0 3 3Zm-5-3a5 5 0 0 0 10 0M12 16v4m-3 0h6",
@@ -31,6 +34,7 @@ p, .question { overflow-wrap: anywhere; white-space: pre-line; }
 .reply { max-height: 12em; overflow-y: auto; }
 .reply:empty, .question:empty { display: none; }
 .question { margin-top: 0.6em; border: 1px solid; border-radius: 0.6em; padding: 0.6em; }
+button:disabled { cursor: default; opacity: 0.6; }
 .question button { margin: 0.6em 0.6em 0 0; }
 @media (prefers-reduced-motion: reduce) { svg { animation: none !important; } }
 @media (forced-colors: active) { .talk { border: 2px solid ButtonText; forced-color-adjust: auto; } }
@@ -165,12 +169,14 @@ class ParleyTalk extends HTMLElement {
     const [request] = this.parley?.approvals.values() ?? [];
     if (!request) return this.#question.replaceChildren();
     const text = element("span", { id: "question" });
-    text.textContent = `${request.message}\n${request.tool} ${JSON.stringify(request.arguments)}`;
+    text.textContent = `${request.message}\n${request.tool} ${unmistakable(request.arguments)}`;
     this.#question.setAttribute("aria-labelledby", "question");
     const answers = [true, false].map((isYes) => {
       const button = element("button", { type: "button" });
       button.textContent = isYes ? this.#texts.allow : this.#texts.deny;
       button.onclick = () => this.parley?.approve(request.id, isYes);
+      button.disabled = true;
+      setTimeout(() => (button.disabled = false), ASKED_MS);
       return button;
     });
     this.#question.replaceChildren(text, element("br", {}), ...answers);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 
@@ -29,6 +29,17 @@ test("the client library loads nothing of the page, and stays small", () => {
 
   assert.ok([...sources.keys()].some((url) => url.endsWith("capture_worklet.js")), "what it loads is found");
   for (const url of sources.keys()) assert.ok(url.startsWith(SDK.href), url);
-  assert.ok(bundle.length < 80_000, `${bundle.length} bytes of code`);
-  assert.ok(gzipSync(bundle).length < 25_000, `${gzipSync(bundle).length} bytes compressed`);
+  assert.ok(bundle.length < 80 << 10, `${bundle.length} bytes of code`);
+  assert.ok(gzipSync(bundle).length < 25 << 10, `${gzipSync(bundle).length} bytes compressed`);
+});
+
+test("the package has all that it promises and loads", () => {
+  const { exports, files, types } = JSON.parse(readFileSync(new URL("package.json", SDK), "utf8"));
+  const named = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
+  for (const file of [...named, types, "LICENSE", "README.md"]) assert.ok(existsSync(new URL(file, SDK)), file);
+  for (const file of ["types/parley.d.ts", "types/talk.d.ts"]) assert.ok(files.includes(file), file);
+
+  const loaded = ["parley.js", "talk.js"].flatMap((name) => [...loadedBy(new URL(name, SDK)).keys()]);
+  const isPacked = (path) => (path.includes("/") ? files.includes(path.split("/")[0]) : files.includes("*.js"));
+  for (const url of loaded) assert.ok(isPacked(url.slice(SDK.href.length)), url);
 });

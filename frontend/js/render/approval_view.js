@@ -12,7 +12,7 @@
 import { argumentsView } from "./arguments_view.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { unmistakable } from "../text.js";
+import { unmistakable } from "../../sdk/unmistakable.js";
 import { t } from "../strings.js";
 import { en } from "../strings/en.js";
 

@@ -3,7 +3,7 @@
  * told apart by sight stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
  */
 
-import { unmistakable } from "../text.js";
+import { unmistakable } from "../../sdk/unmistakable.js";
 import { t } from "../strings.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";

@@ -13,7 +13,8 @@ import { callCostView, hookCostsView } from "./hook_costs_view.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { notFiredView } from "./not_fired_view.js";
-import { pretty, shortened } from "../text.js";
+import { shortened } from "../text.js";
+import { pretty } from "../../sdk/unmistakable.js";
 import { t } from "../strings.js";
 
 const MAX_EXCERPT_CHARS = 90;

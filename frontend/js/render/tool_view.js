@@ -3,7 +3,8 @@
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
-import { pretty, shortened } from "../text.js";
+import { shortened } from "../text.js";
+import { pretty } from "../../sdk/unmistakable.js";
 import { t } from "../strings.js";
 
 const MAX_SUMMARY_CHARS = 72;
