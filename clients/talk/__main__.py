@@ -10,6 +10,14 @@ from typing import Any, Final
 
 import websockets
 
+try:
+    from readline import get_line_buffer  # this also lets the line be edited
+except ImportError:  # on Windows
+
+    def get_line_buffer() -> str:
+        return ""
+
+
 from clients.talk.client import Output, TalkClient
 from clients.talk.connector import socket_url
 from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, microphone_rate, sounddevice
@@ -101,6 +109,7 @@ async def _talk(options: argparse.Namespace) -> int:
         output=output,
         approves=None if options.mic and not options.approve else options.approve,
         tools=tools,
+        is_typing=_is_typing,
     )
     reader = asyncio.create_task(client.run(), name="reader")
     try:
@@ -185,6 +194,11 @@ def _encoder(options: argparse.Namespace, rate: int) -> Callable[[bytes], Sequen
 
     encoder = OpusEncoder()
     return lambda pcm: encoder.encode(SoundChunk(pcm, rate)).messages
+
+
+def _is_typing() -> bool:
+    """Tell whether a line is begun at the prompt, which only readline knows."""
+    return bool(get_line_buffer())
 
 
 def _read_line() -> str:

@@ -60,7 +60,8 @@ class TalkClient:
     a `notice` `reconnecting`, a `notice` `connected`, an `error` `turn_lost`, an `error` `speech_lost`.
 
     `approves` answers the questions of its own turns whether a tool may run;
-    None leaves them to the user's voice and other clients.
+    None leaves them to the user's voice and other clients. `is_typing` tells whether the user has begun a line, over
+    which no skill breaks a silence.
     """
 
     def __init__(
@@ -72,10 +73,12 @@ class TalkClient:
         output: Output | None,
         approves: bool | None = None,
         tools: LocalTools | None = None,
+        is_typing: Callable[[], bool] = lambda: False,
     ) -> None:
         self.history = History()
         self._approves = approves
         self._tools = tools
+        self._is_typing = is_typing
         self._running: set[asyncio.Task[None]] = set()  # tools of this client, for the turn that runs
         self._socket = socket
         self._connector = connector
@@ -104,10 +107,12 @@ class TalkClient:
         output: Output | None,
         approves: bool | None = None,
         tools: LocalTools | None = None,
+        is_typing: Callable[[], bool] = lambda: False,
     ) -> "TalkClient":
         """Raises ConnectionError, whose text says why nobody is there to talk to."""
         connector = Connector(url, token=token)
-        return cls(await connector.open(), connector, show=show, output=output, approves=approves, tools=tools)
+        socket = await connector.open()
+        return cls(socket, connector, show=show, output=output, approves=approves, tools=tools, is_typing=is_typing)
 
     async def run(self) -> None:
         """Read until the conversation is over; a connection that is lost is replaced by another.
@@ -302,7 +307,8 @@ class TalkClient:
     async def _answer(self, nudge: Frame) -> None:
         """Let a skill speak first: greet in a conversation without messages, break a silence in any."""
         is_greeting = (nudge["skill"], nudge["name"]) in self._greetings
-        if self._is_quiet.is_set() and not (is_greeting and self.history.messages):
+        is_unwanted = bool(self.history.messages) if is_greeting else self._is_typing()
+        if self._is_quiet.is_set() and not is_unwanted:
             await self._send_with_history("chat", nudge=nudge["id"], messages=self.history.messages)
 
     def _is_kept(self, error: Frame) -> bool:
