@@ -33,7 +33,11 @@ INSTALLED: Final = ROOT / ".cache" / "clients"
 KEY: Final = "a-token-for-clients"
 RATE: Final = 24_000
 CLIENT_LIMIT_S: Final = 240
-FEATURES: Final = ("text_turn", "spoken_turn", "manual_commit", "client_tool", "interruption", "transcription")
+EXAMPLE_LIMIT_S: Final = 60
+FEATURES: Final = (
+    *("text_turn", "spoken_turn", "manual_commit", "client_tool", "interruption", "transcription"),
+    "example_in_docs",
+)
 SIGNS: Final = {"works": "works", "refused": "refused", "fails": "FAILS", "not tried": "-"}
 
 
@@ -123,34 +127,55 @@ async def run(
     python: Path = INSTALLED / "bin" / "python",
     logs: Path = INSTALLED,
 ) -> dict[str, dict[str, str]]:
-    """Run one client's script; what it says of each feature."""
+    """Run one client's script; what it says of each feature. Then run its example in docs/realtime.md."""
     place = INSTALLED / "node" if tried.is_node else HERE / "python"
     program = ROOT / "scripts" / "node.sh" if tried.is_node else python
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "PARLEY_URL": process.url,
+        "PARLEY_KEY": KEY,
+        "PARLEY_SPEECH": str(folder / "question.pcm"),
+        "NODE_EXTRA_CA_CERTS": str(folder / "cert.pem"),
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",  # it would be sent to OpenAI
+    }
+    code, out, errors = await executed(program, place / tried.script, environ, limit_s=CLIENT_LIMIT_S)
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith('{"feature"')]
+    missing = {"result": "fails", "detail": f"{tried.script} ended with {code}"}
+    found = dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
+
+    example = (INSTALLED / "node" if tried.is_node else folder) / f"documented-{tried.name}{Path(tried.script).suffix}"
+    example.write_text(documented(tried.name, process.url), "utf-8")
+    code, out, more = await executed(program, example, environ, limit_s=EXAMPLE_LIMIT_S)
+    is_right = out.strip() == "It is noon."
+    found["example_in_docs"] = {
+        "result": "works" if is_right else "fails",
+        "detail": out.strip() or f"ended with {code}",
+    }
+    (logs / f"{tried.name}.log").write_bytes(errors + more)
+    return found
+
+
+def documented(name: str, url: str) -> str:
+    """Return a client's example in docs/realtime.md, for the server at `url`."""
+    page = (ROOT / "docs" / "realtime.md").read_text("utf-8")
+    code = page.partition(f"\n### {name}\n")[2].partition("\n```")[2].partition("\n```")[0].partition("\n")[2]
+    return code.replace("localhost:8765", url.partition("://")[2]).replace("YOUR_KEY", KEY) + "\n"
+
+
+async def executed(program: Path, script: Path, environ: dict[str, str], *, limit_s: float) -> tuple[int, str, bytes]:
+    """Run it to its end, at most for `limit_s`; its exit code and what it wrote."""
     child = await asyncio.create_subprocess_exec(
-        program,
-        place / tried.script,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "PARLEY_URL": process.url,
-            "PARLEY_KEY": KEY,
-            "PARLEY_SPEECH": str(folder / "question.pcm"),
-            "NODE_EXTRA_CA_CERTS": str(folder / "cert.pem"),
-        },
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
+        program, script, env=environ, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     try:
-        async with asyncio.timeout(CLIENT_LIMIT_S):
+        async with asyncio.timeout(limit_s):
             out, errors = await child.communicate()
     except TimeoutError:
         child.kill()
         out, errors = await child.communicate()
-    if errors:
-        (logs / f"{tried.name}.log").write_bytes(errors)
-    lines = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"feature"')]
-    missing = {"result": "fails", "detail": f"{tried.script} ended with {child.returncode}"}
-    return dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
+    assert child.returncode is not None
+    return child.returncode, out.decode(), errors
 
 
 async def main(names: Sequence[str]) -> int:

@@ -1,17 +1,13 @@
 """The features with openai-agents for Python: RealtimeAgent, RealtimeRunner, RealtimeSession."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from features import KEY, WS_URL, question, report, speak
-
-os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"  # it would be sent to OpenAI
-
 from agents import function_tool
 from agents.realtime import RealtimeAgent, RealtimeRunner
+from features import KEY, WS_URL, question, report, speak
 
 
 @function_tool
