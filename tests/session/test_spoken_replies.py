@@ -74,6 +74,35 @@ async def test_a_spoken_yes_or_no_answers_and_the_turn_goes_on(
     assert [(a.approved, a.by) for a in talk.agent.answers] == [(approved, "voice")]
 
 
+@pytest.mark.parametrize("settings", [{"respond": "manual"}, {"barge_in": False}, {"transcribe_only": True}])
+async def test_a_spoken_yes_answers_whatever_else_words_lead_to(settings: dict[str, Any]) -> None:
+    async with Talk([question(), DONE]) as talk:
+        await talk.ask()
+        talk.send("configure", **settings)
+        await talk.utter()
+        end = await talk.until("turn_end")
+
+    assert talk.resolved() == [(True, "voice")]
+    assert end["reason"] == "completed"
+    assert "transcript" not in talk.kinds()
+
+
+async def test_anything_else_is_a_no_and_the_turn_goes_on_where_speech_may_not_end_it() -> None:
+    gate = Pause()
+    async with Talk([question(), gate, DONE], heard=FakeRecognizer("What is that?")) as talk:
+        await talk.ask()
+        talk.send("configure", barge_in=False)
+        await talk.utter()
+        final = await talk.until("transcript")
+        await gate.reached.wait()
+        gate.resume.set()
+        end = await talk.until("turn_end")
+
+    assert talk.resolved() == [(False, "voice")]
+    assert end["reason"] == "completed"
+    assert (final["text"], "turn_id" in final) == ("What is that?", False)
+
+
 @pytest.mark.parametrize(("approval", "by"), [(BY_VOICE, "remembered"), (None, "voice")])
 async def test_a_lasting_yes_counts_for_the_conversation_where_voices_may_approve_everything(
     approval: config.ApprovalSettings | None, by: str
