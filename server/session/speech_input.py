@@ -12,10 +12,9 @@ from msgspec import UNSET, UnsetType
 from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import SpeechError
 from server.fair_share import ShareFull
+from server.session.microphone import Microphone
 from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
-from server.speech.audio import SPEECH_RATE, WINDOW_MS
-from server.speech.opus import MAX_PACKET_BYTES, OpusDecoder
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
@@ -27,7 +26,6 @@ from server.speech.utterances import (
     Resumed,
     Started,
     Stopped,
-    UtteranceDetector,
     UtteranceEvent,
 )
 from server.wire import frames as wire
@@ -41,12 +39,6 @@ HISTORY_WAIT_S: Final = 0.5
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
 
-_NO_PACKET: Final = (
-    f"a message was no Opus packet of at most {MAX_PACKET_BYTES} bytes and counts as lost, as further ones will: "
-    "send one bare packet a message, without Ogg or WebM around it"
-)
-FED_S: Final = 2.0
-"""Time after its last sound for which a microphone counts as switched on."""
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
 
@@ -99,15 +91,10 @@ class SpeechInput:
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
-        self._detector: UtteranceDetector | None = None  # made with the first sound: most connections never speak
-        self._input = wire.InputFormat()
-        self._decoder: OpusDecoder | None = None  # where the input is Opus
-        self._has_refused_packet = False  # since it is
-        self._detection = wire.DetectionSettings(mode="server_vad")
+        self._microphone = Microphone(speech, self._handle, on_open=self._update_listener, send=owner.send, now_s=now_s)
         self._language: str | None = None
         self._question: str | None = None  # a spoken yes or no answers it
         self._asked_s = 0.0  # when it was sent
-        self._playback = PlaybackClock()
         self._early: asyncio.Task[str | _NotRecognized] | None = None  # recognition of a pause, in case it is the end
         self._tasks: set[asyncio.Task[Any]] = set()
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
@@ -115,54 +102,27 @@ class SpeechInput:
         self._refused: str | None = None  # the last utterance that began while the server was draining
         self.transcribed = TranscribedWords()
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
-        self._is_playing = False
         self._is_turn_running = False
         self.last_speech_s = float("-inf")
         """When something was last noticed in the sound, or an utterance was answered."""
-        self._fed_s = float("-inf")
 
     # --- what the client sends
 
     def feed(self, sound: bytes, clock: PlaybackClock) -> None:
         """Take a message of the microphone; `clock` knows whether the assistant can be heard in it."""
-        detector = self._listen()
-        self._playback = clock
-        self._fed_s = self._now_s()
-        is_playing = clock.is_speaking(self._fed_s)
-        if is_playing is not self._is_playing:
-            self._is_playing = is_playing
-            detector.turns.playback(is_speaking=is_playing)
-        detector.feed(sound if self._decoder is None else self._decoded(sound, self._decoder))
-
-    def _decoded(self, packet: bytes, decoder: OpusDecoder) -> bytes:
-        """Return the packet's sound, or a substitute for a lost one, which an empty message stands for."""
-        pcm = decoder.decode(packet)
-        if pcm is not None:
-            return pcm
-        if packet and not self._has_refused_packet:
-            self._has_refused_packet = True
-            self._owner.send(wire.Notice(code="audio_undecodable", level="warning", message=_NO_PACKET))
-        return decoder.conceal()
+        self._microphone.feed(sound, clock)
 
     def configure(self, sound: wire.InputFormat, *, detection: wire.DetectionSettings) -> None:
         """Take such sound from now on; discards the utterance under way. Raises SpeechUnavailable without Opus."""
-        self._decoder = OpusDecoder() if sound.format == "opus" else None
-        self._has_refused_packet = False
-        self._input, self._detection = sound, detection
-        if self._detector is not None:
-            config = self._speech.turn_taking.tuned(detection)
-            self._detector.configure(sample_rate=self._sample_rate, turn_detection=detection.mode, config=config)
-
-    @property
-    def _sample_rate(self) -> int:
-        return self._input.sample_rate if self._decoder is None else SPEECH_RATE
+        self._microphone.configure(sound, detection)
 
     def set_language(self, language: str | None) -> None:
         self._language = language
 
     def delimit(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
         """Begin, end or discard an utterance as the client says. A key that went down comes up, whatever became of engines."""
-        is_key = self._detection.mode == "push_to_talk"
+        is_key = self._microphone.detection.mode == "push_to_talk"
+        detector = self._microphone.detector
         match frame:
             case wire.SpeechStart() if not is_key:
                 text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
@@ -171,14 +131,14 @@ class SpeechInput:
                 self._owner.barge_in()
                 self._owner.refuse_speech(reason)
             case wire.SpeechStart():
-                self._listen().key_down()
-            case _ if self._detector is None:
+                self._microphone.open().key_down()
+            case _ if detector is None:
                 if not is_key:
                     self._notify_silence()
             case wire.SpeechEnd():
-                self._detector.end()
+                detector.end()
             case wire.SpeechCancel():
-                self._detector.cancel()
+                detector.cancel()
 
     def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
@@ -190,8 +150,8 @@ class SpeechInput:
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
         self.transcribed.response_due_s = NEVER
-        if self._detector is not None:
-            self._detector.discard()
+        if self._microphone.detector is not None:
+            self._microphone.detector.discard()
         for utterance in self._ended():
             assert utterance.answering is not None, "it has ended"
             utterance.answering.cancel()
@@ -216,12 +176,12 @@ class SpeechInput:
     @property
     def is_fed(self) -> bool:
         """The client's microphone is on: its sound comes in."""
-        return self._now_s() - self._fed_s < FED_S
+        return self._microphone.is_fed
 
     @property
     def unjudged_ms(self) -> float:
         """Sound that waits for voice detection."""
-        return 0.0 if self._detector is None else self._detector.waiting * WINDOW_MS
+        return self._microphone.unjudged_ms
 
     @property
     def is_busy(self) -> bool:
@@ -230,31 +190,18 @@ class SpeechInput:
 
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
-        if self._detector is not None:
-            self._detector.close()
+        if self._microphone.detector is not None:
+            self._microphone.detector.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     # --- what the detector notices
 
-    def _listen(self) -> UtteranceDetector:
-        if self._detector is None:
-            assert self._speech.detector is not None, "the session asks whether anything can be heard"
-            self._detector = UtteranceDetector(
-                self._speech.detector,
-                self._handle,
-                sample_rate=self._sample_rate,
-                turn_detection=self._detection.mode,
-                config=self._speech.turn_taking.tuned(self._detection),
-            )
-            self._update_listener()
-        return self._detector
-
     def _update_listener(self) -> None:
         """While a reply is expected no turn is to be interrupted: a short word is enough."""
-        if self._detector is not None:
-            self._detector.turns.turn(is_running=self._is_turn_running and self._question is None)
+        if self._microphone.detector is not None:
+            self._microphone.detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
     def _handle(self, event: UtteranceEvent) -> None:
         self.last_speech_s = self._now_s()
@@ -292,7 +239,7 @@ class SpeechInput:
     def _has_asked(self) -> bool:
         """Whether the user can know of the question by now."""
         now_s = self._now_s()
-        has_heard = self._question is None or self._playback.has_asked(self._question, now_s)
+        has_heard = self._question is None or self._microphone.playback.has_asked(self._question, now_s)
         return has_heard and now_s - self._asked_s >= ASKED_S
 
     def _is_refused(self, event: UtteranceEvent) -> bool:
@@ -345,9 +292,9 @@ class SpeechInput:
         text = await self._recognize(utterance, audio)
         if isinstance(text, _NotRecognized):
             return text
-        if self._detector is not None and self._speaking == utterance.id:
+        if self._microphone.detector is not None and self._speaking == utterance.id:
             is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
-            self._detector.turns.hint(is_reply or sounds_complete(text))
+            self._microphone.detector.turns.hint(is_reply or sounds_complete(text))
             if text:
                 self._prefill(utterance, text)
         return text
