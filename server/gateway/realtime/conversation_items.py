@@ -70,6 +70,10 @@ class Item:
     response_id: str | None = None
     pieces: list[SpokenPiece] = field(default_factory=list)
     audio_ms: float = 0.0
+    counted_bytes: int = 0
+    """Its size as the conversation has counted it."""
+    message: wire.Message | None = None
+    """Message that the model reads of it, kept until it changes."""
     is_cut: bool = False
     """Truncated: what its reply goes on to say is not kept."""
 
@@ -126,7 +130,7 @@ class ItemList:
         self._max_bytes = max_bytes
         self.items: list[Item] = []
         self._by_id: dict[str, Item] = {}
-        self._bytes = 0  # as counted when each was added or resized
+        self._bytes = 0  # sum of their counted_bytes
 
     def get(self, item_id: str) -> Item | None:
         return self._by_id.get(item_id)
@@ -164,7 +168,7 @@ class ItemList:
             place = self.items.index(self._by_id[after]) + 1
         self.items.insert(place, item)
         self._by_id[item.id] = item
-        self._bytes += item.size
+        self.count(item)
 
     def append(self, item: Item) -> list[str]:
         """Add an item of the server's; return the ids of the oldest, which had to go for it."""
@@ -174,7 +178,7 @@ class ItemList:
             self.remove(gone[-1])
         self.items.append(item)  # whatever its size: the reply is being said
         self._by_id[item.id] = item
-        self._bytes += item.size
+        self.count(item)
         return gone
 
     def remove(self, item_id: str) -> bool:
@@ -182,12 +186,16 @@ class ItemList:
         if item is None:
             return False
         self.items.remove(item)
-        self.count()
+        self._bytes -= item.counted_bytes
         return True
 
-    def count(self) -> None:
-        """Measure again, after an item has changed."""
-        self._bytes = sum(item.size for item in self.items)
+    def count(self, item: Item) -> None:
+        """Measure an item that is new or has changed; one that is not in the conversation counts for nothing."""
+        item.message = None
+        if self._by_id.get(item.id) is item:
+            self._bytes -= item.counted_bytes
+            item.counted_bytes = item.size
+            self._bytes += item.counted_bytes
 
 
 def new_item(given: NewItem, item_id: str, *, at: str = "item") -> Item:
@@ -226,17 +234,18 @@ def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
 
 def messages_of(items: Sequence[Item]) -> list[wire.Message]:
     """Return the history that the items are; a call without its output is left out, and an output without its call."""
-    outputs = {item.data["call_id"]: item for item in items if item.kind == "function_call_output"}
+    outputs = {item.data["call_id"]: item for item in items if item.data["type"] == "function_call_output"}
     messages: list[wire.Message] = []
     batch: list[Item] = []  # neighbouring calls of one response
     for item in items:
-        if batch and (item.kind != "function_call" or item.response_id != batch[0].response_id):
+        kind = item.data["type"]
+        if batch and (kind != "function_call" or item.response_id != batch[0].response_id):
             messages += _answered(batch, outputs)
             batch = []
-        if item.kind == "function_call":
+        if kind == "function_call":
             batch.append(item)
-        else:
-            messages += _plain(item)
+        elif kind == "message" and (message := item.message or _message_of(item)) is not None:
+            messages.append(message)
     return [*messages, *_answered(batch, outputs)]
 
 
@@ -265,20 +274,20 @@ def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:
     )
 
 
-def _plain(item: Item) -> Iterator[wire.Message]:
-    """Yield the message of an item that is one; none for a message without words."""
+def _message_of(item: Item) -> wire.Message | None:
+    """Return the message that an item is; None: it has no words."""
     if item.hook is not None:
-        yield item.hook
-    elif item.kind == "message":
-        images = [part["image_url"] for part in item.data["content"] if part["type"] == "input_image"]
-        role: wire.Role = item.data["role"]
-        if images:
-            parts: list[wire.TextPart | wire.ImagePart] = [
-                wire.ImagePart(image_url=wire.ImageUrl(url=part["image_url"]))
-                if part["type"] == "input_image"
-                else wire.TextPart(text=part.get("text") or part.get("transcript") or "")
-                for part in item.data["content"]
-            ]
-            yield wire.Message(role=role, content=parts)
-        elif item.text:
-            yield wire.Message(role=role, content=item.text)
+        return item.hook
+    role: wire.Role = item.data["role"]
+    content: str | list[wire.TextPart | wire.ImagePart] = item.text
+    if any(part["type"] == "input_image" for part in item.data["content"]):
+        content = [
+            wire.ImagePart(image_url=wire.ImageUrl(url=part["image_url"]))
+            if part["type"] == "input_image"
+            else wire.TextPart(text=part.get("text") or part.get("transcript") or "")
+            for part in item.data["content"]
+        ]
+    message = wire.Message(role=role, content=content) if content else None
+    if item.data["status"] != "in_progress":
+        item.message = message
+    return message

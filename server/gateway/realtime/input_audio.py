@@ -189,7 +189,7 @@ class InputBuffer:
         assert item is not None, "it was committed"
         item.data["content"][0]["transcript"] = text
         item.is_waiting = False
-        self._conversation.count()
+        self._conversation.count(item)
         failure, self._failure = None if text else self._failure, None
         if not _is_shown(config):
             return []

@@ -257,7 +257,7 @@ class ResponseWriter:
     def _end(self, item: Item) -> list[Event]:
         events = [self._output_item("done", item)]
         if self._conversation is not None and self._conversation.get(item.id) is item:
-            self._conversation.count()
+            self._conversation.count(item)
             events.append(self._in_conversation("done", item))
         return events
 

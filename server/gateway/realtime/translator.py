@@ -373,7 +373,7 @@ class RealtimeTranslator:
             text = "only the sound of an assistant's message can be truncated; it is content 0"
             raise FrameError("invalid_value", text, path="content_index" if event.content_index else "item_id")
         ms = item.truncate(event.audio_end_ms)
-        self._conversation.count()
+        self._conversation.count(item)
         place = {"item_id": item.id, "content_index": 0, "audio_end_ms": ms}
         return [self._events.event("conversation.item.truncated", **place), *self._silence(item.response_id)]
 

@@ -131,6 +131,21 @@ async def test_a_response_outside_of_the_conversation_leaves_no_trace(server: Pa
     assert conversation(model.requests[1]) == [("user", "Hello?")]
 
 
+async def test_the_model_sees_a_picture_beside_the_words(server: Parley, model: OpenAIServer) -> None:
+    model.queue(text("A dot."))
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "low"}
+    async with realtime_client(server.url) as client:
+        await texts_only(client)
+        await client.create(
+            type="message", role="user", content=[{"type": "input_text", "text": "What is this?"}, picture]
+        )
+        await client.respond()
+
+    [(_, parts)] = conversation(model.requests[0])
+    assert parts[0] == {"type": "text", "text": "What is this?"}
+    assert parts[1]["image_url"]["url"] == picture["image_url"]
+
+
 async def test_nothing_said_yet_is_a_conversation_too(server: Parley, model: OpenAIServer) -> None:
     model.queue(text("Welcome!"))
     async with realtime_client(server.url) as client:

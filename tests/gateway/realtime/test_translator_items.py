@@ -128,6 +128,20 @@ def test_a_conversation_is_bounded_in_bytes() -> None:
     assert types(world.say("x" * 3_000))[0] == "conversation.item.added"
 
 
+def test_the_bytes_of_items_that_change_or_go_are_counted_anew() -> None:
+    ready = msgspec.structs.replace(READY, limits=msgspec.structs.replace(READY.limits, max_message_bytes=10_000))
+    world = RealtimeWorld(ready=ready)
+    for _ in range(20):
+        world.client("response.create")
+        world.sentence("y" * 1_000, bytes(960))
+        world.end_turn()
+        item_id = world.of("response.output_item.done")[-1]["item"]["id"]
+        world.client("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=0)
+        world.client("conversation.item.delete", item_id=item_id)
+
+    assert types(world.say("x" * 9_000))[0] == "conversation.item.added"
+
+
 # the client's tools
 
 
