@@ -21,6 +21,29 @@ export { browserStore, memoryStore } from "./stores.js";
 const ANSWERS = { stopped: "stopped", lost: "lost", restarted: "lost", failed: "failed", pending: "failed" };
 
 export class Parley {
+  /** @type {Options["token"]} */
+  #token;
+  /** @type {import("./stores.js").Store} */
+  #store;
+  /** @type {readonly import("./types/parley.js").Tool[]} */
+  #tools;
+  /** @type {ReturnType<typeof saver>} */
+  #saves;
+  /** @type {Map<string, Set<(detail: any) => void>>} */
+  #listeners = new Map();
+  /** @type {Map<string, (result: TurnResult) => void>} turn → whoever waits for its end */
+  #ends = new Map();
+  /** @type {Set<{isSo: () => boolean, resolve: () => void, reject: (error: Error) => void}>} */
+  #waiting = new Set();
+  /** @type {Map<string, AbortController>} turn → the calls of our tools in it */
+  #calls = new Map();
+  #isStarted = false;
+  /** @type {Promise<void> | null} */
+  #loading = null;
+  #shown = ""; // the state that was emitted last
+  /** @type {Map<string, import("./frames.js").ApprovalRequest>} */
+  approvals = new Map();
+
   /** @param {Options} [options] */
   constructor({
     url = new URL("..", import.meta.url).href,
@@ -33,26 +56,12 @@ export class Parley {
     configure = {},
   } = {}) {
     this.url = new URL(url, location.href);
-    this.token = token;
-    this.store = store;
-    this.tools = tools;
-    /** @type {Map<string, Set<(detail: any) => void>>} */
-    this.listeners = new Map();
-    /** @type {Map<string, (result: TurnResult) => void>} turn → whoever waits for its end */
-    this.ends = new Map();
-    /** @type {Map<string, import("./frames.js").ApprovalRequest>} */
-    this.approvals = new Map();
-    /** @type {Set<{isSo: () => boolean, resolve: () => void, reject: (error: Error) => void}>} */
-    this.waiting = new Set();
-    /** @type {Map<string, AbortController>} turn → the calls of our tools in it */
-    this.calls = new Map();
-    this.isStarted = false;
-    /** @type {Promise<void> | null} */
-    this.loading = null;
-    this.shown = ""; // the state that was emitted last
+    this.#token = token;
+    this.#store = store;
+    this.#tools = tools;
     /** @type {State} */
     this.client = initialState(conversation, { speak, turnDetection }, tools.length ? { ...configure, tools: declared(tools) } : configure);
-    this.saves = saver({
+    this.#saves = saver({
       save: (record) => store.save(record),
       onSaved: ({ record: { id }, revision }) => this.#dispatch({ type: "saved", id, revision }),
       onFailed: ({ record: { id }, revision }, error) =>
@@ -89,19 +98,19 @@ export class Parley {
    * @returns {() => void} stops listening
    */
   on(type, listener) {
-    const listeners = this.listeners.get(type) ?? new Set();
-    this.listeners.set(type, listeners.add(listener));
+    const listeners = this.#listeners.get(type) ?? new Set();
+    this.#listeners.set(type, listeners.add(listener));
     return () => void listeners.delete(listener);
   }
 
   /** Connect, and connect again whenever the connection is lost. Resolves when messages can be sent. */
   async connect() {
-    if (!this.isStarted) {
-      this.isStarted = true;
+    if (!this.#isStarted) {
+      this.#isStarted = true;
       this.channel.connect();
-      window.addEventListener("pagehide", () => this.saves.flush(), { signal: this.channel.leave.signal });
+      window.addEventListener("pagehide", () => this.#saves.flush(), { signal: this.channel.leave.signal });
     } else if (this.client.connection.code === NOT_LOGGED_IN) this.channel.socket.wake();
-    if (openConversation(this.client)?.access === "opening") await (this.loading ??= this.#load());
+    if (openConversation(this.client)?.access === "opening") await (this.#loading ??= this.#load());
     return this.#until(() => canSend(this.client));
   }
 
@@ -187,17 +196,17 @@ export class Parley {
   close() {
     this.#dispatch({ type: "stop" });
     this.channel.close();
-    for (const { reject } of this.waiting) reject(new Error("closed"));
-    this.waiting.clear();
+    for (const { reject } of this.#waiting) reject(new Error("closed"));
+    this.#waiting.clear();
   }
 
   /** What cannot be read is not overwritten: nothing can be sent then. */
   async #load() {
     try {
-      const record = await this.store.load(this.client.openId ?? "");
+      const record = await this.#store.load(this.client.openId ?? "");
       this.#dispatch({ type: "opened", record, at: Date.now() });
     } catch (error) {
-      this.loading = null;
+      this.#loading = null;
       this.#emit("problem", { code: "storage_unreadable", detail: messageOf(error) });
       throw new Error("storage_unreadable", { cause: error });
     }
@@ -205,7 +214,7 @@ export class Parley {
 
   /** @returns {string | null | Promise<string | null>} */
   #credential() {
-    const { token } = this;
+    const token = this.#token;
     if (typeof token !== "function") return subprotocol(token);
     const asked = Promise.resolve().then(token);
     asked.catch((error) => this.#emit("problem", { code: "token_failed", detail: messageOf(error) }));
@@ -220,16 +229,16 @@ export class Parley {
     if (event.type === "frame") this.#received(event.frame);
     if (event.type === "disconnected") this.#lost(event.code);
     this.#report(before, after);
-    for (const one of this.waiting) if (one.isSo() && this.waiting.delete(one)) one.resolve();
+    for (const one of this.#waiting) if (one.isSo() && this.#waiting.delete(one)) one.resolve();
   }
 
   /** @param {import("./types/client.js").Effect} effect */
   #perform(effect) {
     switch (effect.type) {
       case "save":
-        return this.saves.put(effect);
+        return this.#saves.put(effect);
       case "reached":
-        return this.#reached(effect.before, effect.after);
+        return this.#reached(effect);
       case "problem": {
         const { code, detail = "" } = effect;
         return this.#emit("problem", { code, detail });
@@ -271,9 +280,10 @@ export class Parley {
 
   /** @param {import("./frames.js").ClientToolCall} call */
   async #called(call) {
-    const calls = this.calls.get(call.turn_id) ?? new AbortController();
-    this.calls.set(call.turn_id, calls);
-    const output = await answerCall(this.tools, call, calls.signal);
+    if (call.turn_id !== this.client.turn?.id) return; // it is cut
+    const calls = this.#calls.get(call.turn_id) ?? new AbortController();
+    this.#calls.set(call.turn_id, calls);
+    const output = await answerCall(this.#tools, call, calls.signal);
     if (!calls.signal.aborted) this.channel.socket.send(output);
   }
 
@@ -282,13 +292,12 @@ export class Parley {
     for (const id of [...this.approvals.keys()]) this.#resolved(id, false, "disconnect");
     if (code !== NOT_LOGGED_IN) return;
     this.#emit("problem", { code: "not_authenticated", detail: "" });
-    for (const { reject } of this.waiting) reject(new Error("not_authenticated"));
-    this.waiting.clear();
+    for (const { reject } of this.#waiting) reject(new Error("not_authenticated"));
+    this.#waiting.clear();
   }
 
-  /** @param {import("./playback.js").Playback} before @param {import("./playback.js").Playback} after */
-  #reached(before, after) {
-    const turnId = this.client.turn?.id ?? "";
+  /** @param {Extract<import("./types/client.js").Effect, {type: "reached"}>} effect */
+  #reached({ turnId, before, after }) {
     after.historySegments.forEach((segment, index) => {
       if (segment === before.historySegments[index]) return;
       if (segment.kind === "sentence") this.#emit("sentence", { turnId, text: segment.text });
@@ -313,40 +322,40 @@ export class Parley {
   #emitState() {
     const { state } = this;
     const shown = JSON.stringify(state);
-    if (shown === this.shown) return;
-    this.shown = shown;
+    if (shown === this.#shown) return;
+    this.#shown = shown;
     this.#emit("state", state);
   }
 
   /** @param {string} turnId */
   #ended(turnId) {
-    this.calls.get(turnId)?.abort();
-    this.calls.delete(turnId);
+    this.#calls.get(turnId)?.abort();
+    this.#calls.delete(turnId);
     const asked = this.history.findLast((message) => isUserMessage(message) && message._turn === turnId);
     const { error, end } = this.client.views[turnId] ?? {};
     const reason = asked && !asked._answer ? "completed" : ANSWERS[asked?._answer ?? "failed"];
     const problem = error ? { code: error.code, message: error.message } : end?.message ? { code: end.reason, message: end.message } : null;
     const result = /** @type {TurnResult} */ ({ turnId, reason, text: replyTo(this.history, turnId), error: problem });
     this.#emit("end", result);
-    this.ends.get(turnId)?.(result);
-    this.ends.delete(turnId);
+    this.#ends.get(turnId)?.(result);
+    this.#ends.delete(turnId);
   }
 
   /** @param {string} turnId @param {string} otherwise why it has not begun @returns {Promise<TurnResult>} */
   #endOf(turnId, otherwise) {
     if (this.client.turn?.id !== turnId) throw new Error(otherwise);
-    return new Promise((resolve) => this.ends.set(turnId, resolve));
+    return new Promise((resolve) => this.#ends.set(turnId, resolve));
   }
 
   /** @param {() => boolean} isSo @returns {Promise<void>} */
   #until(isSo) {
     if (isSo()) return Promise.resolve();
-    return new Promise((resolve, reject) => this.waiting.add({ isSo, resolve, reject }));
+    return new Promise((resolve, reject) => this.#waiting.add({ isSo, resolve, reject }));
   }
 
   /** @template {keyof Events} K @param {K} type @param {Events[K]} detail */
   #emit(type, detail) {
-    for (const listener of this.listeners.get(type) ?? []) {
+    for (const listener of this.#listeners.get(type) ?? []) {
       try {
         listener(detail);
       } catch (error) {

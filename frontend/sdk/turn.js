@@ -233,7 +233,7 @@ function cutTurn(state, turn, playback, answer) {
  */
 export function playedOn(state, turn, playback) {
   const played = { ...turn, playback };
-  const next = withEffects({ ...state, turn: played }, { type: "reached", before: turn.playback, after: playback });
+  const next = withEffects({ ...state, turn: played }, { type: "reached", turnId: turn.id, before: turn.playback, after: playback });
   return playback.reachedEnd ? endReached(next, played, playback.reachedEnd) : next;
 }
 

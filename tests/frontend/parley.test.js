@@ -88,6 +88,28 @@ test("a message is answered, and what hooks put into the turn comes back with th
   assert.equal(state, "s1");
 });
 
+test("a sentence is reported when it was heard, the last one of a turn too, and before the end", async (t) => {
+  const { parley, server } = await connected(t);
+  parley.channel.player.begin = () => {}; // a loudspeaker, which says below what was heard
+  const told = [];
+  for (const type of ["text", "sentence", "end"]) parley.on(type, ({ turnId, text }) => told.push([type, turnId, text]));
+  void parley.send("Hello");
+  await later();
+  const { id } = server.sent("chat").at(-1);
+  const audio = { format: "pcm16", sample_rate: 16_000 };
+  server.say(turn(id).start(), turn(id).text("Hi."), turn(id).sentence(0, "Hi.", audio), turn(id).sentenceEnd(0, 900), turn(id).end());
+  assert.deepEqual(told, [["text", id, "Hi."]]);
+  assert.equal(parley.state.phase, "speaking");
+
+  parley.channel.player.onHeard({ turnId: id, index: 0, ms: 900, isOver: true });
+
+  assert.deepEqual(told.slice(1), [
+    ["sentence", id, "Hi."],
+    ["end", id, "Hi."],
+  ]);
+  assert.equal(server.sent("playback").at(-1).state, "stopped");
+});
+
 test("a message goes out once it is stored, and not if it cannot be", async (t) => {
   const saves = [];
   const store = { load: async () => null, save: () => new Promise((resolve, reject) => saves.push({ resolve, reject })) };
@@ -237,6 +259,9 @@ test("tools of the page answer, whatever becomes of them, and not after their tu
   assert.equal(signals[0].aborted, true);
   assert.equal(server.sent("tool_output").length, 4);
   assert.deepEqual(server.sent("interrupt"), [{ type: "interrupt", turn_id }]);
+  server.say({ type: "client_tool_call", turn_id, id: "late", name: "seat", arguments: { row: 7 } });
+  await later();
+  assert.deepEqual([signals.length, server.sent("tool_output").length], [1, 4]);
 });
 
 test("a listener that fails does not stop the conversation", async (t) => {

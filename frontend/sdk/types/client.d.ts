@@ -117,7 +117,7 @@ export type Effect =
   /** something that the user should know */
   | { type: "problem"; code: ProblemCode; turnId?: string; detail?: string | number }
   /** playback has come so far */
-  | { type: "reached"; before: Playback; after: Playback }
+  | { type: "reached"; turnId: string; before: Playback; after: Playback }
   /** what the user wrote goes back to where it was written */
   | { type: "give_back"; text: string; images: readonly AttachedImage[] }
   | { type: "log_in" }
