@@ -17,6 +17,7 @@ from benchmarks import (
     first_day,
     hooks,
     idle,
+    opus_sound,
     policy_chain,
     policy_corpora,
     process_hooks,
@@ -47,6 +48,7 @@ SCENARIOS: dict[str, Callable[..., Awaitable[list[Figure]]]] = {
     "talkers": voice.measure_talkers,
     "voice_share": voice_share.measure,
     "talking": talking.measure,
+    "opus": opus_sound.measure,
     "realtime": realtime.measure,
     "first_day": first_day.measure,
 }

@@ -76,7 +76,7 @@ STAGES = {
 
 async def measure(*, is_quick: bool) -> list[Figure]:
     questions = QUESTIONS[: 2 * TURNS_EACH] if is_quick else QUESTIONS
-    spoken = await _speak_all(questions)
+    spoken = await speak_all(questions)
     first: list[float] = []
     later: list[float] = []
     stages: dict[str, list[float]] = defaultdict(list)
@@ -97,7 +97,7 @@ async def measure(*, is_quick: bool) -> list[Figure]:
 
 
 async def measure_talkers(*, is_quick: bool) -> list[Figure]:
-    spoken = await _speak_all(QUESTIONS[:10])
+    spoken = await speak_all(QUESTIONS[:10])
     turns = 2 if is_quick else 5
 
     async def talk(url: str, number: int) -> list[_Reply]:
@@ -121,7 +121,7 @@ async def measure_talkers(*, is_quick: bool) -> list[Figure]:
     ]
 
 
-async def _speak_all(questions: tuple[str, ...]) -> list[tuple[bytes, int]]:
+async def speak_all(questions: tuple[str, ...]) -> list[tuple[bytes, int]]:
     """The questions as sound: PCM16 without the silence at its end, and the sample rate."""
     voice = synthesizer_of(SpeechProviderSettings(), {})
     await voice.start()

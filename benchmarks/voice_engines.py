@@ -4,7 +4,7 @@ Every sentence of the model ends in `t<nanoseconds>. `, the monotonic clock when
 it was written. The sound of a sentence begins with two numbers instead of
 samples (`STAMPS`): the nanoseconds from that stamp to the request for its sound,
 and the clock when the sound was written. Started by `python -m
-benchmarks.voice_engines [BYTES]`, it prints its base URL; a sentence has so many bytes of sound.
+benchmarks.voice_engines [BYTES [speech]]`, it prints its base URL; a sentence has so many bytes of silence, or speech.
 """
 
 import asyncio
@@ -16,9 +16,13 @@ import time
 from functools import partial
 from typing import Final
 
+import numpy as np
 import uvloop
 from aiohttp import web
 from aiohttp.typedefs import Handler
+
+from server.speech.audio import SPEECH_RATE, PcmResampler, samples_to_pcm16
+from server.speech.pcm_reader import RAW_RATE
 
 STAMPS: Final = struct.Struct("<qq")
 HEARD: Final = "What time is it?"
@@ -56,7 +60,7 @@ async def transcribe(http: web.Request) -> web.Response:
     return web.json_response({"text": HEARD})
 
 
-async def speak(http: web.Request, sound_bytes: int) -> web.StreamResponse:
+async def speak(http: web.Request, sound: bytes) -> web.StreamResponse:
     text = (await http.json())["input"]
     asked_ns = time.monotonic_ns()
     found = _STAMP.search(text)
@@ -64,7 +68,7 @@ async def speak(http: web.Request, sound_bytes: int) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
     await response.prepare(http)
     now_ns = time.monotonic_ns()
-    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns).ljust(sound_bytes, b"\0"))
+    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns) + sound[STAMPS.size :])
     await response.write_eof()
     return response
 
@@ -80,11 +84,18 @@ def _chunk(text: str) -> bytes:
     ).encode()
 
 
-async def serve(sound_bytes: int) -> None:
+def _speech(size: int) -> bytes:
+    from tests.support.speech_corpus import SENTENCES, VOICES, spoken
+
+    sound = np.concatenate([spoken(text, VOICES[0]) for text in SENTENCES[:4]])
+    return (PcmResampler(SPEECH_RATE, RAW_RATE).feed(samples_to_pcm16(sound)) * 9)[:size]
+
+
+async def serve(sound: bytes) -> None:
     app = web.Application(client_max_size=16 << 20, middlewares=[bear_with_leavers])
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_post("/v1/audio/transcriptions", transcribe)
-    app.router.add_post("/v1/audio/speech", partial(speak, sound_bytes=sound_bytes))
+    app.router.add_post("/v1/audio/speech", partial(speak, sound=sound))
     app.router.add_get("/v1/models", models)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True)
     await runner.setup()
@@ -95,4 +106,5 @@ async def serve(sound_bytes: int) -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
-        uvloop.run(serve(int(sys.argv[1]) if sys.argv[1:] else _SOUND_BYTES))
+        size = int(sys.argv[1]) if sys.argv[1:] else _SOUND_BYTES
+        uvloop.run(serve(_speech(size) if sys.argv[2:] == ["speech"] else bytes(size)))
