@@ -68,7 +68,9 @@ async def speak(http: web.Request, sound: bytes) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
     await response.prepare(http)
     now_ns = time.monotonic_ns()
-    await response.write(STAMPS.pack(asked_ns - int(found[1]), now_ns) + sound[STAMPS.size :])
+    await response.write(
+        sound if any(sound) else STAMPS.pack(asked_ns - int(found[1]), now_ns).ljust(len(sound), b"\0")
+    )
     await response.write_eof()
     return response
 
