@@ -7,6 +7,7 @@
  */
 
 import { recordOf, stored as storedRecord } from "../sdk/consequences.js";
+import { formatsOf } from "../sdk/speech.js";
 import { openConversation, without } from "../sdk/state.js";
 import { hasTriggers, withEffects } from "./state.js";
 import { summaryOf } from "./titles.js";
@@ -26,13 +27,13 @@ export function stored(state, conversation) {
 
 /** What the server is told to do. @param {State} state @returns {import("../sdk/frames.js").Choices} */
 export function choicesOf(state) {
-  const { settings, skills, openId, voice, canPlay, speech } = state;
+  const { settings, skills, openId, canPlay, speech } = state;
   const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
   return {
     voice: readAloud !== "never" && canPlay,
     turn_detection: turnDetection,
-    input: { format: "pcm16", sample_rate: voice.rate },
+    ...formatsOf(state),
     skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,
     enable_tools: tools,
     language: language || null,

@@ -76,6 +76,7 @@
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
  *   | {type: "no_sound", reason: string, isAway: boolean}
  *   | {type: "sound_back"}
+ *   | {type: "codecs", codecs: import("../sdk/voice/opus.js").Codecs}
  *   | {type: "speech_lost"}
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
@@ -250,6 +251,8 @@ function step(state, event) {
       return voice.muted(state, event);
     case "sound_back":
       return voice.unmuted(state);
+    case "codecs":
+      return { ...state, codecs: event.codecs };
     case "speech_lost":
       return withEffects(state, { type: "problem", code: "speech_lost" });
     case "sound_blocked":

@@ -58,6 +58,8 @@
  * @property {import("../sdk/frames.js").SpeechStatus | null} speech the server's engines
  * @property {Voice} voice
  * @property {boolean} canPlay false = no sound can be played here
+ * @property {import("../sdk/voice/opus.js").Codecs | null} codecs what of Opus this browser can do; null = PCM will do, or nobody
+ *   knows yet
  * @property {readonly Summary[]} conversations newest first
  * @property {string | null} actionsId of the list: the one whose title can be written, that can be pinned and deleted there
  * @property {readonly import("./reduce_conversations.js").Change[]} awaited by conversations that are being loaded
@@ -156,6 +158,7 @@ export function initialState(settings = {}) {
     speech: null,
     voice: NO_VOICE,
     canPlay: true,
+    codecs: null,
     conversations: [],
     actionsId: null,
     awaited: [],

@@ -7,10 +7,13 @@
  */
 
 import { Socket } from "./socket.js";
+import { formatsOf } from "./speech.js";
 import { Ears } from "./voice/ears.js";
+import { OpusEncoding, opusCodecs } from "./voice/opus.js";
 import { Player } from "./voice/player.js";
 
 const TICK_MS = 1_000;
+const LOOPBACK = /^(localhost|.*\.localhost|127\.[0-9.]+|\[::1\])$/;
 const SLEPT_MS = 5_000; // without a tick of every second: the machine slept, and its connections may be dead
 
 export class Channel {
@@ -22,8 +25,10 @@ export class Channel {
    * @param {(event: ChannelEvent) => void} options.dispatch
    * @param {(level: number) => void} [options.onLevel] of the microphone, 0 to 1
    * @param {() => string | null} [options.audible] the turn that may be heard
+   * @param {"auto" | "opus" | "pcm16"} [options.sound] auto: Opus, but for a server on this machine
    */
-  constructor({ url, credential, state, dispatch, onLevel = () => {}, audible }) {
+  constructor({ url, credential, state, dispatch, onLevel = () => {}, audible, sound = "auto" }) {
+    this.wantsOpus = sound === "opus" || (sound === "auto" && !LOOPBACK.test(new URL(url).hostname));
     this.state = state;
     this.dispatch = dispatch;
     this.audible = audible ?? (() => (state().turn?.playback.hasSound ? (state().turn?.id ?? null) : null));
@@ -36,13 +41,22 @@ export class Channel {
       onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
       onMended: () => dispatch({ type: "sound_back" }),
       onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
+      onUndecodable: () => this.#without({ decodes: false }),
     });
+    this.encoding = new OpusEncoding(
+      (packet) => this.#encodes() && this.socket.sendSound(packet),
+      () => this.#without({ encodes: false }),
+    );
     this.ears = new Ears({
       dispatch,
       isOn: () => state().voice.mic === "on",
       isOnline: () => state().connection.phase === "online",
       // before that the server does not know the rate
-      onFrame: (pcm) => state().voice.mic === "on" && this.socket.sendSound(pcm),
+      onFrame: (pcm) => {
+        if (state().voice.mic !== "on") return;
+        if (this.#encodes()) this.encoding.encode(pcm, state().voice.rate);
+        else this.socket.sendSound(pcm);
+      },
       onLevel,
     });
     this.socket = new Socket({
@@ -71,6 +85,7 @@ export class Channel {
     }, TICK_MS);
     signal.addEventListener("abort", () => clearInterval(ticks));
     this.socket.connect();
+    if (this.wantsOpus) void opusCodecs().then((codecs) => this.dispatch({ type: "codecs", codecs }));
   }
 
   /** For good. */
@@ -78,6 +93,7 @@ export class Channel {
     this.leave.abort();
     this.socket.close();
     this.ears.close();
+    this.encoding.close();
     this.player.close();
   }
 
@@ -104,6 +120,16 @@ export class Channel {
       case "sound":
         return this.player[known.act]();
     }
+  }
+
+  /** Whether the server was told to expect packets. */
+  #encodes() {
+    return formatsOf(this.state()).input.format === "opus";
+  }
+
+  /** @param {Partial<import("./voice/opus.js").Codecs>} change */
+  #without(change) {
+    this.dispatch({ type: "codecs", codecs: { encodes: true, decodes: true, ...this.state().codecs, ...change } });
   }
 
   /** @param {import("./socket.js").SocketEvent} event */

@@ -26,6 +26,7 @@ export function initialState(id, { speak, turnDetection }, choices) {
     speech: null,
     voice: QUIET,
     canPlay: true,
+    codecs: null,
     openId: id,
     loaded: { [id]: newConversation(id, 0) },
     turn: null,
@@ -44,12 +45,13 @@ export function reduce(before, event) {
 }
 
 /** @param {State} state @returns {Partial<import("./frames.js").Choices>} */
-function choicesOf({ settings, choices, canPlay, voice, openId }) {
+function choicesOf(state) {
+  const { settings, choices, canPlay, openId } = state;
   return {
     ...choices,
     voice: settings.readAloud !== "never" && canPlay,
     turn_detection: settings.turnDetection,
-    input: { format: "pcm16", sample_rate: voice.rate },
+    ...speech.formatsOf(state),
     conversation: openId,
   };
 }
@@ -101,6 +103,8 @@ function step(state, event) {
       return { ...state, canPlay: true };
     case "sound_blocked":
       return { ...state, isBlocked: event.isBlocked };
+    case "codecs":
+      return { ...state, codecs: event.codecs };
     case "speech_lost":
       return withEffects(state, { type: "problem", code: "speech_lost" });
     case "devices":

@@ -12,8 +12,8 @@
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
  * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
- * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, stt_languages?: string[], voices?: string[]}} SpeechStatus
- * @typedef {{format: "pcm16", sample_rate: number}} AudioFormat
+ * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[], voices?: string[]}} SpeechStatus
+ * @typedef {{format: "pcm16" | "opus", sample_rate: number}} AudioFormat
  * @typedef {[offset: number, start_ms: number]} Word
  *
  * @typedef {object} Message A message of a conversation. Keys that begin with `_` are ours and never reach the model.
@@ -84,7 +84,8 @@
  * @typedef {QueuedFrame | ImmediateFrame} ServerFrame
  *
  * @typedef {"server_vad" | "push_to_talk"} TurnDetection
- * @typedef {{voice: boolean, turn_detection: TurnDetection, input: {format: "pcm16", sample_rate: number},
+ * @typedef {{voice: boolean, turn_detection: TurnDetection, input: AudioFormat,
+ *   output?: {format: "pcm16" | "opus"},
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
  *   conversation: string | null, trace: boolean, nudges: boolean, instructions?: string | null, max_tokens?: number | null,
  *   tools?: ToolItem[], tool_choice?: "auto" | "none" | "required" | {name: string}}} Choices

@@ -53,6 +53,7 @@ export class Parley {
     speak = "spoken",
     turnDetection = "server_vad",
     tools = [],
+    sound = "auto",
     configure = {},
   } = {}) {
     this.url = new URL(url, location.href);
@@ -73,6 +74,7 @@ export class Parley {
       state: () => this.client,
       dispatch: (event) => this.#dispatch(event),
       onLevel: (level) => this.#emit("level", level),
+      sound,
     });
   }
 

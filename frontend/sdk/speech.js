@@ -91,6 +91,22 @@ export function silencedByUser(state) {
   return withEffects(withVoice(state, { isSilenced }), { type: "silence", isSilenced });
 }
 
+/**
+ * The formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
+ * can, and on the server's own machine, there is only PCM.
+ *
+ * @param {ClientState} state @returns {Pick<import("./frames.js").Choices, "input" | "output">}
+ */
+export function formatsOf({ codecs, speech, voice: { rate } }) {
+  if (!codecs) return { input: { format: "pcm16", sample_rate: rate } };
+  const best = speech?.opus?.state === "ready" ? "opus" : "pcm16";
+  const isEncoded = codecs.encodes && 48_000 % rate === 0; // of the rates that microphones have, those that Opus has
+  return {
+    input: { format: isEncoded ? best : "pcm16", sample_rate: rate },
+    output: { format: codecs.decodes ? best : "pcm16" },
+  };
+}
+
 /** @template {ClientState} S @param {S} state @param {number} rate @returns {S} */
 export function switchedOn(state, rate) {
   return state.voice.mic === "starting" ? withVoice(state, { mic: "on", rate, isMuted: false }) : state;

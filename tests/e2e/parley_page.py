@@ -35,6 +35,8 @@ class ParleyPage:
         """What the test provokes, whenever the browser says so."""
         self.chats: list[Json] = []
         """The `chat` frames that went out."""
+        self.sound_sizes: list[int] = []
+        """Bytes of each message of the microphone."""
         self.frames: list[Json] = []
         """What came in, but for traces."""
         self.received = 0
@@ -72,7 +74,8 @@ class ParleyPage:
 
     def _sent(self, payload: bytes | str) -> None:
         if isinstance(payload, bytes):
-            return  # the microphone
+            self.sound_sizes.append(len(payload))
+            return
         frame = json.loads(payload)
         if frame["type"] == "chat":
             self.chats.append(frame)

@@ -27,6 +27,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 SPEECH_LIMIT_MS = 3 * LIMIT_MS
 """Engines share the processor with the browser."""
 
+REMOTE_NAME = "parley.test"
+"""The server's name for a page that takes it for another machine."""
+
 LONG_REPLY = (
     "The story begins in a small town near the sea. ",
     "Every morning an old man walked down to the harbour. ",
@@ -52,7 +55,11 @@ async def server(
             "PARLEY_SPEECH__STT__PROVIDER": "embedded",
             "PARLEY_SPEECH__TTS__PROVIDER": "embedded",
         },
-        settings={"skills": {"dir": str(skills)}, "agent": {"planning": False}},
+        settings={
+            "skills": {"dir": str(skills)},
+            "agent": {"planning": False},
+            "security": {"hosts": [REMOTE_NAME], "auth": "none"},
+        },
     )
     async with process:
         yield process
@@ -64,10 +71,14 @@ def microphone(tmp_path_factory: pytest.TempPathFactory) -> WavMicrophone:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def talking_chromium(microphone: WavMicrophone) -> AsyncIterator[Browser]:
+async def talking_chromium(microphone: WavMicrophone, server: ServerProcess) -> AsyncIterator[Browser]:
+    remote = (
+        f"--host-resolver-rules=MAP {REMOTE_NAME} 127.0.0.1",
+        f"--unsafely-treat-insecure-origin-as-secure={remote_url(server)}",
+    )
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=executable(), headless=True, args=[*FLAGS, *microphone.flags]
+            executable_path=executable(), headless=True, args=[*FLAGS, *microphone.flags, *remote]
         )
         yield browser
         await browser.close()
@@ -80,6 +91,10 @@ async def context(talking_chromium: Browser) -> AsyncIterator[BrowserContext]:
     await context.add_init_script(EAR)
     yield context
     await context.close()
+
+
+def remote_url(server: ServerProcess) -> str:
+    return server.url.replace("127.0.0.1", REMOTE_NAME)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -155,6 +170,27 @@ async def test_a_spoken_question_is_shown_and_its_answer_can_be_heard(
     roles = [message["role"] for message in await talk.page.history() if "_hook" not in message]
     assert roles == ["user", "assistant", "user", "assistant"]
     assert "The capital of France is Paris. It is a beautiful old city." in model.requests[1].contents
+
+
+async def test_sound_to_and_from_another_machine_is_opus(
+    context: BrowserContext, server: ServerProcess, microphone: WavMicrophone, voices: Voices, model: OpenAIServer
+) -> None:
+    page = ParleyPage(context, remote_url(server))
+    await page.open()
+    talk = Talk(page, microphone)
+    question = await voices.say("What is the capital of France?")
+    model.queue(text("The capital of France is Paris. ", "It is a beautiful old city."))
+
+    await talk.say(question)
+    await listen(page.tab)
+    await talk.answered(1)
+    reply = await voices.understand(await heard(page.tab))
+
+    assert likeness(" ".join(talk.words()), "What is the capital of France?") > SAME
+    assert likeness(reply, "The capital of France is Paris. It is a beautiful old city.") > SAME
+    assert {frame["audio"]["format"] for frame in page.frames if frame["type"] == "sentence"} == {"opus"}
+    assert max(page.sound_sizes) < 200, "20 ms of PCM are 640 bytes"
+    assert [line for line in page.complaints if not EXPECTED_ERRORS.search(line)] == []
 
 
 async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgotten(

@@ -97,6 +97,8 @@ export interface ClientState {
   voice: Speaking;
   /** false = no sound can be played here */
   canPlay: boolean;
+  /** what of Opus this browser can do; null = PCM will do, or nobody knows yet */
+  codecs: import("../voice/opus.js").Codecs | null;
   /** the conversation that the user is in */
   openId: string | null;
   loaded: Readonly<Record<string, Conversation>>;
@@ -134,6 +136,7 @@ export type ChannelEvent =
   | { type: "heard"; turnId: string; index: number; ms: number; isOver: boolean }
   | { type: "no_sound"; reason: string; isAway: boolean }
   | { type: "sound_back" }
+  | { type: "codecs"; codecs: import("../voice/opus.js").Codecs }
   | { type: "sound_blocked"; isBlocked: boolean };
 
 /** The state of a `Parley`. */

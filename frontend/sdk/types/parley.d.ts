@@ -14,6 +14,8 @@ export interface Options {
   turnDetection?: "server_vad" | "push_to_talk";
   /** Tools that the model may call and this page runs. */
   tools?: readonly Tool[];
+  /** How sound travels. "auto", the default: as Opus where browser and server can, and as PCM to a server on this machine. */
+  sound?: "auto" | "opus" | "pcm16";
   /** Other fields of the protocol's `configure`. */
   configure?: Configuration;
 }

@@ -4,6 +4,8 @@
  * @typedef {{turnId: string, index: number, ms: number, isOver: boolean}} HeardSentence
  */
 
+import { OPUS_RATE, OpusDecoding } from "./opus.js";
+
 export class Player {
   /**
    * @param {object} options
@@ -15,6 +17,7 @@ export class Player {
    *   audio thread's part
    * @param {() => void} options.onMended there is, after all
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
+   * @param {() => void} [options.onUndecodable] sound must come as PCM from now on
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
    */
@@ -26,6 +29,7 @@ export class Player {
     onFailed,
     onMended,
     onBlocked,
+    onUndecodable = () => {},
     later = soon,
     browser = navigator.userAgent,
   }) {
@@ -39,12 +43,14 @@ export class Player {
     this.later = later;
     this.browser = browser;
     this.isBlocked = false; // as we have told
+    this.opus = new OpusDecoding((pcm) => this.#post({ type: "push", pcm }, [pcm]), onUndecodable);
     /** @type {AudioContext | null} */
     this.context = null;
     /** @type {Promise<AudioWorkletNode | null> | null} */
     this.node = null;
     /** @type {{turnId: string, index: number} | null} whose sound the next binary message is */
     this.open = null;
+    this.isOpus = false;
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
@@ -71,30 +77,35 @@ export class Player {
    */
   follow(frame, turnId) {
     if (frame.type === "sentence" && frame.audio && frame.turn_id === turnId) {
-      this.begin(frame.turn_id, frame.index, frame.audio.sample_rate);
+      this.begin(frame.turn_id, frame.index, frame.audio.sample_rate, frame.audio.format);
     } else if (frame.type === "sentence" || frame.type === "sentence_end") {
       this.end();
     }
   }
 
-  /** @param {string} turnId @param {number} index @param {number} rate */
-  begin(turnId, index, rate) {
+  /** @param {string} turnId @param {number} index @param {number} rate @param {"pcm16" | "opus"} [format] */
+  begin(turnId, index, rate, format = "pcm16") {
     if (this.hasFailed) return;
     this.unlock();
+    this.isOpus = format === "opus";
     this.open = { turnId, index };
     this.lastId += 1;
     this.sentences.set(this.lastId, this.open);
-    this.#post({ type: "begin", id: this.lastId, rate });
+    this.#postInOrder({ type: "begin", id: this.lastId, rate: this.isOpus ? OPUS_RATE : rate });
     this.later(() => this.#tellIfBlocked());
   }
 
-  /** @param {ArrayBuffer} pcm */
-  push(pcm) {
-    if (this.open) this.#post({ type: "push", pcm }, [pcm]);
+  /** @param {ArrayBuffer} sound */
+  push(sound) {
+    if (!this.open) return;
+    if (this.isOpus) this.opus.decode(sound);
+    else this.#postInOrder({ type: "push", pcm: sound }, [sound]);
   }
 
   end() {
-    if (this.open) this.#post({ type: "end" });
+    if (!this.open) return;
+    if (this.isOpus) this.opus.end();
+    this.#postInOrder({ type: "end" });
     this.open = null;
   }
 
@@ -104,7 +115,7 @@ export class Player {
       if (sentence.turnId !== turnId || sentence.index !== index) continue;
       this.sentences.delete(id);
       if (this.open === sentence) this.open = null;
-      this.#post({ type: "skip", id });
+      this.#postInOrder({ type: "skip", id });
     }
   }
 
@@ -112,6 +123,7 @@ export class Player {
   flush() {
     this.open = null;
     this.sentences.clear();
+    this.opus.drop();
     this.#post({ type: "flush" });
   }
 
@@ -128,6 +140,11 @@ export class Player {
 
   resume() {
     this.#post({ type: "resume" });
+  }
+
+  /** Post it behind the sound of sentences that are still being decoded. @param {object} message @param {Transferable[]} [transfer] */
+  #postInOrder(message, transfer = []) {
+    this.opus.after(() => this.#post(message, transfer));
   }
 
   /** @param {object} message @param {Transferable[]} [transfer] */
