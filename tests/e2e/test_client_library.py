@@ -12,8 +12,9 @@ from playwright.async_api import BrowserContext, Page, expect
 from websockets.asyncio.client import connect
 
 from tests.e2e.conftest import EXPECTED_ERRORS
+from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.foreign_pages import ForeignPages, foreign_pages
-from tests.support.openai_script import Answer, calls, text
+from tests.support.openai_script import Answer, Gate, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess, endpoint
 
@@ -70,6 +71,38 @@ async def test_the_sixty_line_page_talks_and_keeps_its_history(
     )
     await tab.reload()
     await expect(lines).to_have_text(said)
+
+
+async def test_a_connection_that_breaks_in_a_reply_comes_back_and_the_question_can_be_asked_again(
+    tab: Page, pages: ForeignPages, allowing_server: ServerProcess, model: OpenAIServer
+) -> None:
+    gate = Gate()
+    model.queue(text("One. ", gate, "Two."), text("One. Two."))
+    await tab.goto(pages.add("empty.html", "<!doctype html><title>Empty</title>"))
+    async with CuttingProxy(allowing_server.url) as proxy:
+        await tab.evaluate(
+            """async (url) => {
+              const { Parley } = await import(`${url}/sdk/parley.js`);
+              window.parley = new Parley({ configure: { skills: [] } });
+              window.phases = [];
+              parley.on("state", ({ connection }) => phases.at(-1) === connection || phases.push(connection));
+              parley.on("text", ({ text }) => (document.title = text));
+              window.first = parley.send("Count to two.");
+            }""",
+            proxy.url,
+        )
+        await expect(tab).to_have_title("One. ")
+        proxy.cut()
+        first = await tab.evaluate("first")
+        again = await tab.evaluate("parley.retry()")
+        phases, history = await tab.evaluate("[phases, parley.history.map(({ content }) => content)]")
+        gate.open()
+        await tab.goto("about:blank")  # lets the proxy's connections go
+
+    assert (first["reason"], first["text"]) == ("lost", "One.")
+    assert (again["reason"], again["text"]) == ("completed", "One. Two.")
+    assert phases[:3] + phases[-1:] == ["connecting", "online", "waiting", "online"]
+    assert history == ["Count to two.", "One. ", "Count to two.", "One. Two."]
 
 
 async def test_a_tool_of_the_page_is_run_by_the_page(tab: Page, pages: ForeignPages, model: OpenAIServer) -> None:
