@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Final
 
 from server.errors import FrameError
@@ -143,6 +144,10 @@ class ItemList:
     def state(self) -> str | None:
         """Return the hooks' memory after the last turn."""
         return next((item.state for item in reversed(self.items) if item.state), None)
+
+    def unanswered(self) -> list[str]:
+        """Return the ids of the user's items at the end."""
+        return [item.id for item in takewhile(lambda item: item.role == "user", reversed(self.items))]
 
     def insert(self, item: Item, after: str | None) -> None:
         """Add a client's item behind that one (None: at the end, "root": first).

@@ -1,6 +1,7 @@
 """Events that a Realtime client is sent: numbered dicts, whose `bytes` become base64 when they are encoded."""
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -9,6 +10,8 @@ from server.errors import FrameError
 from server.wire import frames as wire
 
 Event = dict[str, Any]
+_NOT_THEIRS: Final = ("internal", "speech_unavailable", "turn_refused_draining", "too_many_turns")
+"""Codes of errors for which the client's event is not to blame."""
 
 
 class EventFactory:
@@ -26,10 +29,10 @@ class EventFactory:
         self._count += 1
         return {"type": type_, "event_id": f"event_{self._session_id}{self._count:05x}", **fields}
 
-    def error(self, refusal: FrameError, *, event_id: str | None = None, type_: str = "invalid_request_error") -> Event:
+    def error(self, refusal: FrameError, *, event_id: str | None = None) -> Event:
         """Return the `error` that answers the client's event `event_id`, if it had an id."""
         error = {
-            "type": type_,
+            "type": "server_error" if refusal.code in _NOT_THEIRS else "invalid_request_error",
             "code": refusal.code,
             "message": str(refusal),
             "param": refusal.path,
@@ -37,12 +40,15 @@ class EventFactory:
         }
         return self.event("error", error=error)
 
-    def extra(self, frame: wire.ServerFrame) -> Event:
-        """Return a frame of ours as an event `parley.…`."""
+    def extra(self, frame: wire.ServerFrame, wanted: Collection[str]) -> list[Event]:
+        """Return a frame of ours as an event `parley.…`, if it is wanted: a question with its answer."""
+        name = f"parley.{frame.__struct_config__.tag}"
+        if name.replace("resolved", "request") not in wanted:
+            return []
         fields = {name: value for name, value in msgspec.structs.asdict(frame).items() if value is not UNSET}
         if "turn_id" in fields:
             fields["response_id"] = fields.pop("turn_id")
-        return self.event(f"parley.{frame.__struct_config__.tag}", **fields)
+        return [self.event(name, **fields)]
 
 
 def usage_of(usage: wire.UsageItem) -> dict[str, Any]:

@@ -1,8 +1,14 @@
 """Fields of `configure` and `respond` that a Realtime configuration comes to. Pure."""
 
+from collections.abc import Collection
 from typing import Any
 
+import msgspec
+
+from server.errors import FrameError
 from server.gateway.realtime.client_events import ResponseWishes
+from server.gateway.realtime.conversation_items import Item
+from server.gateway.realtime.response_events import ResponseSpec
 from server.gateway.realtime.session_config import (
     FunctionChoice,
     FunctionTool,
@@ -12,6 +18,8 @@ from server.gateway.realtime.session_config import (
     ServerVad,
     SessionConfig,
     ToolChoices,
+    check_tools,
+    convert,
 )
 from server.gateway.realtime.sound_formats import rate_of
 from server.wire import frames as wire
@@ -41,7 +49,41 @@ def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
     }
 
 
-def overrides_of(
+def spec_of(
+    wishes: ResponseWishes,
+    config: SessionConfig,
+    *,
+    response_id: str,
+    conversation_id: str,
+    items: list[Item] | None,
+    mcp_servers: Collection[str],
+) -> ResponseSpec:
+    """Return what a response is to be, of the client's wishes and its session. Raises FrameError."""
+    check_tools(wishes.tools or [], wishes.tool_choice or "auto", at="response", mcp_servers=mcp_servers)
+    if wishes.prompt is not None:
+        text = "prompt templates are not here; send their text as `instructions`"
+        raise FrameError("unsupported_parameter", text, path="response.prompt")
+    if wishes.conversation not in (None, "auto", "none"):
+        raise FrameError("invalid_value", "`auto` or `none` is expected", path="response.conversation")
+    output = config.audio.output
+    if wishes.audio is not None:
+        given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
+        output = convert(msgspec.to_builtins(output) | given, OutputConfig, at="response.audio.output")
+    modalities = wishes.output_modalities or config.output_modalities
+    return ResponseSpec(
+        id=response_id,
+        conversation_id=None if wishes.conversation == "none" else conversation_id,
+        is_spoken=modalities == ["audio"],
+        sound=output.format,
+        voice=output.speaker,
+        max_output_tokens=wishes.max_output_tokens or config.max_output_tokens,
+        metadata=wishes.metadata,
+        overrides=_overrides(wishes, output, modalities, config),
+        input=items,
+    )
+
+
+def _overrides(
     wishes: ResponseWishes, output: OutputConfig, modalities: list[Any], config: SessionConfig
 ) -> dict[str, Any]:
     """Return the fields of `respond` in which a response differs from its session."""

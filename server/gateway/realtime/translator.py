@@ -9,12 +9,13 @@ from msgspec import UNSET
 
 from server.errors import FrameError
 from server.gateway.realtime import client_events as client
-from server.gateway.realtime.conversation_items import Item, ItemList, messages_of, new_item
+from server.gateway.realtime.conversation_items import ItemList, messages_of
 from server.gateway.realtime.input_audio import InputBuffer
-from server.gateway.realtime.response_events import ResponseSpec, ResponseStatus, ResponseWriter
+from server.gateway.realtime.item_requests import ItemRequests
+from server.gateway.realtime.response_events import ResponseStatus, ResponseWriter
 from server.gateway.realtime.server_events import Event, EventFactory
-from server.gateway.realtime.session_config import OutputConfig, SessionConfig, check_tools, convert
-from server.gateway.realtime.session_settings import overrides_of, settings_of
+from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.session_settings import settings_of, spec_of
 from server.wire import frames as wire
 
 Action = Event | wire.AnyClientFrame | bytes
@@ -61,6 +62,7 @@ class RealtimeTranslator:
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
         self._conversation = ItemList(max_items=0, max_bytes=0)
+        self._items = ItemRequests(self._events, self._conversation)
         self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=2)
         self._conversation_id = ""
         self._asked: dict[str, _Asked] = {}  # by the name in the pings; answered before the next message is read
@@ -100,7 +102,7 @@ class RealtimeTranslator:
                 code = getattr(frame, "code", None)
                 if code == "reply_cut" and (response := self._running(frame)) is not None:
                     response.is_cut = True
-                return self._extra(frame)
+                return [*self._events.extra(frame, self._config.extras)]
             case _ if (response := self._running(frame)) is not None:
                 return self._of_response(frame, response)
         return []
@@ -120,6 +122,7 @@ class RealtimeTranslator:
         self._events = EventFactory(ready.session_id)
         self._conversation = ItemList(max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
         self._conversation_id = self._events.new_id("conv")
+        self._items = ItemRequests(self._events, self._conversation)
         self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=limits.max_binary_bytes)
         voices = ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
@@ -143,7 +146,7 @@ class RealtimeTranslator:
             case wire.SentenceEnd():
                 return [*response.sentence_end(frame)]
             case wire.Hook():
-                return [*response.hook(frame), *self._extra(frame)]
+                return [*response.hook(frame), *self._events.extra(frame, self._config.extras)]
             case wire.ClientToolCall():
                 response.client_tool_call(frame)
             case wire.ToolCall():
@@ -259,7 +262,7 @@ class RealtimeTranslator:
         asked = self._answering
         if asked is None:
             refused = FrameError(frame.code, frame.message, path=path or None)
-            error = self._events.error(refused, type_=_error_type(frame.code))
+            error = self._events.error(refused)
             if frame.code not in ("speech_unavailable", "turn_refused_draining"):
                 return [error]
             events, is_told = self._input.failed(refused, self._config)
@@ -280,10 +283,6 @@ class RealtimeTranslator:
         if notice.code == "instructions_not_allowed":
             asked.config = msgspec.structs.replace(asked.config, instructions="", tools=[])
         return self._events.error(FrameError(notice.code, notice.message, path="session"), event_id=asked.event_id)
-
-    def _extra(self, frame: wire.ServerFrame) -> list[Action]:
-        name = f"parley.{frame.__struct_config__.tag}".replace("resolved", "request")
-        return [self._events.extra(frame)] if name in self._config.extras else []
 
     # --- the client's side
 
@@ -313,19 +312,13 @@ class RealtimeTranslator:
                 config = self._config.updated(event.session, mcp_servers=self._mcp_servers)
                 config = msgspec.structs.replace(config, model=self._config.model)
                 return self._configure(_Asked(event.event_id, config=config))
-            case client.ItemCreate():
-                return self._create_item(event)
-            case client.ItemDelete():
-                if not self._conversation.remove(event.item_id):
-                    raise _no_item("item_delete_invalid_item_id", event.item_id)
-                return [self._events.event("conversation.item.deleted", item_id=event.item_id)]
-            case client.ItemRetrieve():
-                item = self._conversation.get(event.item_id)
-                if item is None:
-                    raise _no_item("item_retrieve_invalid_item_id", event.item_id)
-                return [self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))]
+            case client.ItemCreate() if self._config.type == "transcription":
+                raise _transcription_only()
             case client.ItemTruncate():
-                return self._truncate(event)
+                item = self._conversation.get(event.item_id)
+                return [*self._items.answer(event), *self._silence(item.response_id if item else None)]
+            case client.ItemCreate() | client.ItemDelete() | client.ItemRetrieve():
+                return self._items.answer(event)
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes(), event.event_id)
             case client.ResponseCancel():
@@ -348,35 +341,6 @@ class RealtimeTranslator:
         asked.settings = changed
         return self._fenced(asked, wire.Configure(**changed))
 
-    def _create_item(self, event: client.ItemCreate) -> list[Action]:
-        if self._config.type == "transcription":
-            raise _transcription_only()
-        item = new_item(event.item, self._events.new_id("item"))
-        if item.kind == "function_call_output" and not self._has_call(item.data["call_id"]):
-            text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
-            raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
-        self._conversation.insert(item, event.previous_item_id)
-        placed = {"previous_item_id": self._conversation.before(item), "item": item.shown()}
-        return [self._events.event(f"conversation.item.{what}", **placed) for what in ("added", "done")]
-
-    def _has_call(self, call_id: str) -> bool:
-        return any(
-            item.kind == "function_call" and item.data["call_id"] == call_id for item in self._conversation.items
-        )
-
-    def _truncate(self, event: client.ItemTruncate) -> list[Action]:
-        item = self._conversation.get(event.item_id)
-        if item is None:
-            raise _no_item("item_truncate_invalid_item_id", event.item_id)
-        part = next(iter(item.data.get("content", ())), {"type": None})
-        if part["type"] != "output_audio" or event.content_index != 0:
-            text = "only the sound of an assistant's message can be truncated; it is content 0"
-            raise FrameError("invalid_value", text, path="content_index" if event.content_index else "item_id")
-        ms = item.truncate(event.audio_end_ms)
-        self._conversation.count(item)
-        place = {"item_id": item.id, "content_index": 0, "audio_end_ms": ms}
-        return [self._events.event("conversation.item.truncated", **place), *self._silence(item.response_id)]
-
     def _silence(self, response_id: str | None) -> list[Action]:
         """Tell the session that the client no longer plays the last response, which is over."""
         is_over = self._response is None and response_id is not None and response_id == self._last_response
@@ -391,48 +355,18 @@ class RealtimeTranslator:
         if self._response is not None:
             text = f"the response {self._response.id} is still in progress; wait for its response.done, or cancel it"
             raise FrameError("conversation_already_has_active_response", text)
-        spec = self._spec(wishes)
+        spec = spec_of(
+            wishes,
+            self._config,
+            response_id=self._events.new_id("resp"),
+            conversation_id=self._conversation_id,
+            items=None if wishes.input is None else self._items.items_of(wishes.input, at="response.input"),
+            mcp_servers=self._mcp_servers,
+        )
         self._response = response = ResponseWriter(spec, self._events, self._conversation)
         self._last_response = spec.id
         self._owes_response = False
         return [response.created(), *self._ask(event_id)]
-
-    def _spec(self, wishes: client.ResponseWishes) -> ResponseSpec:
-        config, output = self._config, self._config.audio.output
-        check_tools(wishes.tools or [], wishes.tool_choice or "auto", at="response", mcp_servers=self._mcp_servers)
-        if wishes.prompt is not None:
-            text = "prompt templates are not here; send their text as `instructions`"
-            raise FrameError("unsupported_parameter", text, path="response.prompt")
-        if wishes.conversation not in (None, "auto", "none"):
-            raise FrameError("invalid_value", "`auto` or `none` is expected", path="response.conversation")
-        if wishes.audio is not None:
-            given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
-            output = convert(msgspec.to_builtins(output) | given, OutputConfig, at="response.audio.output")
-        modalities = wishes.output_modalities or config.output_modalities
-        return ResponseSpec(
-            id=self._events.new_id("resp"),
-            conversation_id=None if wishes.conversation == "none" else self._conversation_id,
-            is_spoken=modalities == ["audio"],
-            sound=output.format,
-            voice=output.speaker,
-            max_output_tokens=wishes.max_output_tokens or config.max_output_tokens,
-            metadata=wishes.metadata,
-            overrides=overrides_of(wishes, output, modalities, config),
-            input=None if wishes.input is None else self._input_items(wishes.input),
-        )
-
-    def _input_items(self, given: Sequence[client.NewItem | client.ItemReference]) -> list[Item]:
-        items = []
-        for index, each in enumerate(given):
-            at = f"response.input[{index}]"
-            if isinstance(each, client.ItemReference):
-                found = self._conversation.get(each.id)
-                if found is None:
-                    raise FrameError("invalid_value", f"there is no item {each.id!r}", path=f"{at}.id")
-                items.append(found)
-            else:
-                items.append(new_item(each, self._events.new_id("item"), at=at))
-        return items
 
     def _ask(self, event_id: str | None = None) -> list[Action]:
         """Ask the session for the turn of the response as soon as all that was said is recognised."""
@@ -448,7 +382,7 @@ class RealtimeTranslator:
         if said is not None and said.utterance is not None and said.text:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end
         if response.spec.input is None:
-            response.answers = _unanswered(items)
+            response.answers = self._conversation.unanswered()
         frame = wire.Respond(
             id=response.id,
             messages=messages_of(items),
@@ -471,25 +405,6 @@ class RealtimeTranslator:
         return [*cancelled, self._events.event("output_audio_buffer.cleared", response_id=self._last_response)]
 
 
-def _unanswered(items: Sequence[Item]) -> list[str]:
-    """Return the ids of the user's items at the end."""
-    ids: list[str] = []
-    for item in reversed(items):
-        if item.role != "user":
-            break
-        ids.append(item.id)
-    return ids
-
-
-def _no_item(code: str, item_id: str) -> FrameError:
-    return FrameError(code, f"there is no item {item_id[:128]!r} in the conversation", path="item_id")
-
-
 def _transcription_only() -> FrameError:
     text = "this session transcribes and does nothing else; use one of the type realtime"
     return FrameError("invalid_session_type", text, path="type")
-
-
-def _error_type(code: str) -> str:
-    is_theirs = code.startswith("frame_") or code in ("message_too_large", "audio_misaligned", "rate_limited")
-    return "invalid_request_error" if is_theirs else "server_error"
