@@ -149,6 +149,7 @@ class ParleyTalk extends HTMLElement {
     if (problem) return this.#texts.problems[problem] ?? problem;
     if (isBlocked) return this.#texts.blocked;
     if (transcript) return transcript;
+    if (connection === "waiting") return this.#texts.phases.offline;
     if (connection !== "online" || microphone === "starting") return this.#texts.connecting;
     return this.#texts.phases[phase];
   }

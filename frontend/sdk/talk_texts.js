@@ -13,7 +13,7 @@ const ENGLISH = {
   allow: "Allow",
   deny: "Don’t allow",
   phases: {
-    offline: "Connecting …",
+    offline: "The server cannot be reached. Trying again …",
     idle: "",
     listening: "Listening",
     hearing: "Listening …",
@@ -48,7 +48,7 @@ const CHINESE = {
   allow: "允许",
   deny: "不允许",
   phases: {
-    offline: "正在连接…",
+    offline: "无法连接服务器，正在重试…",
     idle: "",
     listening: "正在聆听",
     hearing: "正在聆听…",

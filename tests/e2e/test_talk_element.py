@@ -147,3 +147,14 @@ async def test_a_question_about_a_tool_is_asked_in_the_page(
 
     await expect(tab.get_by_text("It is late.")).to_be_visible()
     await expect(question).to_have_count(0)
+
+
+async def test_a_server_that_is_not_there_is_reported_in_the_language_of_the_page(
+    tab: Page, pages: ForeignPages
+) -> None:
+    away = PAGE.replace('url="http://localhost:8765"', 'url="http://127.0.0.1:9"').replace('lang="en"', 'lang="zh-CN"')
+    await tab.goto(pages.add("away.html", away.format(attributes="")))
+
+    await tab.get_by_role("button", name="说话", exact=True).click()
+
+    await expect(tab.get_by_role("status")).to_have_text("无法连接服务器，正在重试…")
