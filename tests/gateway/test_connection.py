@@ -69,7 +69,9 @@ class RawClient:
                 return payload
 
 
-async def connect(port: int, *, receive_buffer_bytes: int | None = None, token: str | None = None) -> RawClient:
+async def connect(
+    port: int, *, path: str = "/ws", receive_buffer_bytes: int | None = None, token: str | None = None
+) -> RawClient:
     raw = socket.socket()
     if receive_buffer_bytes is not None:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
@@ -77,7 +79,7 @@ async def connect(port: int, *, receive_buffer_bytes: int | None = None, token: 
     await asyncio.get_running_loop().sock_connect(raw, ("127.0.0.1", port))
     reader, writer = await asyncio.open_connection(sock=raw, limit=4096)
     bearer = b"" if token is None else f"Authorization: Bearer {token}\r\n".encode()
-    writer.write(UPGRADE.removesuffix(b"\r\n") + bearer + b"\r\n")
+    writer.write(UPGRADE.replace(b"/ws", path.encode()).removesuffix(b"\r\n") + bearer + b"\r\n")
     await reader.readuntil(b"\r\n\r\n")
     return RawClient(reader, writer)
 
@@ -109,16 +111,26 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     sockets = WebSocketServer(harness.services, authenticator, harness.limits, outbox_limits=limits)
     app = web.Application(middlewares=[auth_middleware(authenticator, harness.metrics)])
     app.router.add_get("/ws", sockets.handle)
+    app.router.add_get("/v1/realtime", sockets.handle_realtime)
     async with TestServer(app) as server:
         assert server.port is not None
         yield Bench(harness, sockets, server.port)
         await sockets.aclose()
 
 
-async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(bench: Bench, agent: FakeAgent) -> None:
+@pytest.mark.parametrize(
+    ("path", "asks"),
+    [
+        ("/ws", b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}'),
+        ("/v1/realtime", b'{"type":"response.create","response":{"output_modalities":["text"]}}'),
+    ],
+)
+async def test_a_client_that_does_not_read_is_told_4408_and_its_turn_is_over(
+    bench: Bench, agent: FakeAgent, path: str, asks: bytes
+) -> None:
     agent.turns = [[LLMChunk(text="x" * 60_000)] * 1000]
-    slow = await connect(bench.port, receive_buffer_bytes=4096)
-    slow.send(TEXT, b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+    slow = await connect(bench.port, path=path, receive_buffer_bytes=4096)
+    slow.send(TEXT, asks)
 
     async with asyncio.timeout(LIMIT_S):
         while "parley_slow_clients_total 1.0" not in bench.harness.metrics.render().decode():  # noqa: ASYNC110 - no event
