@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 PING_EVERY_S: Final = 20.0
 SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
+LOGIN_OVER: Final = 4401
+"""Close code: the login has ended."""
 LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its login has ended."""
 MAX_EXCESS_S: Final = 5.0
@@ -254,7 +256,7 @@ class Connection:
         if self.session.is_idle or now_s >= self._login_ends_s + LAST_TURN_S:
             logger.info("the login has expired; closing")
             self.session.interrupt()
-            self.close(4401, "login is over")
+            self.close(LOGIN_OVER, "login is over")
 
     async def _read(self) -> None:
         count = 0

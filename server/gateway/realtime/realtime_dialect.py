@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
-from server.gateway.connection import ConnectionContext
+from server.errors import FrameError
+from server.gateway.connection import LOGIN_OVER, ConnectionContext
 from server.gateway.realtime.session_config import SessionConfig
 from server.gateway.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
@@ -23,6 +24,8 @@ MAX_UNJUDGED_MS: Final = 4000.0
 MAX_HOLD_S: Final = 5.0
 """Time for which one piece of sound waits; then it is handed on, and dropped if nothing takes it."""
 _STEP_S: Final = 0.005
+_LOGIN_OVER: Final = FrameError("invalid_api_key", "the login is over; connect with a new key")
+"""Clients that try again after every close give up at this code."""
 
 
 class RealtimeOutbox(Outbox):
@@ -51,7 +54,7 @@ class RealtimeOutbox(Outbox):
 
     def finish(self, code: int, reason: str) -> None:
         if not self.is_closing:
-            self._carry_out(self._translator.end())
+            self._carry_out(self._translator.end(_LOGIN_OVER if code == LOGIN_OVER else None))
         super().finish(code, reason)
 
     def _carry_out(self, actions: Sequence[Action]) -> None:

@@ -111,10 +111,12 @@ class RealtimeTranslator:
         """Translate a piece of the reply's sound, PCM16 at the rate of the sentence under way."""
         return [] if self._response is None else [*self._response.sound(pcm)]
 
-    def end(self) -> list[Event]:
-        """Return the events that are still owed when the connection closes, such as `response.done`."""
-        held, self._held = self._held, []
-        return held if self._response is None else [*held, *self._finish(self._response, "cancelled")]
+    def end(self, refusal: FrameError | None = None) -> list[Event]:
+        """Return the events that are still owed when the connection closes, such as `response.done`, and why it does."""
+        events, self._held = self._held, []
+        if self._response is not None:
+            events += self._finish(self._response, "cancelled")
+        return events if refusal is None else [*events, self._events.error(refusal)]
 
     def begin(self, ready: wire.Ready) -> list[Action]:
         """Answer the first frame of the session: configure it, then send `session.created`."""

@@ -177,6 +177,7 @@ async def test_revoking_the_pages_session_ends_the_keys_that_it_made(tmp_path: P
         async with talker(opened.server, **bearer(key)) as me:
             assert (await opened.post("/api/logout", {}, **page)).status == 204
 
+            assert (await me.receive())["error"]["code"] == "invalid_api_key"
             assert await me.closed() == 4401
         with pytest.raises(InvalidStatus, match="401"):
             async with talker(opened.server, **bearer(key)):
