@@ -1,7 +1,7 @@
 """Items of a Realtime conversation: kept while the socket lives, bounded, turned into the messages of a turn. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
@@ -17,7 +17,8 @@ from server.gateway.realtime.client_events import (
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
-_OVERHEAD_BYTES: Final = 512  # of an item, beside its text
+_OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
+_PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,")
 _WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
 _ALLOWED_PARTS: Final = {
@@ -99,11 +100,12 @@ class Item:
     @property
     def size(self) -> int:
         """Bytes that it counts for."""
-        strings = [value for part in self.data.get("content", ()) for value in part.values() if value]
+        parts = self.data.get("content", ())
+        strings = [value for part in parts for value in part.values() if value]
         strings += [self.data.get("arguments", ""), self.data.get("output", "")]
         strings += [message.content for message in self.rounds if isinstance(message.content, str)]
         strings += [result for _, result in self.siblings]
-        return _OVERHEAD_BYTES + sum(map(len, strings))
+        return _OVERHEAD_BYTES + _PART_BYTES * len(parts) + sum(map(len, strings))
 
     def shown(self, *, with_images: bool = False) -> dict[str, Any]:
         """Return a copy for an event. Images, which the client has, only where it asks for the item."""
@@ -193,6 +195,18 @@ class ItemList:
         self.items.remove(item)
         self._bytes -= item.counted_bytes
         return True
+
+    def check_input(self, items: Iterable[Item], *, at: str) -> None:
+        """Refuse more items for a response than a conversation holds; each counts as often as it is there.
+
+        Raises FrameError.
+        """
+        size_bytes = 0
+        for index, item in enumerate(items):
+            size_bytes += item.size
+            if index >= self._max_items or size_bytes > self._max_bytes:
+                text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
+                raise FrameError("input_too_large", text, path=at)
 
     def count(self, item: Item) -> None:
         """Measure an item that is new or has changed; one that is not in the conversation counts for nothing."""

@@ -53,6 +53,7 @@ class ItemRequests:
                 items.append(found)
             else:
                 items.append(new_item(each, self._events.new_id("item"), at=f"{at}[{index}]"))
+        self._conversation.check_input(items, at=at)
         return items
 
     def _create(self, event: ItemCreate) -> list[Event]:

@@ -128,6 +128,31 @@ def test_a_conversation_is_bounded_in_bytes() -> None:
     assert types(world.say("x" * 3_000))[0] == "conversation.item.added"
 
 
+def test_parts_without_words_count_too() -> None:
+    world = RealtimeWorld()
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": ""}] * 1000}
+
+    answers = [world.client("conversation.item.create", item=item)[0] for _ in range(20)]
+
+    assert answers[0]["type"] == "conversation.item.added"
+    assert answers[-1]["error"]["code"] == "conversation_full"
+
+
+def test_the_input_of_a_response_is_bounded_as_a_conversation_is() -> None:
+    """A reference takes 50 bytes of the client's, whatever the size of its item."""
+    world = RealtimeWorld()
+    world.say("x" * 1_000_000, item_id="long")
+    world.say("x", item_id="short")
+
+    for item_id, count in (("long", 5), ("short", READY.limits.max_messages + 1)):
+        references = [{"type": "item_reference", "id": item_id}] * count
+        (error,) = world.client("response.create", event_id="mine", response={"input": references})
+        assert (error["error"]["code"], error["error"]["param"]) == ("input_too_large", "response.input")
+        assert error["error"]["event_id"] == "mine"
+    world.client("response.create", response={"input": [{"type": "item_reference", "id": "long"}] * 3})
+    assert len(world.last(wire.Respond).messages) == 3
+
+
 def test_the_bytes_of_items_that_change_or_go_are_counted_anew() -> None:
     ready = msgspec.structs.replace(READY, limits=msgspec.structs.replace(READY.limits, max_message_bytes=10_000))
     world = RealtimeWorld(ready=ready)
