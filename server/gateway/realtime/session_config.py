@@ -11,6 +11,8 @@ from server.errors import FrameError
 
 MAX_TOOLS: Final = 128
 MAX_TOOLS_BYTES: Final = 64 << 10
+MAX_SESSION_BYTES: Final = 256 << 10
+"""All of a session as JSON, which is kept, and echoed after each update."""
 EXTRAS: Final = frozenset(("parley.hook", "parley.trace", "parley.approval_request", "parley.notice"))
 """Events of our own that `session.include` asks for; they are not echoed there."""
 _NULLABLE: Final = frozenset(
@@ -170,6 +172,9 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
         if unknown:
             text = f"nothing here is called {min(unknown)[:100]!r}; docs/realtime.md lists what can be included"
             raise FrameError("invalid_value", text, path="session.include")
+        if len(msgspec.json.encode(config)) > MAX_SESSION_BYTES:
+            text = f"the session takes more than {MAX_SESSION_BYTES >> 10} KiB; shorten it"
+            raise FrameError("session_too_large", text, path="session")
         return config
 
     def echo(self) -> dict[str, Any]:

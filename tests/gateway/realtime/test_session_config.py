@@ -38,6 +38,7 @@ def test_null_gives_a_field_its_default_back() -> None:
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "invalid_value", "session.tools[0].server_label"),
         ({"tools": [{"type": "function"}]}, "missing_required_parameter", "session.tools[0].name"),
         ({"tools": [{"type": "function", "name": f"t{i}"} for i in range(129)]}, "too_many_tools", "session.tools"),
+        ({"tracing": {"workflow_name": "x" * 300_000}}, "session_too_large", "session"),
         ({"tools": [{"type": "function", "name": "a"}] * 2}, "invalid_value", "session.tools[1].name"),
         ({"tools": [{"type": "function", "name": "a", "parameters": {"type": "string"}}]}, "invalid_value", "session.tools[0].parameters.type"),
         ({"tool_choice": {"type": "mcp", "server_label": "x"}}, "unsupported_parameter", "session.tool_choice"),
