@@ -151,8 +151,7 @@ class SkillFiles:
         data = self._expect(self._place(skill, path), path, expected)
         if os.path.lexists(self._place(skill, new_path)):
             raise EditError("file_exists", f"{new_path} exists already; choose another name")
-        if data is None:
-            raise _unknown(path)
+        assert data is not None  # what is not there fits no tag
         self._change(skill, "rename", {path: (data, None), new_path: (None, data)})
         return _tag(data)
 
@@ -160,8 +159,7 @@ class SkillFiles:
         """Put the file into the bin; undo brings it back."""
         target = self._place(skill, path)
         data = self._expect(target, path, expected)
-        if data is None:
-            raise _unknown(path)
+        assert data is not None  # what is not there fits no tag
         with self._binned(f"{skill}-{path.replace('/', '-')}") as place:
             shutil.copyfile(target, place)
         self._change(skill, "delete", {path: (data, None)})
@@ -375,10 +373,6 @@ def _tag(data: bytes) -> str:
 
 def _skill_tag(files: Sequence[ListedFile]) -> str:
     return _tag("\n".join(f"{file.etag} {file.path}" for file in files if file.etag).encode())
-
-
-def _unknown(path: str) -> EditError:
-    return EditError("file_unknown", f"there is no {path}")
 
 
 def _stale(what: str, tag: str | None, current: str | None = None) -> EditError:

@@ -28,6 +28,23 @@ def test_a_packed_skill_holds_its_files_under_its_name_and_nothing_hidden(tmp_pa
     assert archive.read("calm/hooks/hint.md") == b"Be calm.\n"
 
 
+def test_files_are_small_of_no_time_and_programs_stay_programs(tmp_path: Path) -> None:
+    folder = skill(tmp_path)
+    (folder / "run.sh").write_text("echo " * 1000)
+    (folder / "run.sh").chmod(0o700)
+
+    entries = zipfile.ZipFile(io.BytesIO(pack_skill(folder))).infolist()
+
+    assert {(entry.filename, oct(entry.external_attr >> 16)) for entry in entries} == {
+        ("calm/SKILL.md", "0o100644"),
+        ("calm/hooks/hint.md", "0o100644"),
+        ("calm/run.sh", "0o100755"),
+    }
+    assert {(entry.date_time, entry.compress_type) for entry in entries} == {
+        ((1980, 1, 1, 0, 0, 0), zipfile.ZIP_DEFLATED)
+    }
+
+
 def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
     one, other = skill(tmp_path / "a"), skill(tmp_path / "b")
     os.utime(other / "SKILL.md", (0, 0))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +14,11 @@ from skills_engine.testing.tests_format import ReplySpec
 from skills_engine.testing.tests_report import failure_lines
 from skills_engine.testing.tests_runner import SkillTestResult, SkillTestRunner
 from skills_engine.testing.tests_variants import (
+    MAX_VARIANTS,
     VariantError,
     Wording,
     hook_to_vary,
+    read_wordings,
     render_variants,
     run_variants,
 )
@@ -162,6 +165,43 @@ def test_wordings_of_a_test_that_names_no_skill_cannot_be_compared() -> None:
         asyncio.run(run_variants([test], {"shop": SHOP}, BRIEF, wordings, ScriptedAsker()))
 
 
+def test_wordings_are_read_from_any_file_or_from_the_skills_hooks(tmp_path: Path) -> None:
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks" / "own.md").write_text("Own.\n")
+    (tmp_path / "other.md").write_text(" Other. ")
+    (tmp_path / "empty.md").write_text(" ")
+    other = str(tmp_path / "other.md")
+
+    assert read_wordings([other, "own.md"], tmp_path) == [Wording(other, "Other."), Wording("own.md", "Own.")]
+    assert len(read_wordings(["own.md"] * MAX_VARIANTS, tmp_path)) == MAX_VARIANTS
+    with pytest.raises(VariantError, match=f"needs 2 to {MAX_VARIANTS} files"):
+        read_wordings(["own.md"] * (MAX_VARIANTS + 1), tmp_path)
+    with pytest.raises(VariantError, match=r"empty\.md is empty$"):
+        read_wordings(["own.md", str(tmp_path / "empty.md")], tmp_path)
+
+
+def test_what_is_wrong_with_many_answers_is_shown_for_the_first() -> None:
+    asker = ScriptedAsker([LONG] * 3 + ["no", "yes"])
+    result = ask("ask: {samples: 5, pass: 0.5}, expect: {reply: {max_words: 5, contains: 'yes'}}", asker)
+
+    [failure] = result.failures
+    assert failure.was == (*[f"(6 words) {LONG}"] * 3, "… and 1 more")
+    assert failure.expected == ("in at least 50% of the answers:", "contains yes", "at most 5 words")
+    assert (result.test.name, 0 <= result.duration_s < 60) == ("a", True)
+
+
+def test_several_hooks_to_compare_without_are_named_and_left_out() -> None:
+    asker = ScriptedAsker(["a"] * 2)
+    hooks = HooksFile((BRIEF, hook("calm")))
+    test = a_test("ask: {samples: 1}, expect: {reply: {}}, compare: {without: [brief, shop/calm]}")
+
+    result = asyncio.run(ask_test(test, SkillTestRunner({"shop": hooks}), asker))
+
+    assert result.notes[1].startswith("without brief, shop/calm: ")
+    assert asker.questions[1].hook_texts == {"shop/brief": None, "shop/calm": None}
+    assert result.failures == ()
+
+
 def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None:
     other = hook("other")
     wordings = [Wording("brief.md", "x"), Wording("new.md", "y")]
@@ -169,5 +209,10 @@ def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None
     assert hook_to_vary(None, wordings, [BRIEF, other]) is BRIEF
     assert hook_to_vary("other", wordings, [BRIEF, other]) is other
     assert hook_to_vary(None, wordings[1:], [other]) is other
+    assert hook_to_vary("other", wordings, [other]) is other
+    with pytest.raises(VariantError, match=r"there are: other$"):
+        hook_to_vary("gone", wordings, [other])
+    with pytest.raises(VariantError, match=r"there are: none$"):
+        hook_to_vary(None, wordings, [])
     with pytest.raises(VariantError, match="which hook is meant\\? name one with --hook; there are: brief, other"):
         hook_to_vary(None, wordings[1:], [BRIEF, other])

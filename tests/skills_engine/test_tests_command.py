@@ -1,16 +1,20 @@
 """`python -m skills_engine test`, as authors and builds run it."""
 
+import argparse
 import subprocess
 import sys
 import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from skills_engine.__main__ import main
-from skills_engine.testing.tests_command import FAILED, NOT_RUN, PASSED
+from skills_engine.testing.tests_command import FAILED, NOT_RUN, PASSED, add_options, run_tests
 from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.test_tests_asker import ScriptedAsker
 
 PROJECT = Path(__file__).parents[2]
 
@@ -94,6 +98,58 @@ def test_variants_that_cannot_be_compared_are_2(
 
     assert main(["test", str(folder), "--variants", variants]) == NOT_RUN
     assert capsys.readouterr().err == f"error: {message}\n"
+
+
+def test_variants_are_printed_as_a_table_also_without_a_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asks = "tests:\n  - {name: asks, user: x, ask: {}, expect: {reply: {}}}\n"
+    reads = "  - {name: reads, user: x, expect: {reads: [{contains: brief}]}}\n"
+    wrong = "  - {name: names no hook, user: x, expect: {fires: [other]}}\n"
+    folder = skill_with_tests(tmp_path, "a", asks + reads + wrong)
+    (folder / "hooks" / "hint.md").write_text("Be brief.")
+    (folder / "hooks" / "long.md").write_text("At length.")
+
+    assert main(["test", str(folder), "--variants", "hint.md,long.md", "--hook", "hint"]) == PASSED
+    assert capsys.readouterr().out.splitlines() == [
+        "wording  test            passed  tokens",
+        "hint.md  asks           not run       3",
+        "hint.md  reads             100%       3",
+        "hint.md  names no hook  not run       0",
+        "long.md  asks           not run       3",
+        "long.md  reads               0%       3",
+        "long.md  names no hook  not run       0",
+    ]
+
+    (folder / "tests" / "b.yaml").write_text("tests: [{nam: a}]")
+    assert main(["test", str(folder), "--variants", "hint.md,long.md"]) == NOT_RUN
+    skill_with_tests(tmp_path, "b", PASSES)
+    capsys.readouterr()
+    assert main(["test", str(tmp_path), "--variants", "hint.md,long.md"]) == NOT_RUN
+    cure = "error: --variants compares texts of one skill's hook: give the folder of that skill\n"
+    assert capsys.readouterr().err.endswith(cure)
+
+
+def test_a_model_is_asked_where_there_is_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    @asynccontextmanager
+    async def connect(url: str, token: str | None) -> AsyncIterator[ScriptedAsker]:
+        yield ScriptedAsker(respond=lambda question: f"{url} {token} {question.skills}")
+
+    asks = "tests:\n  - {name: asks, user: x, ask: {samples: 1}, expect: {reply: {contains: secret}}}\n"
+    folder = skill_with_tests(tmp_path, "a", asks + "  - {name: reads, user: x, expect: {fires: [hint]}}\n")
+    (folder / "hooks" / "other.md").write_text("Another text.")
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+
+    def run(*arguments: str) -> str:
+        options = parser.parse_args(["--server", "http://here", *arguments])
+        options.path = folder
+        assert run_tests(options, connect) == PASSED
+        return capsys.readouterr().out
+
+    assert "1 of 1 as expected (100%)" in run("--token", "secret")
+    assert run("--token", "secret").splitlines()[-1].startswith("2 tests: 2 passed, ")
+    assert "asks     100%" in run("--token", "secret", "--variants", "hint.md,other.md")
 
 
 def test_no_tests_at_all_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
