@@ -36,7 +36,7 @@ CLIENT_LIMIT_S: Final = 240
 EXAMPLE_LIMIT_S: Final = 60
 FEATURES: Final = (
     *("text_turn", "spoken_turn", "manual_commit", "client_tool", "interruption", "transcription"),
-    "example_in_docs",
+    *("image", "mcp_by_address", "example_in_docs"),
 )
 SIGNS: Final = {"works": "works", "refused": "refused", "fails": "FAILS", "not tried": "-"}
 
@@ -64,6 +64,8 @@ CLIENTS: Final = (
 
 def answer(request: Request) -> Answer:
     """What the model says, by what was asked last, so that the order of clients and features does not matter."""
+    if any("image_url" in str(message.get("content")) for message in request.messages):
+        return text("A picture.")
     replies = [str(message["content"]) for message in request.messages if message["role"] == "assistant"]
     for message in reversed(request.messages):
         said = str(message.get("content"))
@@ -141,7 +143,9 @@ async def run(
     }
     code, out, errors = await executed(program, place / tried.script, environ, limit_s=CLIENT_LIMIT_S)
     lines = [json.loads(line) for line in out.splitlines() if line.startswith('{"feature"')]
-    missing = {"result": "fails", "detail": f"{tried.script} ended with {code}"}
+    missing = {"result": "not tried", "detail": ""}
+    if code:
+        missing = {"result": "fails", "detail": f"{tried.script} ended with {code}"}
     found = dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
 
     example = (INSTALLED / "node" if tried.is_node else folder) / f"documented-{tried.name}{Path(tried.script).suffix}"

@@ -6,6 +6,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 export const URL = process.env.PARLEY_URL;
 export const WS_URL = URL.replace("http", "ws");
 export const KEY = process.env.PARLEY_KEY;
+export const IMAGE =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const LIMIT_MS = 30_000;
 const CHUNK_MS = 40;
 
@@ -32,6 +34,9 @@ export function check(isSo, detail) {
   if (!isSo) throw new Error(`unexpected: ${detail}`);
 }
 
+/** The server says clearly that it does not do this. */
+export class Refused extends Error {}
+
 /** Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail. */
 export async function report(attempts) {
   for (const [feature, attempt] of Object.entries(attempts)) {
@@ -40,8 +45,8 @@ export async function report(attempts) {
       const limit = sleep(LIMIT_MS, undefined, { ref: false }).then(() => Promise.reject(new Error("took too long")));
       line = { feature, result: "works", detail: await Promise.race([attempt(), limit]) };
     } catch (error) {
-      console.error(error);
-      line = { feature, result: "fails", detail: String(error?.message ?? error) };
+      if (!(error instanceof Refused)) console.error(error);
+      line = { feature, result: error instanceof Refused ? "refused" : "fails", detail: String(error?.message ?? error) };
     }
     console.log(JSON.stringify(line));
   }

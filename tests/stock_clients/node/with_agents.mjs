@@ -2,7 +2,7 @@
 
 import { RealtimeAgent, RealtimeSession, tool } from "@openai/agents/realtime";
 import { z } from "zod";
-import { KEY, URL, WS_URL, check, question, report, speak } from "./features.mjs";
+import { IMAGE, KEY, URL, WS_URL, check, question, report, speak } from "./features.mjs";
 
 const getWeather = tool({
   name: "get_weather",
@@ -143,5 +143,14 @@ await report({
     await saying;
     talk.session.close();
     return talk.heard();
+  },
+
+  async image() {
+    const talk = await Talk.begin({ outputModalities: ["text"] });
+    talk.session.addImage(IMAGE);
+    const reply = await talk.reply();
+    check(reply === "A picture.", reply);
+    talk.session.close();
+    return reply;
   },
 });

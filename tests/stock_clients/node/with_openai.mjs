@@ -2,7 +2,7 @@
 
 import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
-import { KEY, URL, check, question, report, speak } from "./features.mjs";
+import { IMAGE, KEY, Refused, URL, check, question, report, speak } from "./features.mjs";
 
 const WEATHER = {
   type: "function",
@@ -133,5 +133,25 @@ await report({
     talk.send({ type: "session.update", session: { type: "transcription", audio: { input } } });
     speak((pcm) => talk.append(pcm));
     return (await talk.until("conversation.item.input_audio_transcription.completed")).at(-1).transcript;
+  },
+
+  async image() {
+    const talk = await Talk.begin({ output_modalities: ["text"] });
+    const content = [{ type: "input_image", image_url: IMAGE }, { type: "input_text", text: "What is this?" }];
+    talk.send({ type: "conversation.item.create", item: { type: "message", role: "user", content } });
+    talk.send({ type: "response.create" });
+    const reply = joined(await talk.until("response.done"), "response.output_text.delta");
+    check(reply === "A picture.", reply);
+    talk.socket.close();
+    return reply;
+  },
+
+  async mcp_by_address() {
+    const talk = await Talk.begin({});
+    const tools = [{ type: "mcp", server_label: "theirs", server_url: "https://mcp.example.com/" }];
+    talk.send({ type: "session.update", session: { type: "realtime", tools } });
+    const { error } = (await talk.until("error")).at(-1);
+    talk.socket.close();
+    throw new Refused(`${error.code}: ${error.message}`);
   },
 });

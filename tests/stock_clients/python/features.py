@@ -13,8 +13,15 @@ URL = os.environ["PARLEY_URL"]
 WS_URL = URL.replace("http", "ws", 1)
 KEY = os.environ["PARLEY_KEY"]
 LIMIT_S = 30
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+IMAGE = f"data:image/png;base64,{PNG}"
+MCP = {"type": "mcp", "server_label": "theirs", "server_url": "https://mcp.example.com/"}
 RATE = 24_000
 CHUNK_S = 0.04
+
+
+class Refused(Exception):
+    """The server says clearly that it does not do this."""
 
 
 def question() -> Iterator[bytes]:
@@ -36,13 +43,16 @@ async def speak(send: Callable[[bytes], Awaitable[None]], *, quiet_s: float = 0)
 
 
 async def report(**attempts: Callable[[], Awaitable[str]]) -> None:
-    """Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail."""
+    """Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail.
+
+    A feature that is not named here is not tried.
+    """
     for feature, attempt in attempts.items():
         try:
             async with asyncio.timeout(LIMIT_S):
                 result, detail = "works", await attempt()
-        except NotImplementedError as untried:
-            result, detail = "not tried", str(untried)
+        except Refused as refusal:
+            result, detail = "refused", str(refusal)
         except Exception as error:  # noqa: BLE001  # whatever a client fails with goes into the matrix
             result, detail = "fails", f"{type(error).__name__}: {error}"
             print(traceback.format_exc(), file=sys.stderr)

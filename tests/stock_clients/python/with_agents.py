@@ -7,7 +7,7 @@ from typing import Any
 
 from agents import function_tool
 from agents.realtime import RealtimeAgent, RealtimeRunner
-from features import KEY, WS_URL, question, report, speak
+from features import IMAGE, KEY, WS_URL, question, report, speak
 
 
 @function_tool
@@ -123,6 +123,15 @@ async def transcription() -> str:
         return said(events, "user")
 
 
+async def image() -> str:
+    async with connected(output_modalities=["text"]) as session:
+        content = [{"type": "input_image", "image_url": IMAGE}, {"type": "input_text", "text": "What is this?"}]
+        await session.send_message({"type": "message", "role": "user", "content": content})
+        reply = said(await until(session, "agent_end"))
+        assert reply == "A picture.", reply
+        return reply
+
+
 asyncio.run(
     report(
         text_turn=text_turn,
@@ -131,5 +140,6 @@ asyncio.run(
         client_tool=client_tool,
         interruption=interruption,
         transcription=transcription,
+        image=image,
     )
 )

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from features import KEY, RATE, URL, question, report, speak
+from features import IMAGE, KEY, RATE, URL, question, report, speak
 from livekit import rtc
 from livekit.agents import function_tool, llm
 from livekit.plugins.openai import realtime
@@ -38,10 +38,10 @@ class Talk:
         if event.is_final:
             self.transcripts.put_nowait(event.transcript)
 
-    async def say(self, text: str) -> Any:
+    async def say(self, *text: Any) -> Any:
         """Add a user message; the reply to it."""
         context = self.session.chat_ctx.copy()
-        context.add_message(role="user", content=text)
+        context.add_message(role="user", content=list(text))
         await self.session.update_chat_ctx(context)
         return await self.session.generate_reply()
 
@@ -139,6 +139,13 @@ async def transcription() -> str:
         return await talk.transcripts.get()
 
 
+async def image() -> str:
+    async with talking(modalities=["text"]) as talk:
+        reply, _ = await collected(await talk.say(llm.ImageContent(image=IMAGE), "What is this?"))
+        assert reply == "A picture.", reply
+        return reply
+
+
 asyncio.run(
     report(
         text_turn=text_turn,
@@ -147,5 +154,6 @@ asyncio.run(
         client_tool=client_tool,
         interruption=interruption,
         transcription=transcription,
+        image=image,
     )
 )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from features import KEY, URL, question, report, speak
+from features import IMAGE, KEY, MCP, URL, Refused, question, report, speak
 from openai import AsyncOpenAI
 
 WEATHER = {
@@ -124,6 +124,24 @@ async def transcription() -> str:
         return str(events[-1].transcript)
 
 
+async def image() -> str:
+    async with connected(output_modalities=["text"]) as connection:
+        content = [{"type": "input_image", "image_url": IMAGE}, {"type": "input_text", "text": "What is this?"}]
+        await connection.conversation.item.create(item={"type": "message", "role": "user", "content": content})
+        await connection.response.create()
+        reply = joined(await until(connection, "response.done"), "response.output_text.delta")
+        assert reply == "A picture.", reply
+        return reply
+
+
+async def mcp_by_address() -> str:
+    async with connected() as connection:
+        await connection.session.update(session={"type": "realtime", "tools": [MCP]})
+        event = await connection.recv()
+        assert event.type == "error", event.type
+        raise Refused(f"{event.error.code}: {event.error.message}")
+
+
 asyncio.run(
     report(
         text_turn=text_turn,
@@ -132,5 +150,7 @@ asyncio.run(
         client_tool=client_tool,
         interruption=interruption,
         transcription=transcription,
+        image=image,
+        mcp_by_address=mcp_by_address,
     )
 )

@@ -14,6 +14,7 @@ from pipecat.frames.frames import (
     ErrorFrame,
     Frame,
     InputAudioRawFrame,
+    InputImageRawFrame,
     InterruptionFrame,
     LLMFullResponseEndFrame,
     LLMRunFrame,
@@ -185,6 +186,17 @@ async def transcription() -> str:
         return str(heard.text)
 
 
+async def image() -> str:
+    async with talking("Hello.") as talk:
+        await talk.replied()
+        talk.frames.clear()
+        await talk.push(InputImageRawFrame(image=bytes(3 * 64), size=(8, 8), format="RGB"))  # a camera's
+        await speak(talk.hear)
+        reply = await talk.replied()
+        assert reply == "A picture.", reply
+        return reply
+
+
 asyncio.run(
     report(
         text_turn=text_turn,
@@ -193,5 +205,6 @@ asyncio.run(
         client_tool=client_tool,
         interruption=interruption,
         transcription=transcription,
+        image=image,
     )
 )
