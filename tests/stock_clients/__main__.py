@@ -123,7 +123,7 @@ def question(file: Path) -> Path:
 
 async def run(
     tried: Client,
-    process: ServerProcess,
+    url: str,
     folder: Path,
     *,
     python: Path = INSTALLED / "bin" / "python",
@@ -135,7 +135,7 @@ async def run(
     environ = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
-        "PARLEY_URL": process.url,
+        "PARLEY_URL": url,
         "PARLEY_KEY": KEY,
         "PARLEY_SPEECH": str(folder / "question.pcm"),
         "NODE_EXTRA_CA_CERTS": str(folder / "cert.pem"),
@@ -149,7 +149,7 @@ async def run(
     found = dict.fromkeys(FEATURES, missing) | {line["feature"]: line for line in lines}
 
     example = (INSTALLED / "node" if tried.is_node else folder) / f"documented-{tried.name}{Path(tried.script).suffix}"
-    example.write_text(documented(tried.name, process.url), "utf-8")
+    example.write_text(documented(tried.name, url), "utf-8")
     code, out, more = await executed(program, example, environ, limit_s=EXAMPLE_LIMIT_S)
     is_right = out.strip() == "It is noon."
     found["example_in_docs"] = {
@@ -191,7 +191,7 @@ async def main(names: Sequence[str]) -> int:
         question(folder / "question.pcm")
         async with servers(folder) as (plain, secured):
             for tried in chosen:
-                found[tried.name] = await run(tried, secured if tried.is_node else plain, folder)
+                found[tried.name] = await run(tried, (secured if tried.is_node else plain).url, folder)
                 for feature, line in found[tried.name].items():
                     print(f"{tried.name}: {feature}: {line['result']}: {line['detail']}", flush=True)
             for process in (plain, secured):
