@@ -364,6 +364,8 @@ def _put(target: Path, data: bytes | None) -> None:
 def _renamed(page: bytes, name: str) -> bytes:
     """Return a SKILL.md with another name in its front matter."""
     head, dashes, body = page.partition(b"\n---")
+    if not (dashes and head.startswith(b"---")):
+        return page
     return re.sub(rb"(?m)^name:.*$", f"name: {name}".encode(), head, count=1) + dashes + body
 
 

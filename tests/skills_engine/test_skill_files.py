@@ -90,6 +90,44 @@ def test_undo_and_redo_past_a_rename_keep_the_skills_new_name(files: SkillFiles,
     assert [path.name for path in (tmp_path / "data" / "skill_history").iterdir()] == ["serene.json"]
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "# Calm\n\nname: of a field\n\n---\nMore.\n",
+        "---\ndescription: x\n---\nname: x\n\n---\nMore.\n",
+        "---\nname: x\n",
+    ],
+)
+def test_a_rename_changes_no_line_outside_the_front_matter(files: SkillFiles, page: str) -> None:
+    files.write("calm", "SKILL.md", page, expected={ANY})
+
+    files.rename_skill("calm", "serene", expected={ANY})
+
+    assert files.read("serene", "SKILL.md")[0] == page
+
+
+def test_a_change_that_is_not_made_says_why(files: SkillFiles, tmp_path: Path) -> None:
+    new_skill("own", tmp_path / "skills")
+    with pytest.raises(EditError, match=r"^there is a skill own already; choose another name$") as taken:
+        files.rename_skill("calm", "own", expected={ANY})
+    with pytest.raises(
+        EditError, match=r"^a skill's name has lower-case letters, digits and single hyphens, up to 64$"
+    ):
+        files.rename_skill("calm", "Not this", expected={ANY})
+    with pytest.raises(EditError, match=r"^hooks/no\.md is not what you have read: it is gone$") as gone:
+        files.rename("calm", "hooks/no.md", "hooks/new.md", expected={ANY})
+    with pytest.raises(EditError, match=r"^hooks/no\.md is not what you have read: it is gone$"):
+        files.remove("calm", "hooks/no.md", expected={ANY})
+    with pytest.raises(EditError, match=r"^hooks/hint\.md exists already; choose another name$"):
+        files.rename("calm", "SKILL.md", HINT, expected={ANY})
+    with pytest.raises(
+        EditError, match=r"^hooks/hint\.md is not .*: it exists already or has changed since you read it$"
+    ):
+        files.write("calm", HINT, "x", expected=None)
+
+    assert (taken.value.code, gone.value.code) == ("skill_exists", "version_stale")
+
+
 def test_skills_lock_follows_a_rename_and_forgets_what_was_deleted(files: SkillFiles, tmp_path: Path) -> None:
     root = tmp_path / "skills"
     add_skill(root, replace(fetch(parse_source(str(root / "calm"))), name="added"))

@@ -4,6 +4,7 @@ import http.server
 import os
 import socket
 import threading
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -306,6 +307,26 @@ def test_too_many_bytes_are_refused(tmp_path: Path, kind: str) -> None:
         source = make_repository(folder).as_uri() if kind == "git" else str(folder)
 
     assert "holds more than 2000 files or 32 MiB" in refusal(source)
+
+
+def test_a_zip_may_hold_as_much_as_a_skill_may_have(tmp_path: Path) -> None:
+    rest = bytes(MAX_BYTES - len(PAGE.encode()))
+
+    assert len(read(make_zip(tmp_path / "calm.zip", {"SKILL.md": PAGE, "a": rest})).bundle.files["a"]) == len(rest)
+    larger = make_zip(tmp_path / "more.zip", {"SKILL.md": PAGE, "a": rest + b"x"})
+    assert refusal(larger).startswith(f"{larger} holds more than ")
+
+
+def test_a_zip_without_modes_holds_files_and_a_dot_leads_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "calm.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("calm/SKILL.md", "calm/a.md"):
+            entry = zipfile.ZipInfo(name)
+            archive.writestr(entry, PAGE)
+            entry.external_attr = 0
+    assert set(read(path).bundle.files) == {"SKILL.md", "a.md"}
+
+    assert "which leads out of it" in refusal(make_zip(tmp_path / "x.zip", {"calm/SKILL.md": PAGE, "calm/./a.md": "x"}))
 
 
 def test_links_count_with_what_they_lead_to(tmp_path: Path) -> None:
