@@ -58,7 +58,7 @@ class Item:
 
     data: dict[str, Any]
     utterance: str | None = None
-    """The utterance that it stands for; its words may still be recognised."""
+    """The utterance whose words it has."""
     is_waiting: bool = False
     """Its words are still being recognised."""
     hook: wire.Message | None = None

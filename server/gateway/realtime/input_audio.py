@@ -21,11 +21,12 @@ class _Recording:
     """An utterance from its first sound until its words are known."""
 
     item_id: str
-    utterance: str | None = None  # None: the session has not named it yet
+    utterance: str | None = None  # the last that had words
     item: Item | None = None  # set when it is committed
     sound_ms: float = 0.0
     started_ms: float = 0.0
-    transcript: str | None = None  # came before the client has committed it
+    parts: int = 1  # utterances of the session that it takes, of which the words are not known yet
+    words: str = ""  # of those that are
     shown: str = ""  # words that were sent as deltas
     is_dropped: bool = False
 
@@ -71,8 +72,8 @@ class InputBuffer:
             raise _empty(0.0 if recording is None else recording.sound_ms)
         self._manual = None
         events = self._commit(recording)
-        if recording.transcript is not None:
-            events += self._recognized(recording, recording.transcript, config)
+        if not recording.parts:
+            events += self._recognized(recording, recording.words, config)
         return [*events, wire.SpeechEnd()]  # the item first: its words may come at once
 
     def clear(self) -> list[Any]:
@@ -96,26 +97,25 @@ class InputBuffer:
     def started(self, frame: wire.SpeechStarted, config: SessionConfig) -> list[Event]:
         if self._unnamed:
             recording = self._unnamed.popleft()
-            recording.utterance, recording.started_ms = frame.utterance, frame.audio_ms
-            if recording.item is not None:
-                recording.item.utterance = frame.utterance
             self._recordings[frame.utterance] = recording
             return self._bound(config)
-        self._speaking = _Recording(self._events.new_id("item"), frame.utterance, started_ms=frame.audio_ms)
+        self._speaking = _Recording(self._events.new_id("item"), started_ms=frame.audio_ms)
         self._recordings[frame.utterance] = self._speaking
         place = {"audio_start_ms": int(frame.audio_ms), "item_id": self._speaking.item_id}
         return [self._events.event("input_audio_buffer.speech_started", **place), *self._bound(config)]
 
-    def stopped(self, frame: wire.SpeechStopped) -> list[Event]:
+    def stopped(self, frame: wire.SpeechStopped) -> list[Any]:
         recording = self._recordings.get(frame.utterance)
-        if recording is None:
-            return []
-        recording.sound_ms = frame.audio_ms - recording.started_ms
-        if recording is not self._speaking:
+        if recording is not None and recording is self._manual:  # it has reached the longest that the session takes
+            recording.parts += 1
+            self._unnamed.append(recording)
+            return [wire.SpeechStart()]
+        if recording is None or recording is not self._speaking:
             return []
         self._speaking = None
         if recording.is_dropped:
             return []
+        recording.sound_ms = frame.audio_ms - recording.started_ms
         place = {"audio_end_ms": int(frame.audio_ms), "item_id": recording.item_id}
         return [self._events.event("input_audio_buffer.speech_stopped", **place), *self._commit(recording)]
 
@@ -127,14 +127,15 @@ class InputBuffer:
         if not frame.final:
             is_longer = recording.item is not None and frame.text.startswith(recording.shown)
             return self._delta(recording, frame.text) if is_longer and _is_shown(config) else [], False
-        return self._resolve(recording, frame.text, config), recording.item is not None and frame.text != ""
+        events = self._resolve(frame.utterance, recording, frame.text, config)
+        return events, recording.item is not None and not recording.parts and recording.words != ""
 
     def rejected(self, frame: wire.SpeechRejected, config: SessionConfig) -> list[Event]:
         """Count it as an utterance without words: it came to nothing, or was the answer to a question."""
         recording = self._recordings.get(frame.utterance)
         if recording is None and self._unnamed:
             recording = self._unnamed.popleft()
-        return [] if recording is None else self._resolve(recording, "", config)
+        return [] if recording is None else self._resolve(frame.utterance, recording, "", config)
 
     def failed(self, failure: FrameError, config: SessionConfig) -> tuple[list[Event], bool]:
         """Take why the next utterance without words has none, and those that the session will not name.
@@ -146,7 +147,7 @@ class InputBuffer:
         events: list[Event] = []
         for recording in refused:
             self._failure, is_told = failure, is_told or (recording.item is not None and _is_shown(config))
-            events += self._resolve(recording, "", config)
+            events += self._resolve(None, recording, "", config)
         self._failure = None
         if any(recording.item is not None for recording in self._recordings.values()) and _is_shown(config):
             self._failure, is_told = failure, True
@@ -163,7 +164,7 @@ class InputBuffer:
             "role": "user",
             "content": [{"type": "input_audio", "transcript": None}],
         }
-        item = recording.item = Item(data, utterance=recording.utterance, is_waiting=True)
+        item = recording.item = Item(data, is_waiting=True)
         gone = self._conversation.append(item)
         previous = self._conversation.before(item)
         placed = {"previous_item_id": previous, "item": item.shown()}
@@ -174,21 +175,24 @@ class InputBuffer:
             self._events.event("conversation.item.done", **placed),
         ]
 
-    def _resolve(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
-        if recording.utterance is not None:
-            self._recordings.pop(recording.utterance, None)
+    def _resolve(self, utterance: str | None, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
+        """Take the words of an utterance of the session, which may be a part of what the client commits."""
+        if utterance is not None:
+            self._recordings.pop(utterance, None)
         if recording is self._speaking:
             self._speaking = None
-        if recording.item is None:
-            recording.transcript = text
+        if text:
+            recording.utterance, recording.words = utterance, f"{recording.words} {text}".strip()
+        recording.parts -= 1
+        if recording.parts or recording.item is None:
             return []
-        return self._recognized(recording, text, config)
+        return self._recognized(recording, recording.words, config)
 
     def _recognized(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
         item = recording.item
         assert item is not None, "it was committed"
         item.data["content"][0]["transcript"] = text
-        item.is_waiting = False
+        item.utterance, item.is_waiting = recording.utterance, False
         self._conversation.count(item)
         failure, self._failure = None if text else self._failure, None
         if not _is_shown(config):
@@ -215,7 +219,8 @@ class InputBuffer:
     def _bound(self, config: SessionConfig) -> list[Event]:
         events: list[Event] = []
         while len(self._recordings) > MAX_OPEN:
-            events += self._resolve(next(iter(self._recordings.values())), "", config)
+            utterance, oldest = next(iter(self._recordings.items()))
+            events += self._resolve(utterance, oldest, "", config)
         return events
 
 

@@ -128,6 +128,7 @@ class HearingWorld(RealtimeWorld):
         self.is_pressed: str | None = None
         self.speaking: str | None = None
         self.unrecognized: list[str] = []
+        self.recognized: set[str | None] = {None}
         self.is_deaf = False
         self._utterances = 0
         self.settings = wire.Configure()
@@ -155,6 +156,8 @@ class HearingWorld(RealtimeWorld):
                         setattr(self.settings, name, value)
                 if frame.input is not UNSET or frame.turn_detection is not UNSET:
                     self.discard()
+            case wire.Respond():
+                assert frame.utterance in self.recognized, "the session knows none without words"
             case wire.SpeechStart() if self.is_deaf:
                 self.session(wire.Error(code="speech_unavailable", message="no ears"))
             case wire.SpeechStart() if self.is_pressed is None:
@@ -323,10 +326,17 @@ class RealtimeSequences(RuleBasedStateMachine):
     def stop(self) -> None:
         self.world.stop()
 
+    @precondition(lambda self: self.world.is_pressed is not None)
+    @rule()
+    def speak_too_long(self) -> None:
+        self.world.stop()
+
     @precondition(lambda self: bool(self.world.unrecognized))
     @rule(text=st.sampled_from(["", "Hello.", "Hello."]), partial=st.sampled_from([None, "He", "Bye"]))
     def recognize(self, text: str, partial: str | None) -> None:
         utterance = self.world.unrecognized.pop(0)
+        if text:
+            self.world.recognized.add(utterance)
         if partial is not None:
             self.world.session(wire.Transcript(utterance=utterance, text=partial, final=False))
         self.world.session(wire.Transcript(utterance=utterance, text=text, final=True))
@@ -390,7 +400,8 @@ class RealtimeSequences(RuleBasedStateMachine):
         world = self.world
         world.discard()
         while world.unrecognized:
-            world.session(wire.Transcript(utterance=world.unrecognized.pop(), text="Bye", final=True))
+            world.recognized.add(world.unrecognized[0])
+            world.session(wire.Transcript(utterance=world.unrecognized.pop(0), text="Bye", final=True))
         while world.turn is not None:
             world.end_turn()
         world.close()

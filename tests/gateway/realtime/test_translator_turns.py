@@ -297,6 +297,31 @@ def test_sound_without_turn_detection_is_cleared_and_too_little_of_it_not_commit
     assert [type(frame) for frame in world.frames[-2:]] == [wire.SpeechStart, wire.SpeechCancel]
 
 
+@pytest.mark.parametrize("first", ["One", ""])
+def test_what_is_longer_than_an_utterance_may_be_is_committed_in_one(first: str) -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection=None, transcription={"model": "whisper-1"})
+    sound = base64.b64encode(TONE * 10).decode()
+    world.client("input_audio_buffer.append", audio=sound)
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+
+    assert world.session(wire.SpeechStopped(utterance="u1", audio_ms=60_000)) == []
+    assert isinstance(world.frames[-1], wire.SpeechStart), "it goes on"
+    world.session(wire.SpeechStarted(utterance="u2", audio_ms=60_000))
+    world.client("input_audio_buffer.append", audio=sound)
+    assert world.session(wire.Transcript(utterance="u1", text=first, final=True)) == []
+    world.client("input_audio_buffer.commit")
+    world.client("response.create")
+    events = world.session(wire.Transcript(utterance="u2", text="two", final=True))
+
+    assert events[-1]["transcript"] == f"{first} two".strip()
+    assert len(world.of("input_audio_buffer.committed")) == 1
+    assert world.last(wire.Respond).messages[-1].content == f"{first} two".strip()
+    assert world.last(wire.Respond).utterance == "u2"
+    world.end_turn()
+    world.close()
+
+
 def test_a_commit_that_nobody_can_hear_is_an_item_without_words() -> None:
     world = RealtimeWorld()
     heard(world, turn_detection=None, transcription={"model": "whisper-1"})
