@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.stock_clients.__main__ import CLIENTS, FEATURES, question, run, servers
+from tests.stock_clients.__main__ import CLIENTS, FEATURES, Client, documented, question, run, servers
 from tests.support.realtime_proxy import RealtimeProxy, realtime_proxy
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -43,3 +43,13 @@ def test_every_event_that_they_get_is_exactly_of_openais_types(tried: tuple[Resu
 
     assert proxy.problems == []
     assert proxy.checked > 200
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_the_page_has_an_example_of_each_client(client: Client) -> None:
+    """`make clients` runs them all."""
+    code = documented(client.name, "http://127.0.0.1:1")
+
+    assert "127.0.0.1:1/v1" in code
+    if not client.is_node:
+        compile(code, client.name, "exec")
