@@ -8,7 +8,7 @@ from pathlib import Path
 
 from server.skill_tests import SkillTests
 from skills_engine import SkillsLibrary, load_snapshot
-from skills_engine.testing.reload_tests import run_reload_tests
+from skills_engine.testing.reload_tests import MAX_DETAIL_CHARS, run_reload_tests
 from tests.skills_engine.folders import entry, make_skill
 
 PASSES = "  - {name: n%d, user: hello, expect: {fires: [hint]}}\n"
@@ -145,3 +145,16 @@ async def test_cancelling_ends_a_run_after_its_present_test(tmp_path: Path) -> N
 
     assert running.cancelled()
     assert found.counts() == {}
+
+
+def test_details_are_for_a_narrow_place_and_bounded(tmp_path: Path) -> None:
+    unknown = "  - {name: n%d, user: hello, expect: {fires: [hnt]}}\n"
+    long = f"  - {{name: n%d, user: hello, expect: {{reads: [{{contains: {'x' * MAX_DETAIL_CHARS}}}]}}}}\n"
+    write(tmp_path, "a", FAILS, unknown, long)
+
+    [report] = run_reload_tests(load_snapshot(tmp_path), ["a"], lambda: False).values()
+
+    told = [failure.details for failure in report.failures]
+    assert told[0] == "fires:\nexpected:\n  (nothing)\nwas:\n  a/hint"
+    assert told[1] == "no hook is called hnt (did you mean hint?)"
+    assert (len(told[2]), told[2][-2:]) == (MAX_DETAIL_CHARS, "x…")
