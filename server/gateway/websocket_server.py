@@ -85,7 +85,7 @@ class WebSocketServer:
             defaults = realtime_defaults(request, key_session, mcp_servers=self._mcp_servers)
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
-        translator = RealtimeTranslator(self._services.now_s, defaults=defaults, mcp_servers=self._mcp_servers)
+        translator = RealtimeTranslator(defaults=defaults, mcp_servers=self._mcp_servers)
         return await self._admit(request, REALTIME_PROTOCOL, partial(RealtimeDialect, translator=translator))
 
     async def _admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:

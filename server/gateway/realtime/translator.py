@@ -1,6 +1,6 @@
 """Realtime events ↔ frames of `parley.v1`: the whole of a Realtime session but its socket. Pure."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
@@ -47,7 +47,6 @@ class RealtimeTranslator:
 
     def __init__(
         self,
-        now_s: Callable[[], float],
         *,
         defaults: SessionConfig | None = None,
         mcp_servers: Collection[str] = (),
@@ -56,7 +55,6 @@ class RealtimeTranslator:
 
         `mcp_servers`: labels of the MCP servers that the operator has configured.
         """
-        self._now_s = now_s
         self._config = defaults or SessionConfig()
         self._mcp_servers = mcp_servers
         self._settings: dict[str, Any] = {}  # as the session has them

@@ -42,7 +42,7 @@ class RealtimeWorld:
     """
 
     def __init__(self, *, defaults: SessionConfig | None = None, ready: wire.Ready = READY) -> None:
-        self.translator = RealtimeTranslator(lambda: 0.0, defaults=defaults)
+        self.translator = RealtimeTranslator(defaults=defaults)
         self.checker = RealtimeEventChecker()
         self.events: list[Event] = []
         self.frames: list[wire.AnyClientFrame] = []
