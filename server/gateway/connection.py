@@ -212,6 +212,7 @@ class Connection:
         self._ping_at_s = self._heard_s + PING_EVERY_S
         self._login_ends_s = _login_end_s(principal, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
+        self._is_listening = False  # False: a message is being acted on, and what the client sends waits
 
     async def run(self) -> None:
         """Serve the client until either side closes; then everything of it has ended."""
@@ -244,8 +245,9 @@ class Connection:
         if now_s >= self._login_ends_s and not self.outbox.is_closing:
             self._end_login(now_s)
         if self._pinged_s is not None and now_s - self._pinged_s >= SILENCE_S:
-            logger.info("the client is silent; closing")
-            self._transport.abort()
+            if self._is_listening:
+                logger.info("the client is silent; closing")
+                self._transport.abort()
         elif self._pinged_s is None and now_s >= self._ping_at_s:
             self._pinged_s = now_s
             self._ping_at_s = now_s + PING_EVERY_S
@@ -261,7 +263,9 @@ class Connection:
     async def _read(self) -> None:
         count = 0
         while True:
+            self._is_listening = True
             message = await self._ws.receive()
+            self._is_listening = False
             self._heard_s = self._loop.time()
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
@@ -277,6 +281,7 @@ class Connection:
                 await self.outbox.room(is_urgent=True)
             except Closed:
                 return
+            self._pinged_s = None  # an answer may have waited meanwhile
 
     def _give_up(self) -> None:
         """End the turn of a client that does not read; its outbox closes."""
