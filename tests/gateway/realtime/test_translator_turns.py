@@ -134,12 +134,11 @@ def test_without_turn_detection_the_client_commits_and_the_response_waits_for_th
     world.close()
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-def test_a_truncated_reply_keeps_what_was_heard(*, is_known: bool) -> None:
+@pytest.mark.parametrize(("words", "heard"), [([(0, 0.0), (4, 5.0), (8, 50.0)], "One"), (None, "One two")])
+def test_a_truncated_reply_keeps_what_was_heard(words: list[tuple[int, float]] | None, heard: str) -> None:
     world = RealtimeWorld()
     world.say("Hello?")
     world.client("response.create")
-    words = [(0, 0.0), (4, 20.0), (8, 40.0)] if is_known else None
     world.sentence("One two three.", TONE, TONE, TONE, words=words)
     world.end_turn()
     item_id = world.of("response.output_item.done")[-1]["item"]["id"]
@@ -148,7 +147,7 @@ def test_a_truncated_reply_keeps_what_was_heard(*, is_known: bool) -> None:
 
     assert cut["audio_end_ms"] == 45
     (shown,) = world.client("conversation.item.retrieve", item_id=item_id)
-    assert shown["item"]["content"] == [{"type": "output_audio", "transcript": "One two"}]
+    assert shown["item"]["content"] == [{"type": "output_audio", "transcript": heard}]
     (beyond,) = world.client("conversation.item.truncate", item_id=item_id, content_index=0, audio_end_ms=99_000)
     assert beyond["audio_end_ms"] == 45
     world.close()
@@ -320,6 +319,22 @@ def test_what_is_longer_than_an_utterance_may_be_is_committed_in_one(first: str)
     assert world.last(wire.Respond).utterance == "u2"
     world.end_turn()
     world.close()
+
+
+def test_sound_before_a_change_of_the_input_is_not_committed() -> None:
+    world = RealtimeWorld()
+    heard(world, turn_detection=None)
+    sound = base64.b64encode(TONE * 10).decode()
+    world.client("input_audio_buffer.append", audio=sound)
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+
+    heard(world, format={"type": "audio/pcmu"})
+    world.session(wire.Transcript(utterance="u1", text="", final=True))
+
+    (empty,) = world.client("input_audio_buffer.commit")
+    assert empty["error"]["code"] == "input_audio_buffer_commit_empty"
+    world.client("input_audio_buffer.append", audio=sound)
+    assert isinstance(world.frames[-1], wire.SpeechStart)
 
 
 def test_a_commit_that_nobody_can_hear_is_an_item_without_words() -> None:
