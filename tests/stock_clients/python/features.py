@@ -43,17 +43,20 @@ async def speak(send: Callable[[bytes], Awaitable[None]], *, quiet_s: float = 0)
 
 
 async def report(**attempts: Callable[[], Awaitable[str]]) -> None:
-    """Try each feature by itself and print a line of JSON about it; what an attempt returns is the detail.
+    """Try the features, all at once, and print a line of JSON about each; what an attempt returns is the detail.
 
     A feature that is not named here is not tried.
     """
-    for feature, attempt in attempts.items():
-        try:
-            async with asyncio.timeout(LIMIT_S):
-                result, detail = "works", await attempt()
-        except Refused as refusal:
-            result, detail = "refused", str(refusal)
-        except Exception as error:  # noqa: BLE001  # whatever a client fails with goes into the matrix
-            result, detail = "fails", f"{type(error).__name__}: {error}"
-            print(traceback.format_exc(), file=sys.stderr)
-        print(json.dumps({"feature": feature, "result": result, "detail": detail}), flush=True)
+    await asyncio.gather(*(tried(feature, attempt) for feature, attempt in attempts.items()))
+
+
+async def tried(feature: str, attempt: Callable[[], Awaitable[str]]) -> None:
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            result, detail = "works", await attempt()
+    except Refused as refusal:
+        result, detail = "refused", str(refusal)
+    except Exception as error:  # noqa: BLE001  # whatever a client fails with goes into the matrix
+        result, detail = "fails", f"{type(error).__name__}: {error}"
+        print(traceback.format_exc(), file=sys.stderr)
+    print(json.dumps({"feature": feature, "result": result, "detail": detail}), flush=True)
