@@ -1,7 +1,7 @@
 """Realtime events ↔ frames of `parley.v1`: the whole of a Realtime session but its socket. Pure."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, assert_never
 
 import msgspec
@@ -35,6 +35,9 @@ class _Asked:
     response: ResponseWriter | None = None
     is_first: bool = False
     is_refused: bool = False
+    errors: list[Event] = field(
+        default_factory=list
+    )  # behind `session.created`, which clients take the first event for
 
 
 class RealtimeTranslator:
@@ -95,7 +98,7 @@ class RealtimeTranslator:
             case wire.Error():
                 return self._error(frame)
             case wire.Notice() if self._answering is not None and frame.code in _NOT_ALLOWED:
-                return [self._not_allowed(frame, self._answering)]
+                return self._in_turn(self._answering, self._not_allowed(frame, self._answering))
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
                 code = getattr(frame, "code", None)
                 if code == "reply_cut" and (response := self._running(frame)) is not None:
@@ -244,13 +247,21 @@ class RealtimeTranslator:
         if asked.config is None or asked.settings is None or (asked.is_refused and not asked.is_first):
             return []
         if asked.is_refused and asked.config.tools:  # those of the key it has come with
-            return self._configure(_Asked(None, config=SessionConfig(model=asked.config.model), is_first=True))
+            bare = SessionConfig(model=asked.config.model)
+            return self._configure(_Asked(None, config=bare, is_first=True, errors=asked.errors))
         if not asked.settings.keys().isdisjoint(("input", "turn_detection")):
             self._input.reset()
         self._config, self._settings = asked.config, self._settings | asked.settings
         return [
-            self._events.event(f"session.{'created' if asked.is_first else 'updated'}", session=self._config.echo())
+            self._events.event(f"session.{'created' if asked.is_first else 'updated'}", session=self._config.echo()),
+            *asked.errors,
         ]
+
+    def _in_turn(self, asked: _Asked, error: Event) -> list[Action]:
+        if not asked.is_first:
+            return [error]
+        asked.errors.append(error)
+        return []
 
     def _error(self, frame: wire.Error) -> list[Action]:
         if (response := self._running(frame)) is not None:
@@ -273,7 +284,7 @@ class RealtimeTranslator:
             return [*self._finish(asked.response, "failed")]
         if asked.config is not None:
             refused = FrameError(frame.code, frame.message, path=f"session.{path}" if path else "session")
-            return [self._events.error(refused, event_id=asked.event_id)]
+            return self._in_turn(asked, self._events.error(refused, event_id=asked.event_id))
         return []
 
     def _not_allowed(self, notice: wire.Notice, asked: _Asked) -> Event:

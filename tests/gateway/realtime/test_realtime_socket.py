@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
-from tests.gateway.test_login import ANNA, bearer, door
+from tests.gateway.test_login import ANNA, OPS, bearer, door
 from tests.support.client import client
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
@@ -182,6 +182,28 @@ async def test_revoking_the_pages_session_ends_the_keys_that_it_made(tmp_path: P
         with pytest.raises(InvalidStatus, match="401"):
             async with talker(opened.server, **bearer(key)):
                 pass
+
+
+async def test_a_key_shows_what_the_model_read_only_if_its_user_is_an_operator(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    model.respond = lambda _request: text("Noon.")
+    include = {"type": "realtime", "include": ["parley.trace"]}
+    tokens = [{"user": "anna", "token": ANNA}, {"user": "ops", "token": OPS, "operator": True}]
+    async with door(tmp_path, model, {"trust_loopback": False, "tokens": tokens}) as opened:
+        shown = {}
+        for token in (ANNA, OPS):
+            made = await opened.post("/v1/realtime/client_secrets", {"session": include}, **bearer(token))
+            async with talker(opened.server, **bearer(made.json["value"])) as me:
+                await me.say("What time is it?")
+                shown[token] = {event["type"] for event in await me.until("response.done")}
+        async with talker(opened.server, **bearer(OPS)) as silent:
+            await silent.say("What time is it?")
+            unasked = {event["type"] for event in await silent.until("response.done")}
+
+    assert "parley.trace" in shown[OPS]
+    assert "error" in shown[ANNA], "it is told, behind session.created"
+    assert not {"parley.trace"} & (shown[ANNA] | unasked)
 
 
 async def test_draining_closes_idle_clients_and_lets_a_response_end(server: Parley, model: OpenAIServer) -> None:
