@@ -1,6 +1,7 @@
 """`/v1/realtime` on a connection: Realtime events to and from the frames of a session."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final
 
@@ -80,6 +81,7 @@ class RealtimeDialect:
         rate = services.limits.max_frames_per_s
         self._bucket = TokenBucket(burst=rate, per_s=rate)
         self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
+        self._waiting: deque[Sequence[Action]] = deque()  # for the session, as soon as it has sent what it is sending
         self.outbox = RealtimeOutbox(context, translator, self._answer_later)
         self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=context.on_turn_over)
 
@@ -90,6 +92,7 @@ class RealtimeDialect:
         return True
 
     async def receive(self, data: bytes, *, is_text: bool) -> None:  # noqa: ARG002 - JSON is read from either kind
+        self._answer_waiting()  # what the client sends comes after it
         for action in self._translator.from_client(data):
             match action:
                 case dict():
@@ -105,6 +108,7 @@ class RealtimeDialect:
                 await asyncio.sleep(0)
             if self.session.unjudged_sound_ms > MAX_UNJUDGED_MS:
                 await self._wait_for_voice_detection()
+            self._answer_waiting()
             if self.outbox.is_closing:
                 return
             self.session.receive_binary(pcm[at : at + self._piece_bytes])
@@ -116,7 +120,12 @@ class RealtimeDialect:
 
     def _answer_later(self, actions: Sequence[Action]) -> None:
         """Hand frames to the session when it has sent what it is sending."""
-        self._loop.call_soon(self._answer, actions)
+        self._waiting.append(actions)
+        self._loop.call_soon(self._answer_waiting)
+
+    def _answer_waiting(self) -> None:
+        while self._waiting:
+            self._answer(self._waiting.popleft())
 
     def _answer(self, actions: Sequence[Action]) -> None:
         for action in actions:

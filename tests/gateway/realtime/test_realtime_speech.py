@@ -29,11 +29,13 @@ SENTENCE: Final = bytes(2 * RATE)
 
 
 @asynccontextmanager
-async def talking(folder: Path, model: OpenAIServer) -> AsyncIterator[str]:
+async def talking(folder: Path, model: OpenAIServer, **vad: int) -> AsyncIterator[str]:
     make_skill(folder / "skills", "host", entry("mood", persistent=True, once="conversation"))
     async with speech_server(text="What time is it?", pieces=[SENTENCE]) as speech:
         skills = {"dir": str(folder / "skills"), "reload": "off"}
-        async with talking_server(folder, model, speech, skills=skills) as process:
+        process = talking_server(folder, model, speech, skills=skills)
+        process.environ |= {f"PARLEY_SPEECH__VAD__{name.upper()}": str(value) for name, value in vad.items()}
+        async with process:
             await hearing(process.ws_url)
             yield process.url
 
@@ -143,3 +145,17 @@ async def test_a_telephone_talks_in_mu_law_both_ways(tmp_path: Path, model: Open
     [words] = [event for event in client.events if event["type"].endswith("transcription.completed")]
     assert words["transcript"] == "What time is it?"
     assert words["usage"]["seconds"] == pytest.approx(len(sound) / 8_000, abs=0.2)
+
+
+async def test_a_commit_right_behind_the_longest_utterance_keeps_its_place(tmp_path: Path, model: OpenAIServer) -> None:
+    """The session ends it with the last piece of sound; nothing may begin behind the commit."""
+    sound = base64.b64encode(bytes(2 * RATE)).decode()
+    async with talking(tmp_path, model, max_utterance_ms=1000) as url, realtime_client(url) as client:
+        await client.update(audio=heard(turn_detection=None))
+        for _ in range(3):
+            await client.send("input_audio_buffer.append", audio=sound)
+            await client.send("input_audio_buffer.commit")
+        for _ in range(3):
+            completed = await client.until("conversation.item.input_audio_transcription.completed")
+
+            assert completed["transcript"] == "What time is it?"
