@@ -24,8 +24,9 @@ Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 @dataclass(frozen=True)
 class LoadedSkill:
-    """`skill` is what is in force (None: nothing); `last_good` the newest version without an error; `hooks_file` all that was read
-    of its hooks.
+    """`skill` is what is in force (None: nothing); `last_good` the newest version without an error.
+
+    `hooks_file`: all that was read of its hooks.
     """
 
     skill: Skill | None

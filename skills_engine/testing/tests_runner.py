@@ -86,7 +86,7 @@ class SkillTestRunner:
 
     def hook_tokens(self, test: SkillTest) -> int:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
-        return max((_dearest(played) for _, played in self._play(test, _End())), default=0)
+        return max(_dearest(played) for _, played in self._play(test, _End()))
 
     def history(self, test: SkillTest) -> list[Message]:
         """Return the messages before the test's first turn that it writes itself."""

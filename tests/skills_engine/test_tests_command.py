@@ -13,7 +13,7 @@ import pytest
 
 from skills_engine.__main__ import main
 from skills_engine.testing.tests_command import FAILED, NOT_RUN, PASSED, add_options, run_tests
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 from tests.skills_engine.test_tests_asker import ScriptedAsker
 
 PROJECT = Path(__file__).parents[2]
@@ -109,6 +109,7 @@ def test_variants_are_printed_as_a_table_also_without_a_model(
     folder = skill_with_tests(tmp_path, "a", asks + reads + wrong)
     (folder / "hooks" / "hint.md").write_text("Be brief.")
     (folder / "hooks" / "long.md").write_text("At length.")
+    write_hooks_json(folder, {"hooks": [entry("first", enabled=False, file="hint.md"), entry()]})
 
     assert main(["test", str(folder), "--variants", "hint.md,long.md", "--hook", "hint"]) == PASSED
     assert capsys.readouterr().out.splitlines() == [
@@ -121,8 +122,9 @@ def test_variants_are_printed_as_a_table_also_without_a_model(
         "long.md  names no hook  not run       0",
     ]
 
-    (folder / "tests" / "b.yaml").write_text("tests: [{nam: a}]")
-    assert main(["test", str(folder), "--variants", "hint.md,long.md"]) == NOT_RUN
+    (folder / "tests" / "b.yaml").write_text("a: b: c")
+    assert main(["test", str(folder), "--variants", "hint.md,long.md", "--hook", "hint"]) == NOT_RUN
+    assert capsys.readouterr().err.startswith(f"{folder}/tests/b.yaml: error: is not YAML")
     skill_with_tests(tmp_path, "b", PASSES)
     capsys.readouterr()
     assert main(["test", str(tmp_path), "--variants", "hint.md,long.md"]) == NOT_RUN

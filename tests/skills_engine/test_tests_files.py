@@ -119,6 +119,9 @@ def test_a_key_like_none_gets_the_list_of_keys() -> None:
     ("lines", "problem"),
     [
         ([], "user line 2: missing: what the user says; or `trigger`, or `turns` with several turns"),
+        (["user: x", "channel: voic"], 'channel line 4: expected voice or text; got "voic" (did you mean voice?)'),
+        (["user: x", "channel: texts"], 'channel line 4: expected voice or text; got "texts" (did you mean text?)'),
+        (["user: x", "expect: {reads: [{contains: 5}]}"], "expect.reads[0].contains line 4: expected a text or a list; got 5: put it in quotes"),
         (["user: x", "channel: phone"], 'channel line 4: expected voice or text; got "phone"'),
         (["user: x", "time: 25:00"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 25:00"),
         (["user: x", "history: [{}]"], "history[0] line 4: expected {user: …} or {assistant: …}"),
@@ -212,6 +215,12 @@ tests:
 @pytest.mark.parametrize("text", ["", "- a", "tests: 5", "test: []"])
 def test_a_file_without_tests_is_a_mistake(text: str) -> None:
     assert problems(text) == ["$ line 1: expected `tests:` with a list of tests below it"]
+
+
+def test_one_mistake_does_not_hide_another_in_a_list() -> None:
+    found = problems_of_test("turns: [{user: x, script: [{answr: y}]}, {user: [z]}]")
+
+    assert [line.partition(":")[0] for line in found] == ["turns[0].script[0].answr line 3", "turns[1].user line 3"]
 
 
 def test_other_keys_and_more_tests_than_allowed_are_mistakes() -> None:
