@@ -74,6 +74,8 @@ def test_what_was_undone_cannot_be_redone_after_another_edit(files: SkillFiles) 
 
 def test_undo_and_redo_past_a_rename_keep_the_skills_new_name(files: SkillFiles, tmp_path: Path) -> None:
     page, _ = files.read("calm", "SKILL.md")
+    files.write("calm", "hooks/new.md", "x", expected=None)
+    files.write("calm", HINT, "name: y", expected={ANY})
     files.write("calm", "SKILL.md", page + "One.\nname: stays\n", expected={ANY})
     files.write("calm", "SKILL.md", "no front matter", expected={ANY})
     files.undo("calm", expected={ANY})

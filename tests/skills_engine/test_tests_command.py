@@ -47,7 +47,7 @@ def test_a_failure_is_1_and_names_a_line_that_an_editor_can_open(
     assert main(["test", str(tmp_path)]) == FAILED
     out = capsys.readouterr().out.splitlines()
     assert out[:2] == [f"{tmp_path}/a/tests/a.yaml:2: failed: is silent", "  fires"]
-    assert out[-1].startswith("1 test: 1 failed, ")
+    assert (out[-2], out[-1][:18]) == ("", "1 test: 1 failed, ")
 
 
 def test_a_mistake_in_a_test_is_2_though_others_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,6 +78,15 @@ def test_a_hook_with_an_error_is_1_though_the_tests_pass(tmp_path: Path, capsys:
 
     assert main(["test", str(tmp_path)]) == FAILED
     assert f"{tmp_path}/a/hooks/hooks.json $.hooks[1].timing: error: " in capsys.readouterr().err
+    skill_with_tests(tmp_path, "b", PASSES)
+    assert main(["test", str(tmp_path)]) == FAILED
+
+
+def test_a_test_of_one_skill_may_switch_on_its_neighbours(tmp_path: Path) -> None:
+    make_skill(tmp_path, "other", entry("calm"))
+    text = "tests: [{name: a, user: x, skills: [other], expect: {fires: [hint, other/calm]}}]"
+
+    assert main(["test", str(skill_with_tests(tmp_path, "a", text))]) == PASSED
 
 
 def test_a_hidden_folder_can_be_tested(tmp_path: Path) -> None:
@@ -137,7 +146,7 @@ def test_a_model_is_asked_where_there_is_a_server(tmp_path: Path, capsys: pytest
     async def connect(url: str, token: str | None) -> AsyncIterator[ScriptedAsker]:
         yield ScriptedAsker(respond=lambda question: f"{url} {token} {question.skills}")
 
-    asks = "tests:\n  - {name: asks, user: x, ask: {samples: 1}, expect: {reply: {contains: secret}}}\n"
+    asks = "tests:\n  - {name: asks, user: x, ask: {samples: 1}, expect: {reply: {contains: [secret, here]}}}\n"
     folder = skill_with_tests(tmp_path, "a", asks + "  - {name: reads, user: x, expect: {fires: [hint]}}\n")
     (folder / "hooks" / "other.md").write_text("Another text.")
     parser = argparse.ArgumentParser()
