@@ -76,13 +76,14 @@ class InputBuffer:
             events += self._recognized(recording, recording.words, config)
         return [*events, wire.SpeechEnd()]  # the item first: its words may come at once
 
-    def clear(self) -> list[Any]:
+    def clear(self, config: SessionConfig) -> list[Any]:
         dropped, self._manual = self._manual or self._speaking, None
         cleared = self._events.event("input_audio_buffer.cleared")
-        if dropped is None:
+        if dropped is not None:
+            dropped.is_dropped = True
+        elif config.audio.input.turn_detection is None:
             return [cleared]
-        dropped.is_dropped = True
-        return [wire.SpeechCancel(), cleared]
+        return [wire.SpeechCancel(), cleared]  # also of sound in which nobody has been heard yet
 
     def reset(self) -> None:
         """Forget the utterance under way: the session discards it, as the input is configured anew."""

@@ -316,7 +316,7 @@ class RealtimeTranslator:
             case client.AudioCommit():
                 return self._input.commit(self._config)
             case client.AudioClear():
-                return self._input.clear()
+                return self._input.clear(self._config)
             case client.OutputClear():
                 return self._clear_output()
             case client.SessionUpdate():

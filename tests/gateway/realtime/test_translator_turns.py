@@ -280,6 +280,14 @@ def test_what_is_cleared_becomes_no_item() -> None:
     assert world.of("conversation.item.added") == []
 
 
+def test_clear_drops_sound_that_turn_detection_has_not_judged_yet() -> None:
+    world = RealtimeWorld()
+    world.client("input_audio_buffer.append", audio=base64.b64encode(TONE).decode())
+
+    assert types(world.client("input_audio_buffer.clear")) == ["input_audio_buffer.cleared"]
+    assert isinstance(world.frames[-1], wire.SpeechCancel)
+
+
 def test_sound_without_turn_detection_is_cleared_and_too_little_of_it_not_committed() -> None:
     world = RealtimeWorld()
     heard(world, turn_detection=None)
