@@ -172,4 +172,5 @@ async def _read(call: ApiCall, kind: type[Body]) -> Body:
         return msgspec.json.decode(await call.request.read() or b"{}", type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         problem, _, place = str(error).partition(" - at `")
-        raise Refusal(400, "body_invalid", problem[:300], path=place.rstrip("`")[:300] or None) from None
+        path = place.rstrip("`").removeprefix("$").removeprefix(".")[:300]
+        raise Refusal(400, "body_invalid", problem[:300], path=path or None) from None
