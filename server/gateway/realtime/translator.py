@@ -99,6 +99,9 @@ class RealtimeTranslator:
                 return self._error(frame)
             case wire.Notice() if self._answering is not None and frame.code in _NOT_ALLOWED:
                 return self._in_turn(self._answering, self._not_allowed(frame, self._answering))
+            case wire.Notice(code="approval_unknown") if (asked := self._answering) is not None:
+                unknown = FrameError(frame.code, frame.message, path="id")
+                return [self._events.error(unknown, event_id=asked.event_id)]
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
                 code = getattr(frame, "code", None)
                 if code == "reply_cut" and (response := self._running(frame)) is not None:
@@ -341,7 +344,8 @@ class RealtimeTranslator:
                 if "parley.approval_request" not in self._config.extras:
                     text = 'approvals come here only where session.include has "parley.approval_request"'
                     raise FrameError("unknown_event", text, path="type")
-                return [wire.Approval(id=event.id, approved=event.approved, reason=event.reason)]
+                answer = wire.Approval(id=event.id, approved=event.approved, reason=event.reason)
+                return self._fenced(_Asked(event.event_id), answer)
             case _:
                 assert_never(event)
 

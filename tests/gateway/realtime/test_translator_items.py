@@ -313,6 +313,10 @@ def test_extras_come_only_where_the_client_asks_for_them() -> None:
     assert world.last(wire.Approval) == wire.Approval(id="a1", approved=False, reason="no")
     (resolved,) = world.session(wire.ApprovalResolved(id="a1", approved=False, by="user"))
     assert resolved["type"] == "parley.approval_resolved"
+    world.notice = wire.Notice(code="approval_unknown", level="info", message="this approval is not open")
+    (unknown,) = world.client("parley.approval", event_id="e1", id="a1", approved=True)
+    assert (unknown["error"]["code"], unknown["error"]["param"]) == ("approval_unknown", "id")
+    assert unknown["error"]["event_id"] == "e1"
 
 
 # responses
