@@ -43,6 +43,9 @@ class InputBuffer:
         self._recordings: dict[str, _Recording] = {}  # by utterance
         self._speaking: _Recording | None = None  # begun by turn detection, and not over
         self._failure: FrameError | None = None  # why the next utterance without words has none
+        self._appended_ms = 0.0
+        self._is_fresh = False  # sound has come since the last commit
+        self._commits: deque[str | None] = deque(maxlen=MAX_OPEN)  # event ids: of sound that is still being judged
 
     # --- the client's events
 
@@ -52,20 +55,25 @@ class InputBuffer:
         actions: list[Any] = []
         if not pcm:
             return actions
+        sound_ms = len(pcm) / 2 * 1000 / rate_of(sound)
+        self._appended_ms, self._is_fresh = self._appended_ms + sound_ms, True
         if config.audio.input.turn_detection is None:
             if self._manual is None:
                 self._manual = _Recording(self._events.new_id("item"))
                 self._unnamed.append(self._manual)
                 actions.append(wire.SpeechStart())
-            self._manual.sound_ms += len(pcm) / 2 * 1000 / rate_of(sound)
+            self._manual.sound_ms += sound_ms
         actions += [pcm[at : at + self._piece_bytes] for at in range(0, len(pcm), self._piece_bytes)]
         return actions
 
-    def commit(self, config: SessionConfig) -> list[Any]:
-        """End the utterance. Raises FrameError where there is none."""
+    def commit(self, config: SessionConfig, event_id: str | None) -> list[Any]:
+        """End the utterance. Raises FrameError where there is none; the session may say so later (`nobody_spoke`)."""
+        is_fresh, self._is_fresh = self._is_fresh, False
         if config.audio.input.turn_detection is not None:
             if self._speaking is None:
-                raise _empty(0.0)
+                if not is_fresh:
+                    raise _empty(0.0)
+                self._commits.append(event_id)
             return [wire.SpeechEnd()]
         recording = self._manual
         if recording is None or recording.sound_ms < MIN_COMMIT_MS:
@@ -78,20 +86,22 @@ class InputBuffer:
 
     def clear(self, config: SessionConfig) -> list[Any]:
         dropped, self._manual = self._manual or self._speaking, None
+        refused = self._refuse_commits()
         cleared = self._events.event("input_audio_buffer.cleared")
         if dropped is not None:
             dropped.is_dropped = True
         elif config.audio.input.turn_detection is None:
-            return [cleared]
-        return [wire.SpeechCancel(), cleared]  # also of sound in which nobody has been heard yet
+            return [*refused, cleared]
+        return [*refused, wire.SpeechCancel(), cleared]  # also of sound in which nobody has been heard yet
 
-    def reset(self) -> None:
+    def reset(self) -> list[Event]:
         """Forget the utterance under way: the session discards it, as the input is configured anew."""
         if self._manual is not None:
             self._manual.is_dropped = True
             self._manual = None
         for recording in self._unnamed:
             recording.is_dropped = recording.item is None
+        return self._refuse_commits()
 
     # --- frames of the session
 
@@ -113,12 +123,15 @@ class InputBuffer:
             return [wire.SpeechStart()]
         if recording is None or recording is not self._speaking:
             return []
-        self._speaking = None
-        if recording.is_dropped:
-            return []
+        if self._commits:
+            self._commits.popleft()
         recording.sound_ms = frame.audio_ms - recording.started_ms
-        place = {"audio_end_ms": int(frame.audio_ms), "item_id": recording.item_id}
-        return [self._events.event("input_audio_buffer.speech_stopped", **place), *self._commit(recording)]
+        events = self._speech_stopped(recording, frame.audio_ms)
+        return events if recording.is_dropped else [*events, *self._commit(recording)]
+
+    def nobody_spoke(self) -> list[Event]:
+        """Answer the commit that has waited until its sound was judged."""
+        return [self._events.error(_empty(0.0), event_id=self._commits.popleft())] if self._commits else []
 
     def transcript(self, frame: wire.Transcript, config: SessionConfig) -> tuple[list[Event], bool]:
         """Return the events, and whether an item has got its words with it."""
@@ -156,6 +169,16 @@ class InputBuffer:
 
     # --- items
 
+    def _refuse_commits(self) -> list[Event]:
+        """Answer those that wait: their sound is dropped."""
+        self._is_fresh = False
+        return [event for _ in tuple(self._commits) for event in self.nobody_spoke()]
+
+    def _speech_stopped(self, recording: _Recording, audio_ms: float) -> list[Event]:
+        self._speaking = None
+        place = {"audio_end_ms": int(audio_ms), "item_id": recording.item_id}
+        return [self._events.event("input_audio_buffer.speech_stopped", **place)]
+
     def _commit(self, recording: _Recording) -> list[Event]:
         data = {
             "id": recording.item_id,
@@ -180,13 +203,13 @@ class InputBuffer:
         """Take the words of an utterance of the session, which may be a part of what the client commits."""
         if utterance is not None:
             self._recordings.pop(utterance, None)
-        if recording is self._speaking:
-            self._speaking = None
+        is_discarded = recording is self._speaking  # in the midst of it, by a clear or a change of the input
+        ended = self._speech_stopped(recording, max(recording.started_ms, self._appended_ms)) if is_discarded else []
         if text:
             recording.utterance, recording.words = utterance, f"{recording.words} {text}".strip()
         recording.parts -= 1
         if recording.parts or recording.item is None:
-            return []
+            return ended
         return self._recognized(recording, recording.words, config)
 
     def _recognized(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:

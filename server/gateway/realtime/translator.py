@@ -102,6 +102,8 @@ class RealtimeTranslator:
             case wire.Notice(code="approval_unknown") if (asked := self._answering) is not None:
                 unknown = FrameError(frame.code, frame.message, path="id")
                 return [self._events.error(unknown, event_id=asked.event_id)]
+            case wire.Notice(code="no_utterance"):
+                return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
                 code = getattr(frame, "code", None)
                 if code == "reply_cut" and (response := self._running(frame)) is not None:
@@ -252,10 +254,12 @@ class RealtimeTranslator:
         if asked.is_refused and asked.config.tools:  # those of the key it has come with
             bare = SessionConfig(model=asked.config.model)
             return self._configure(_Asked(None, config=bare, is_first=True, errors=asked.errors))
+        dropped: list[Event] = []
         if not asked.settings.keys().isdisjoint(("input", "turn_detection")):
-            self._input.reset()
+            dropped = self._input.reset()
         self._config, self._settings = asked.config, self._settings | asked.settings
         return [
+            *dropped,
             self._events.event(f"session.{'created' if asked.is_first else 'updated'}", session=self._config.echo()),
             *asked.errors,
         ]
@@ -317,7 +321,7 @@ class RealtimeTranslator:
             case client.AudioAppend():
                 return self._input.append(self._config, event.audio)
             case client.AudioCommit():
-                return self._input.commit(self._config)
+                return self._input.commit(self._config, event.event_id)
             case client.AudioClear():
                 return self._input.clear(self._config)
             case client.OutputClear():

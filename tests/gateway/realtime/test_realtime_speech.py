@@ -159,3 +159,26 @@ async def test_a_commit_right_behind_the_longest_utterance_keeps_its_place(tmp_p
             completed = await client.until("conversation.item.input_audio_transcription.completed")
 
             assert completed["transcript"] == "What time is it?"
+
+
+async def test_a_commit_and_a_clear_end_speech_that_is_still_being_judged(tmp_path: Path, model: OpenAIServer) -> None:
+    said = base64.b64encode(question(RATE)[: -3 * RATE]).decode()
+    async with talking(tmp_path, model) as url, realtime_client(url) as client:
+        await client.update(audio=heard(turn_detection={"type": "server_vad", "create_response": False}))
+        await client.send("input_audio_buffer.append", audio=said)
+        await client.send("input_audio_buffer.commit")
+        await client.until("conversation.item.input_audio_transcription.completed")
+
+        assert "error" not in order(client)
+        await client.send("input_audio_buffer.commit", event_id="e1")
+        empty = (await client.until("error"))["error"]
+        assert (empty["code"], empty["event_id"]) == ("input_audio_buffer_commit_empty", "e1")
+
+        await client.send("input_audio_buffer.append", audio=said)
+        started = await client.until("input_audio_buffer.speech_started")
+        await client.send("input_audio_buffer.clear")
+        stopped = await client.until("input_audio_buffer.speech_stopped")
+        assert stopped["item_id"] == started["item_id"]
+        assert stopped["audio_end_ms"] > started["audio_start_ms"]
+        await client.until("input_audio_buffer.cleared")
+        assert order(client)[-2:] == ["input_audio_buffer.speech_stopped", "input_audio_buffer.cleared"]

@@ -104,6 +104,7 @@ RESPONSE: Final = st.fixed_dictionaries(
         ),
     },
 )
+NOBODY: Final = wire.Notice(code="no_utterance", level="info", message="nothing is being said")
 IMMEDIATE: Final = {  # answered by an event at once, whatever the session does
     "session.update",
     "input_audio_buffer.clear",
@@ -165,6 +166,8 @@ class HearingWorld(RealtimeWorld):
                 self.session(wire.SpeechStarted(utterance=self.is_pressed, audio_ms=5))
             case wire.SpeechEnd() if self.is_pressed or self.speaking:
                 self.stop()
+            case wire.SpeechEnd() if self.listens:
+                self.session(NOBODY)
             case wire.SpeechCancel():
                 self.discard()
 

@@ -276,8 +276,63 @@ def test_what_is_cleared_becomes_no_item() -> None:
 
     assert types(world.client("input_audio_buffer.clear")) == ["input_audio_buffer.cleared"]
     assert isinstance(world.frames[-1], wire.SpeechCancel)
-    assert world.session(wire.Transcript(utterance="u1", text="", final=True)) == []
+    (stopped,) = world.session(wire.Transcript(utterance="u1", text="", final=True))
+    assert stopped["type"] == "input_audio_buffer.speech_stopped", "clients show who is speaking by it"
     assert world.of("conversation.item.added") == []
+
+
+def test_speech_in_the_midst_of_which_the_input_changes_has_stopped() -> None:
+    world = RealtimeWorld()
+    world.client("input_audio_buffer.append", audio=base64.b64encode(TONE).decode())
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=5))
+
+    answers = world.translator.from_client(
+        b'{"type":"session.update","session":{"audio":{"input":{"format":{"type":"audio/pcmu"}}}}}'
+    )
+    asked, configure, answered = answers
+    assert isinstance(configure, wire.Configure)
+    assert isinstance(asked, wire.Ping)
+    assert isinstance(answered, wire.Ping)
+    events = world.session(
+        wire.Pong(t=asked.t), wire.Transcript(utterance="u1", text="", final=True), wire.Pong(t=answered.t)
+    )
+
+    assert types(events) == ["input_audio_buffer.speech_stopped", "session.updated"]
+    assert events[0]["audio_end_ms"] == 20
+    assert events[0]["item_id"] == world.of("input_audio_buffer.speech_started")[0]["item_id"]
+
+
+def test_a_commit_waits_until_its_sound_is_judged() -> None:
+    world = RealtimeWorld()
+    sound = base64.b64encode(TONE).decode()
+    nobody = wire.Notice(code="no_utterance", level="info", message="nothing is being said")
+
+    world.client("input_audio_buffer.append", audio=sound)
+    assert world.client("input_audio_buffer.commit", event_id="e1") == []
+    assert isinstance(world.frames[-1], wire.SpeechEnd)
+    (again,) = world.client("input_audio_buffer.commit", event_id="e2")
+    assert again["error"]["event_id"] == "e2", "all the sound there is was committed before"
+    world.session(wire.SpeechStarted(utterance="u1", audio_ms=0))
+    assert "input_audio_buffer.committed" in types(world.session(wire.SpeechStopped(utterance="u1", audio_ms=20)))
+    assert world.session(nobody) == []
+
+    world.client("input_audio_buffer.append", audio=sound)
+    world.client("input_audio_buffer.commit", event_id="e3")
+    (empty,) = world.session(nobody)
+    assert (empty["error"]["code"], empty["error"]["event_id"]) == ("input_audio_buffer_commit_empty", "e3")
+
+
+@pytest.mark.parametrize("change", ["input_audio_buffer.clear", "session.update"])
+def test_a_commit_whose_sound_is_dropped_is_refused(change: str) -> None:
+    world = RealtimeWorld()
+    world.client("input_audio_buffer.append", audio=base64.b64encode(TONE).decode())
+    world.client("input_audio_buffer.commit", event_id="e1")
+
+    update = {"session": {"audio": {"input": {"format": {"type": "audio/pcmu"}}}}}
+    refused, answer = world.client(change, **(update if change == "session.update" else {}))
+
+    assert (refused["error"]["code"], refused["error"]["event_id"]) == ("input_audio_buffer_commit_empty", "e1")
+    assert answer["type"] in ("input_audio_buffer.cleared", "session.updated")
 
 
 def test_clear_drops_sound_that_turn_detection_has_not_judged_yet() -> None:
