@@ -135,7 +135,11 @@ def _keys(parts: list[str]) -> list[str]:
 def _nest(keys: list[str], value: Any, variable: str) -> dict[str, Any]:
     known = {field.name for field in msgspec.structs.fields(Config)}
     if keys[0] not in known:
-        raise ConfigError(f"{variable}: unknown section `{keys[0]}`; expected one of {', '.join(sorted(known))}")
+        section, _, key = keys[0].partition("_")
+        cure = f"expected one of {', '.join(sorted(known))}"
+        if section in known and key:
+            cure = f"did you mean {PREFIX}{section.upper()}__{key.upper()}?"
+        raise ConfigError(f"{variable}: unknown section `{keys[0]}`; {cure}")
     for key in reversed(keys):
         value = {key: value}
     layer: dict[str, Any] = value

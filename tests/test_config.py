@@ -262,6 +262,7 @@ def test_a_file_larger_than_a_mebibyte_is_not_read() -> None:
     [
         ("PARLEY_LISEN__PORT", "1", "PARLEY_LISEN__PORT: unknown section `lisen`; expected one of agent, data, "),
         ("PARLEY_HOME", "x", "PARLEY_HOME: unknown section `home`; "),
+        ("PARLEY_DATA_DIR", "x", "PARLEY_DATA_DIR: unknown section `data_dir`; did you mean PARLEY_DATA__DIR?"),
         ("PARLEY_", "x", "PARLEY_: unknown section ``; "),
         ("PARLEY_LISTEN__PROT", "1", "listen.prot: unknown key; "),
         ("PARLEY_LISTEN__PORT", "[1", "PARLEY_LISTEN__PORT: not valid YAML; quote the value"),
