@@ -267,9 +267,10 @@ export class Parley {
       case "approval_resolved":
         return this.#resolved(frame.id, frame.approved, frame.by);
       case "notice":
-        return this.#emit("notice", { code: frame.code, level: frame.level, message: frame.message });
-      case "error":
-        return this.#emit("notice", { code: frame.code, level: "error", message: frame.message });
+      case "error": {
+        const { code, level = "error", message } = /** @type {{code: string, level?: "info" | "warning" | "error", message: string}} */ (frame);
+        return this.#emit("notice", { code, level, message });
+      }
       case "client_tool_call":
         return void this.#called(frame);
     }
@@ -318,6 +319,9 @@ export class Parley {
       if (turn) this.#ended(turn.id);
       if (after.turn) this.#emit("turn", { turnId: after.turn.id });
     }
+    const spoken = after.turn?.playback.playing?.sentence;
+    if (spoken && spoken !== turn?.playback.playing?.sentence)
+      this.#emit("speaking", { turnId: spoken.turn_id, text: spoken.text });
     this.#emitState();
   }
 

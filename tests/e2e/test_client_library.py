@@ -144,18 +144,19 @@ DOCUMENTS = [snippet for kind, snippet in SNIPPETS if kind == "html"]
     ("snippet", "replies", "lines"),
     [
         (SCRIPTS[0], [text("Paris.")], ["Paris."]),
-        (SCRIPTS[1], [text("Hi.")], ["user system assistant"]),
-        (SCRIPTS[2], [calls(("find_seat", {"row": 7})), text("Yes, 7C.")], ["find_seat …", "find_seat 7C is free."]),
+        (SCRIPTS[1], [text("Hi. ", "Bye.")], ["Hi. Bye. (marked: nothing)"]),
+        (SCRIPTS[2], [text("Hi.")], ["user system assistant"]),
+        (SCRIPTS[3], [calls(("find_seat", {"row": 7})), text("Yes, 7C.")], ["find_seat …", "find_seat 7C is free."]),
     ],
-    ids=["send", "store", "tools"],
+    ids=["send", "mark", "store", "tools"],
 )
 async def test_the_scripts_of_clients_md_do_what_they_say(
     tab: Page, pages: ForeignPages, model: OpenAIServer, snippet: str, replies: list[Answer], lines: list[str]
 ) -> None:
-    assert len(SCRIPTS) == 3, "all of them are run"
+    assert len(SCRIPTS) == 4, "all of them are run"
     model.queue(*replies)
     printed: list[str] = []
-    tab.on("console", lambda message: printed.append(message.text))
+    tab.on("console", lambda message: printed.append(message.text) if message.type == "log" else None)
 
     await tab.goto(
         pages.add("script.html", f"<!doctype html><script type=module>{snippet}\ndocument.title = 'over'</script>")

@@ -88,24 +88,33 @@ test("a message is answered, and what hooks put into the turn comes back with th
   assert.equal(state, "s1");
 });
 
-test("a sentence is reported when it was heard, the last one of a turn too, and before the end", async (t) => {
+test("a sentence is reported when its sound begins and when it was heard, the last one of a turn too, and before the end", async (t) => {
   const { parley, server } = await connected(t);
   parley.channel.player.begin = () => {}; // a loudspeaker, which says below what was heard
   const told = [];
-  for (const type of ["text", "sentence", "end"]) parley.on(type, ({ turnId, text }) => told.push([type, turnId, text]));
+  for (const type of ["text", "speaking", "sentence", "end"]) parley.on(type, ({ turnId, text }) => told.push([type, turnId, text]));
   void parley.send("Hello");
   await later();
   const { id } = server.sent("chat").at(-1);
+  const at = turn(id);
   const audio = { format: "pcm16", sample_rate: 16_000 };
-  server.say(turn(id).start(), turn(id).text("Hi."), turn(id).sentence(0, "Hi.", audio), turn(id).sentenceEnd(0, 900), turn(id).end());
-  assert.deepEqual(told, [["text", id, "Hi."]]);
+  server.say(at.start(), at.text("Hi. Bye."), at.sentence(0, "Hi.", audio), at.sentenceEnd(0, 900));
+  server.say(at.sentence(1, " Bye.", audio), at.sentenceEnd(1, 500), at.end());
+  assert.deepEqual(told, [
+    ["text", id, "Hi. Bye."],
+    ["speaking", id, "Hi."],
+  ]);
   assert.equal(parley.state.phase, "speaking");
 
+  parley.channel.player.onHeard({ turnId: id, index: 0, ms: 400, isOver: false });
   parley.channel.player.onHeard({ turnId: id, index: 0, ms: 900, isOver: true });
+  parley.channel.player.onHeard({ turnId: id, index: 1, ms: 500, isOver: true });
 
-  assert.deepEqual(told.slice(1), [
+  assert.deepEqual(told.slice(2), [
     ["sentence", id, "Hi."],
-    ["end", id, "Hi."],
+    ["speaking", id, " Bye."],
+    ["sentence", id, " Bye."],
+    ["end", id, "Hi. Bye."],
   ]);
   assert.equal(server.sent("playback").at(-1).state, "stopped");
 });

@@ -91,6 +91,7 @@ export interface Events {
   state: State;
   turn: { turnId: string };
   text: { turnId: string; delta: string; text: string };
+  speaking: { turnId: string; text: string };
   sentence: { turnId: string; text: string };
   hook: { turn_id: string; name: string; skill: string; role: string; content: string };
   tool: { turn_id: string; id: string; name: string; arguments: unknown; result: ToolResult | null };
