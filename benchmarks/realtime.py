@@ -2,7 +2,8 @@
 
 Ears, model and voice are scripted and answer at once; voice detection is the
 real one. Both protocols carry the same sound at 24 kHz, in frames of 20 ms, and
-the same replies of four seconds, a turn every ten seconds. They are measured by turns at one server.
+the same replies of four seconds, a turn every ten seconds, and for the first sound the same history. They are
+measured by turns at one server.
 """
 
 import asyncio
@@ -57,8 +58,9 @@ async def _first_sounds(url: str, *, turns: int) -> list[Figure]:
     plain, realtime = await _open_plain(url), await _open_realtime(url)
     plain_ms: list[float] = []
     realtime_ms: list[float] = []
+    history: list[dict[str, str]] = []  # as the Realtime conversation has it
     for number in range(turns + 2):
-        pair = await _ask_plain(plain), await _ask_realtime(realtime)
+        pair = await _ask_plain(plain, history), await _ask_realtime(realtime)
         if number >= 2:  # these warm it up
             plain_ms.append(pair[0])
             realtime_ms.append(pair[1])
@@ -72,15 +74,20 @@ async def _first_sounds(url: str, *, turns: int) -> list[Figure]:
     ]
 
 
-async def _ask_plain(socket: ClientConnection) -> float:
-    began_s, first_ms = time.perf_counter(), None
-    await socket.send(json.dumps({"type": "chat", "messages": [{"role": "user", "content": _QUESTION}]}))
+async def _ask_plain(socket: ClientConnection, history: list[dict[str, str]]) -> float:
+    """Ask once more, and add question and reply to the history."""
+    history.append({"role": "user", "content": _QUESTION})
+    began_s, first_ms, reply = time.perf_counter(), None, ""
+    await socket.send(json.dumps({"type": "chat", "messages": history}))
     async for message in socket:
         if isinstance(message, bytes):
             first_ms = first_ms or 1000 * (time.perf_counter() - began_s)
+        elif message.startswith('{"type":"text"'):
+            reply += json.loads(message)["delta"]
         elif message.startswith('{"type":"turn_end"'):
             break
     assert first_ms is not None, "the reply had no sound"
+    history.append({"role": "assistant", "content": reply})
     return first_ms
 
 
