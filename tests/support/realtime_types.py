@@ -32,6 +32,7 @@ class RealtimeEventChecker:
         self._open: set[str] = set()  # responses created and not done
         self._done: Counter[str] = Counter()
         self._parts: dict[str, str] = {}  # open content part → words so far
+        self._speaking: str | None = None  # item of the speech that has started and not stopped
 
     def check(self, event: Event) -> None:
         """Check an event, as a client reads it."""
@@ -41,6 +42,12 @@ class RealtimeEventChecker:
             return
         check_type(event)
         match event["type"]:
+            case "input_audio_buffer.speech_started":
+                assert self._speaking is None, f"{self._speaking} has not stopped"
+                self._speaking = event["item_id"]
+            case "input_audio_buffer.speech_stopped":
+                assert self._speaking == event["item_id"], "it has not started"
+                self._speaking = None
             case "conversation.item.added":
                 self._check_place(event)
                 self._items.add(event["item"]["id"])
