@@ -68,7 +68,7 @@ async def ask_test(test: SkillTest, runner: SkillTestRunner, asker: Asker) -> Sk
         without = _left_out(test, runner)
         samples = await take_samples(test, runner, asker)
         notes = [str(samples)]
-        if without and test.spec.compare is not None:
+        if test.spec.compare is not None:
             names = ", ".join(test.spec.compare.without or ())
             notes.append(f"without {names}: {await take_samples(test, runner, asker, without)}")
     except (AskError, LookupError) as error:

@@ -82,7 +82,7 @@ def run_tests(options: argparse.Namespace, connect: Connect) -> int:
     status = asyncio.run(_run_once(path, options, connect))
     if options.watch:
         with suppress(KeyboardInterrupt):
-            for _ in watch(path, raise_interrupt=False):
+            for _ in watch(path):
                 print(f"\n--- {time.strftime('%H:%M:%S')}")
                 status = asyncio.run(_run_once(path, options, connect))
     return status

@@ -212,7 +212,7 @@ def _explain(message: str, entry: object) -> tuple[Place, str]:
         return (*place, unknown["key"]), f"unknown key{hint}"
     if expected := _EXPECTED.match(at["problem"]):
         types = [kind.strip() for kind in expected["types"].split("|")]
-        nouns = " or ".join(_NOUNS.get(kind, kind) for kind in types if kind != "null")
+        nouns = " or ".join(_NOUNS[kind] for kind in types if kind != "null")
         cure = ": put it in quotes" if "str" in types and isinstance(value, int | float) else ""
         return place, f"expected {nouns}{expected['limit']}; got {quoted(value)}{cure}"
     return place, f"expected voice or text; got {quoted(value)}{did_you_mean(value, ('voice', 'text'))}"
