@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -198,13 +199,21 @@ def test_a_skill_that_was_deleted_comes_back_with_update(shelf: Shelf) -> None:
 
 def test_remove_asks_and_keeps_changes_unless_forced(shelf: Shelf) -> None:
     shelf.run("add", shelf.source, "--yes")
-    assert shelf.run("remove", "calm", answer="n\n")[0] == 1
+    status, told = shelf.run("remove", "calm", answer="n\n")
+    assert (status, told.endswith("not removed\n")) == (1, True)
     (shelf.root / "calm" / "SKILL.md").write_text("mine")
 
     status, told = shelf.run("remove", "calm", "--yes")
     assert (status, told) == (1, "calm is not removed, since it was changed here: --force deletes your changes, too\n")
     assert shelf.run("remove", "calm", "--yes", "--force") == (0, f"removed: {shelf.root}/calm\n")
     assert (shelf.here(), shelf.lock) == (["skills.lock"], {})
+
+
+def test_a_skill_that_was_deleted_can_be_removed(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    shutil.rmtree(shelf.root / "calm")
+
+    assert (shelf.run("remove", "calm", "--yes")[0], shelf.lock) == (0, {})
 
 
 def test_only_what_was_added_is_updated_and_removed(shelf: Shelf) -> None:
@@ -258,6 +267,12 @@ def test_what_is_packed_can_be_added(shelf: Shelf, tmp_path: Path, monkeypatch: 
     shelf.run("remove", "calm", "--yes")
     assert shelf.run("add", "calm.zip", "--yes")[0] == 0
     assert shelf.lock["calm"] == {"source": f"{tmp_path}/calm.zip#calm", "hash": pinned}
+
+
+def test_a_skill_that_is_off_by_default_is_packed(shelf: Shelf) -> None:
+    (shelf.source / "SKILL.md").write_text("---\nname: calm\ndescription: x\ndefault: off\n---\nThe body.\n")
+
+    assert shelf.run("pack", shelf.source, "--out", shelf.source.parent / "calm.zip")[0] == 0
 
 
 def test_only_a_skill_is_packed(shelf: Shelf) -> None:

@@ -192,6 +192,26 @@ def test_what_git_says_is_passed_on(repository: Path) -> None:
     assert refusal("file:///no/such/place.git").startswith("git cannot read file:///no/such/place.git: fatal: ")
 
 
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        (r"warning: old\nerror: no such ref\nlast\n", "error: no such ref"),
+        (r"remote: denied\nlast\n", "remote: denied"),
+        (r"fatal: \377", "fatal: \ufffd"),
+        (r"first\nlast\n", "last"),
+        ("", "no reason given"),
+    ],
+)
+def test_the_line_with_the_reason_is_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errors: str, reason: str
+) -> None:
+    (tmp_path / "git").write_text(f"#!/bin/sh\nprintf '{errors}' >&2\nexit 1\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+
+    assert refusal("file:///place.git") == f"git cannot read file:///place.git: {reason}"
+
+
 def test_git_asks_nobody_for_a_password() -> None:
     class Closed(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,8 +1,7 @@
 """`python -m skills_engine test`, as authors and builds run it."""
 
 import argparse
-import subprocess
-import sys
+import re
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,8 +14,6 @@ from skills_engine.__main__ import main
 from skills_engine.testing.tests_command import FAILED, NOT_RUN, PASSED, add_options, run_tests
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 from tests.skills_engine.test_tests_asker import ScriptedAsker
-
-PROJECT = Path(__file__).parents[2]
 
 PASSES = "tests: [{name: is read, user: hello, expect: {fires: [hint]}}]\n"
 FAILS = "tests:\n  - {name: is silent, user: hello, expect: {fires: []}}\n"
@@ -32,9 +29,10 @@ def skill_with_tests(root: Path, name: str, text: str) -> Path:
 def test_all_passed_is_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skill_with_tests(tmp_path, "a", PASSES)
     folder = skill_with_tests(tmp_path, "b", PASSES)
+    make_skill(tmp_path, "untested", entry("b", timing="sometimes"))
 
     assert main(["test", str(tmp_path)]) == PASSED
-    assert capsys.readouterr().out.startswith("2 tests: 2 passed, ")
+    assert re.fullmatch(r"2 tests: 2 passed, \d{1,2}\.\d\d s\n", capsys.readouterr().out)
     assert main(["test", str(folder)]) == PASSED
     assert capsys.readouterr().out.startswith("1 test: 1 passed, ")
 
@@ -182,27 +180,39 @@ def test_junit_is_written(tmp_path: Path) -> None:
     assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("a/tests/a.yaml", "1", "1")
 
 
-@pytest.mark.slow
-def test_watch_runs_again_after_a_change(tmp_path: Path) -> None:
+def test_watch_runs_again_after_each_change_until_it_is_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = skill_with_tests(tmp_path, "a", FAILS)
-    command = [sys.executable, "-u", "-m", "skills_engine", "test", "--watch", str(tmp_path)]
-    is_seen = threading.Event()
+    runs = 0
+    is_over = threading.Event()
 
     def keep_writing() -> None:  # the first change may come before the watch stands
-        while not is_seen.wait(0.2):
+        while not is_over.wait(0.2):
+            (folder / "changed").touch()
+
+    @asynccontextmanager
+    async def connect(url: str, token: str | None) -> AsyncIterator[ScriptedAsker]:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
             (folder / "tests" / "a.yaml").write_text(PASSES)
-
-    with subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True) as process:
-        writer = threading.Thread(target=keep_writing)
-        try:
-            assert process.stdout is not None
-            first = next(line for line in process.stdout if line.startswith("1 test: "))
             writer.start()
-            again = next(line for line in process.stdout if line.startswith("1 test: "))
-        finally:
-            is_seen.set()
-            process.kill()
-        writer.join()
+        if runs == 3:
+            raise KeyboardInterrupt
+        yield ScriptedAsker()
 
-    assert first.startswith("1 test: 1 failed")
-    assert again.startswith("1 test: 1 passed")
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    options = parser.parse_args(["--watch", "--server", "http://here"])
+    options.path = tmp_path
+    writer = threading.Thread(target=keep_writing)
+    try:
+        assert run_tests(options, connect) == PASSED
+    finally:
+        is_over.set()
+    writer.join()
+
+    first, _, again = capsys.readouterr().out.partition("\n\n--- ")
+    assert "1 test: 1 failed" in first
+    assert re.match(r"\d\d:\d\d:\d\d\n1 test: 1 passed", again)

@@ -1,10 +1,12 @@
 """Reading `tests/*.yaml`: every mistake is named with its line and what to write instead."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from skills_engine.diagnostics import Report
+from skills_engine.testing.tests_checks import clock_of
 from skills_engine.testing.tests_files import MAX_FILE_BYTES, MAX_FILES, MAX_TESTS, parse_tests, read_tests
 
 FULL = """
@@ -109,6 +111,13 @@ tests:
     ]
 
 
+def test_a_mistake_in_a_script_hides_none_of_its_turn() -> None:
+    assert problems_of_test("turns:", "  - {user: x, script: [7], chanel: voice}") == [
+        "turns[0].script[0] line 4: expected keys with values; got 7",
+        "turns[0].chanel line 4: unknown key (did you mean channel?)",
+    ]
+
+
 def test_a_key_like_none_gets_the_list_of_keys() -> None:
     [problem] = problems_of_test("user: x", "expect: {qqq: 1}")
 
@@ -187,8 +196,22 @@ def test_a_mistake_is_named_with_its_place_and_the_cure(lines: list[str], proble
 
 def test_an_expression_that_is_not_linear_is_a_mistake() -> None:
     [problem] = problems_of_test("user: x", "expect: {reads: [{contains: /(?=a)/}]}")
+    [of_reply] = problems_of_test("user: x", "ask: {}", "expect: {reply: {lacks: /(?=a)/}}")
 
     assert problem.startswith('expect.reads[0].contains line 4: "/(?=a)/" is no expression')
+    assert of_reply.startswith('expect.reply.lacks line 5: "/(?=a)/" is no expression')
+
+
+def test_a_test_without_a_name_is_a_mistake() -> None:
+    [problem] = problems("tests: [{user: x}]")
+
+    assert problem.startswith("$.tests[0].name line 1: missing: give the test a name")
+
+
+def test_a_time_is_in_utc_unless_it_names_an_offset() -> None:
+    assert clock_of("sun 23:30") == datetime(2026, 1, 11, 23, 30, tzinfo=UTC)
+    assert clock_of("2026-11-22T14:05") == datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
+    assert clock_of("2026-11-22 14:05+02:00") == datetime(2026, 11, 22, 12, 5, tzinfo=UTC)
 
 
 def test_a_name_stands_once_and_after_finds_a_test_that_has_an_end() -> None:
@@ -202,6 +225,8 @@ tests:
   - {name: wrong, usr: x}
   - {name: e, user: x, after: f}
   - {name: f, user: x, after: e}
+  - {name: g, user: x, after: f}
+  - {name: h, user: x, after: askss}
 """
     assert [line for line in problems(text) if ".usr" not in line] == [
         '$.tests[1].name line 4: "a" is already the name of the test in line 3',
@@ -209,6 +234,8 @@ tests:
         '$.tests[4].after line 7: the test "wrong" has mistakes itself',
         '$.tests[6].after line 9: "f" never begins: tests name each other in `after`',
         '$.tests[7].after line 10: "e" never begins: tests name each other in `after`',
+        '$.tests[8].after line 11: "f" never begins: tests name each other in `after`',
+        '$.tests[9].after line 12: no test of this file is called "askss" (did you mean asks?)',
     ]
 
 
@@ -244,7 +271,7 @@ def test_files_are_bounded_in_number_and_size_and_stay_in_their_folder(tmp_path:
     (tmp_path / "outside.yaml").write_text("tests: []")
     (tests / "02.yaml").symlink_to(tmp_path / "outside.yaml")
     (tests / "03.yaml").write_text("a: b: c")
-    (tests / "04.yml").write_text("tests: [{name: a, user: x}]")
+    (tests / "04.yml").write_text("\ufefftests: [{name: a, user: x}]")
     (tests / "notes.md").write_text("none")
     (tests / ".hidden.yaml").write_text("none")
     for number in range(5, MAX_FILES + 1):
@@ -253,7 +280,7 @@ def test_files_are_bounded_in_number_and_size_and_stay_in_their_folder(tmp_path:
     found = read_tests(folder)
 
     assert [(test.file, test.name) for test in found.tests] == [("tests/04.yml", "a")]
-    assert [f"{one.file} {one.message}" for one in found.diagnostics] == [
+    assert [f"{one.file}{one.path} {one.message}" for one in found.diagnostics] == [
         "tests/00.yaml is not UTF-8 (byte 0)",
         "tests/01.yaml is larger than 256 KiB",
         "tests/02.yaml leads out of shop/",

@@ -105,7 +105,7 @@ def test_the_triggers_conditions_count(tmp_path: Path, when: dict[str, Any], sai
 
 
 def test_what_is_expected_of_a_turn_that_did_not_begin_is_said_to_be_missing(tmp_path: Path) -> None:
-    test = "  - {name: a, trigger: again, expect: {fires: [name], reads: [{call: 1, contains: x}, {lacks: y}]}}"
+    test = "  - {name: a, trigger: again, expect: {fires: [name], reads: [{call: 1, contains: x}, {lacks: y}], tokens: {max: 0}}}"
 
     assert failures(test, host(tmp_path, AGAIN)) == [
         "fires",

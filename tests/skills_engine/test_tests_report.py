@@ -73,7 +73,7 @@ def test_what_did_not_pass_and_what_was_measured_is_shown_test_by_test() -> None
 
 
 def test_long_lines_are_wrapped_beside_each_other_and_keep_their_spaces() -> None:
-    was = ("system: " + "word " * 12 + "  end\n\nlast", "")
+    was = ("system: " + "word " * 12 + "  end\n\nlast", "", "x" * 56 + "  y")
 
     assert failure_lines(Failure("reads", was, ("  contains x",))) == [
         "reads",
@@ -83,4 +83,6 @@ def test_long_lines_are_wrapped_beside_each_other_and_keep_their_spaces() -> Non
         "",
         "  last",
         "",
+        "  " + "x" * 56,
+        "        y",
     ]

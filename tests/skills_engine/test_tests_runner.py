@@ -82,14 +82,18 @@ def test_a_script_that_begins_with_calls_was_planned_and_one_without_an_answer_h
 
 
 def test_without_tools_there_is_one_call() -> None:
-    text = "  - {name: a, user: x, tools: [], expect: {fires: [b], reads: [{call: 2, contains: x}]}}"
+    text = "  - {name: a, user: x, tools: [], expect: {fires: [b], reads: [{call: 2, contains: x}, {contains: y}]}}"
 
-    assert failures(text, hook("b"), hook("c", "before_planning")) == [
+    told = failures(text, hook("b"), hook("c", "before_planning"))
+    assert told[:6] == [
         "reads",
         "was                                                       expected",
         "calls 1 to 1                                              call 2",
-        "shop/c (before_planning) stayed out: not reached: no planning round",
+        "reads",
+        "was                                                       expected",
+        "call 1                                                    contains y",
     ]
+    assert told[-1] == "shop/c (before_planning) stayed out: not reached: no planning round"
 
 
 def test_what_the_server_and_the_model_write_is_not_searched() -> None:
@@ -186,6 +190,20 @@ def test_a_hook_that_fired_too_seldom_says_what_kept_it_out_at_other_times(tmp_p
     assert failures(text, *hooks)[-1] == "shop/b (before_each_agent) stayed out at other times: when.round"
 
 
+def test_what_once_fired_is_carried_on_through_tests_that_are_played_for_it(tmp_path: Path) -> None:
+    text = """
+  - {name: third, after: second, user: x, expect: {fires: []}}
+  - {name: second, after: first, user: x, expect: {fires: []}}
+  - {name: first, user: x, expect: {fires: [b]}}
+"""
+
+    results = run(text, *conditional(tmp_path, entry("b", once="conversation")))
+
+    assert [result.outcome for result in results] == ["passed"] * 3
+    assert 0 < results[0].duration_s < 60
+    assert run("  - {name: a, user: x}")[0].hook_tokens == 0
+
+
 def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None:
     text = f"""
   - name: goes on
@@ -204,7 +222,9 @@ def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None
 
 
 def test_a_failure_in_one_of_several_turns_names_it() -> None:
-    text = "  - {name: a, turns: [{user: x}, {user: y, expect: {reads: [{contains: z}]}}]}"
+    text = (
+        "  - {name: a, turns: [{user: x}, {user: y, expect: {reads: [{contains: z}]}}, {user: x, expect: {fires: []}}]}"
+    )
 
     assert failures(text)[0] == "turn 2: reads"
 
@@ -215,22 +235,26 @@ def test_only_the_skill_itself_and_those_named_are_on() -> None:
 
     assert failures(text, *others) == []
     assert failures(text.replace("skills: [polite], ", "").replace("b, polite/b", "b"), *others) == []
-    assert (
-        failures(text.replace("[polite]", "[polite, shop]").replace("b, polite/b", "polite/b, shop/b"), *others) == []
-    )
+    polite_first = text.replace("[polite]", "[polite, shop]")
+    assert failures(polite_first.replace("b, polite/b", "polite/b, b"), *others) == []
+    assert failures(polite_first.replace("fires: [b, polite/b]", "silent: [b]"), *others)[-1].split() == [
+        "shop/b",
+        "not",
+        "shop/b",
+    ]
 
 
 def test_a_hook_or_a_skill_that_there_is_not_cannot_be_run() -> None:
     [no_hook] = run("  - {name: a, user: x, expect: {fires: [lastin]}}", hook("lasting"))
     [no_skill] = run("  - {name: a, user: x, skills: [polit]}", hook("b", skill="polite"))
-    [none] = run("  - {name: a, user: x, expect: {silent: [qq]}}", hook("lasting"))
+    [none] = run("  - {name: a, user: x, expect: {silent: [qq]}}", hook("lasting"), hook("other"))
 
     assert (no_hook.outcome, no_hook.message) == ("error", "no hook is called lastin (did you mean lasting?)")
     assert (no_skill.outcome, no_skill.message) == (
         "error",
         "there is no skill polit (did you mean polite?) beside shop",
     )
-    assert (none.outcome, none.message) == ("error", "no hook is called qq; there are: shop/lasting")
+    assert (none.outcome, none.message) == ("error", "no hook is called qq; there are: shop/lasting, shop/other")
 
 
 def test_a_run_that_is_over_leaves_the_rest_out() -> None:
@@ -359,3 +383,26 @@ def test_the_users_words_are_looked_at_and_a_test_without_a_time_is_on_a_monday_
 
     assert failures("  - {name: a, user: my money, expect: {fires: [b], tokens: {max: 3}}}", *hooks) == []
     assert failures("  - {name: a, user: hello, expect: {silent: [b]}}", *hooks) == []
+
+
+def test_a_turn_is_as_the_test_says_and_counts_what_the_user_said_alone(tmp_path: Path) -> None:
+    folder = make_skill(
+        tmp_path,
+        "shop",
+        entry("b", vars=True),
+        entry("kept", role="user", persistent=True),
+        entry("second", when={"turn": 2}),
+        entry("local", when={"model": ["local"]}),
+    )
+    (folder / "hooks" / "b.md").write_text("[{{channel}}|{{model}}|{{user}}]")
+    text = """
+  - name: a
+    turns:
+      - {user: x, expect: {fires: [b, kept], reads: [{contains: "[text||]"}]}}
+      - user: y
+        operator: true
+        model: local
+        expect: {fires: [b, kept, second, local], reads: [{contains: "[text|local|operator]"}]}
+"""
+
+    assert failures(text, *read_hooks(folder).hooks) == []
