@@ -1,6 +1,5 @@
 """`tests/*.yaml` of a skill → tests that can run, or every mistake with its line and what to write instead."""
 
-import codecs
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -85,7 +84,7 @@ def _read_file(folder: Path, file: str, report: Report) -> list[SkillTest]:
         if not is_inside(folder / TESTS_FOLDER, folder):
             raise UnreadableError(f"leads out of {folder.name}/")
         data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES)
-        return parse_tests(data.removeprefix(codecs.BOM_UTF8).decode(), report)
+        return parse_tests(data.decode(), report)
     except UnreadableError as error:
         report.error("", str(error))
     except UnicodeDecodeError as error:
