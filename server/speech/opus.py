@@ -1,4 +1,4 @@
-"""Opus (RFC 6716) by libopus: speech in a twentieth of PCM's bytes, one packet a message.
+"""Opus (RFC 6716) by libopus: speech in less than a tenth of the bytes of PCM, one packet a message.
 
 The library comes from the wheel of PyAV, which carries it for every platform, or else from the system. It is all that
 is loaded: FFmpeg, for which the wheel is made, is GPL in that build, and conceals no lost packet.
