@@ -37,8 +37,6 @@ class TurnOptions:
     max_tokens: int | None = None
     """The client's limit for each model call, in force where it is below the operator's."""
     client_tools: Sequence[ClientTool] = ()
-    leaves_calls_open: bool = False
-    """Calls of the client's tools are left to it, and end the turn."""
     tool_choice: ToolChoice = "auto"
     trace: bool = False
     max_persistent: int = 64
@@ -169,9 +167,7 @@ class AgentClient:
         layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
         events = RuntimeEvents(layers)
         conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(
-            layers, client_tools=options.client_tools, leaves_open=options.leaves_calls_open
-        )
+        executor = self._executor.pinned(layers, client_tools=options.client_tools)
         tools = executor.registry.specs
         enable_tools = enable_tools and options.tool_choice != "none"
         facts = options.facts

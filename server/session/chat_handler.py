@@ -262,8 +262,9 @@ class ChatHandler:
             language=request.language,
             instructions=request.instructions,
             max_tokens=request.max_tokens,
-            client_tools=() if request.client is None else client_tools(request.tools, request.client),
-            leaves_calls_open=request.client_tools == "end",
+            client_tools=()
+            if (client := request.client) is None
+            else client_tools(request.tools, client, are_left_open=request.client_tools == "end"),
             tool_choice=request.tool_choice,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),

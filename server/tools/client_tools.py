@@ -10,7 +10,7 @@ from jsonschema.validators import extend
 
 from server.llm.language_model import ToolSpec, schema_validator
 from server.tool_calls import ToolAnswer
-from server.tools.registry import Run, Tool
+from server.tools.registry import OfferedTool
 from server.wire.frames import ToolItem
 
 MAX_CHECK_S: Final = 0.002
@@ -33,16 +33,13 @@ class AskClient(Protocol):
         ...
 
 
-async def _not_here(_arguments: dict[str, Any]) -> str:
-    raise NotImplementedError("a client's tool runs at the client")
-
-
 @dataclass(frozen=True, kw_only=True)
-class ClientTool(Tool):
+class ClientTool(OfferedTool):
     """Tool of the client; always EXTERNAL. Its schema is a stranger's: checking takes bounded time."""
 
     client: AskClient
-    run: Run = _not_here
+    is_left_open: bool
+    """The client runs it after the turn, which its calls end."""
 
     def __post_init__(self) -> None:
         validator = schema_validator(self.spec.parameters, kind=_BoundedValidator)
@@ -59,14 +56,10 @@ class ClientTool(Tool):
             return
 
 
-def client_tools(items: Iterable[ToolItem], client: AskClient) -> list[ClientTool]:
+def client_tools(items: Iterable[ToolItem], client: AskClient, *, are_left_open: bool = False) -> list[ClientTool]:
     """Return the tools that a client has given, to be run by it."""
-    return [
-        ClientTool(
-            spec=ToolSpec(name=item.name, description=item.description, parameters=item.parameters), client=client
-        )
-        for item in items
-    ]
+    specs = [ToolSpec(name=item.name, description=item.description, parameters=item.parameters) for item in items]
+    return [ClientTool(spec=spec, client=client, is_left_open=are_left_open) for spec in specs]
 
 
 class _OutOfTime(Exception):

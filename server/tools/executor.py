@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final, TypeVar
 
 from server import config
@@ -32,33 +32,26 @@ class ToolExecutor:
         *,
         hooks: TurnHooks | None = None,
         client_tools: Sequence[ClientTool] = (),
-        leaves_open: bool = False,
     ) -> None:
-        """`leaves_open`: calls of the client's tools are left to it, for after the turn."""
         self._tools = tools if isinstance(tools, DynamicToolRegistry) else DynamicToolRegistry(tools)
         current = self._tools.current
         self.registry = ToolRegistry([*current, *client_tools]) if client_tools else current
         self._settings = settings
         self._hooks = hooks
-        self._leaves_open = leaves_open
 
     @property
     def tool_names(self) -> list[str]:
         """Names of the server's tools as they are now."""
         return self._tools.current.names
 
-    def pinned(
-        self, hooks: TurnHooks | None = None, *, client_tools: Sequence[ClientTool] = (), leaves_open: bool = False
-    ) -> "ToolExecutor":
+    def pinned(self, hooks: TurnHooks | None = None, *, client_tools: Sequence[ClientTool] = ()) -> "ToolExecutor":
         """Return an executor over the tools as they are now, whatever comes and goes meanwhile, and those of the client.
 
         Of one name, the server's tool stands.
         """
         if hooks is None and not client_tools and self.registry is self._tools.current:
             return self
-        return ToolExecutor(
-            self._tools, self._settings, hooks=hooks, client_tools=client_tools, leaves_open=leaves_open
-        )
+        return ToolExecutor(self._tools, self._settings, hooks=hooks, client_tools=client_tools)
 
     async def run_batch(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolOutcome, None]:
         """Prepare the calls one after the other, run them side by side, yield outcomes in call order.
@@ -77,7 +70,7 @@ class ToolExecutor:
         try:
             for run in runs:
                 refusal = await self._prepare(run, tasks)
-                work = run.refuse(refusal) if refusal is not None else self._work(run, room)
+                work = run.refuse(refusal) if refusal is not None else _execute(run, room)
                 tasks.append(asyncio.create_task(work, name=f"tool {run.call.name} {run.call.id}"))
                 if not is_parallel:
                     outcome = await tasks[-1]
@@ -113,9 +106,6 @@ class ToolExecutor:
         run = self._tool_run(call)
         refusal = await run.prepare()
         return await (run.execute() if refusal is None else run.refuse(refusal))
-
-    def _work(self, run: ToolRun, room: asyncio.Semaphore) -> Coroutine[Any, Any, ToolOutcome]:
-        return run.leave_open() if self._leaves_open and run.is_for_client else _execute(run, room)
 
     def _is_parallel(self) -> bool:
         if self._settings.parallel != "auto":
@@ -153,6 +143,8 @@ class ToolExecutor:
 
 
 async def _execute(run: ToolRun, room: asyncio.Semaphore) -> ToolOutcome:
+    if run.open_tool is not None:
+        return run.leave_open()
     async with room:
         return await run.execute()
 

@@ -1,5 +1,6 @@
 """Registry of the tools, each with its schema and its permission."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +16,10 @@ Run = Callable[[dict[str, Any]], Awaitable[str | ToolAnswer]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tool:
+class OfferedTool(ABC):
+    """Tool as the model is offered it and the policy judges it, wherever it runs."""
+
     spec: ToolSpec
-    run: Run
     permission: Permission = "EXTERNAL"
     destructive: bool | None = None
     """A trusted server's destructiveHint (MCP)."""
@@ -36,9 +38,9 @@ class Tool:
     def name(self) -> str:
         return self.spec.name
 
-    async def call(self, call_id: str, arguments: dict[str, Any]) -> str | ToolAnswer:  # noqa: ARG002  # a client's tool needs the id
+    @abstractmethod
+    async def call(self, call_id: str, arguments: dict[str, Any]) -> str | ToolAnswer:
         """Run the call of that id, with arguments that fit the schema. Raises what the tool raises."""
-        return await self.run(arguments)
 
     def explain_misfit(self, arguments: Any) -> str | None:
         """Return what is wrong with the arguments, in a sentence that helps the model to correct them, or None."""
@@ -59,19 +61,29 @@ class Tool:
         return self._validator.iter_errors(arguments)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tool(OfferedTool):
+    """Tool that runs here, or at an MCP server."""
+
+    run: Run
+
+    async def call(self, _call_id: str, arguments: dict[str, Any]) -> str | ToolAnswer:
+        return await self.run(arguments)
+
+
 class ToolRegistry:
     """The tools by name, in the order given; the first of one name stands. Never changes."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self._tools: dict[str, Tool] = {}
+    def __init__(self, tools: Iterable[OfferedTool]) -> None:
+        self._tools: dict[str, OfferedTool] = {}
         for tool in tools:
             self._tools.setdefault(tool.name, tool)
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
 
-    def __iter__(self) -> Iterator[Tool]:
+    def __iter__(self) -> Iterator[OfferedTool]:
         return iter(self._tools.values())
 
-    def get(self, name: str) -> Tool | None:
+    def get(self, name: str) -> OfferedTool | None:
         return self._tools.get(name)
 
     @property

@@ -21,7 +21,7 @@ from server.media.references import MediaError
 from server.media.store import MediaItem
 from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome, TurnAborted
 from server.tools.client_tools import ClientTool
-from server.tools.registry import Tool, ToolRegistry
+from server.tools.registry import OfferedTool, ToolRegistry
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class ToolRun:
         self._name = call.name
         self._parsed: Any = None  # the model's arguments
         self._arguments: Any = None  # as they are now
-        self._tool: Tool | None = None
+        self._tool: OfferedTool | None = None
         self._answered: Respond | None = None  # by a hook, in the tool's place
         self._output: ToolAnswer | None = None  # of a tool that has run before this turn
         self.outcome: ToolOutcome | None = None
@@ -229,19 +229,20 @@ class ToolRun:
         return await self.execute()
 
     @property
-    def is_for_client(self) -> bool:
-        """Return whether the client is to run it; known when it is prepared."""
-        return isinstance(self._tool, ClientTool) and self._answered is None
+    def open_tool(self) -> ClientTool | None:
+        """Return the client's tool, if its call is left to the client; known when the call is prepared."""
+        tool = self._tool
+        return tool if isinstance(tool, ClientTool) and tool.is_left_open and self._answered is None else None
 
-    async def leave_open(self) -> ToolOutcome:
+    def leave_open(self) -> ToolOutcome:
         """Give the outcome of a call that the client runs after the turn, which `announce` tells it."""
         self.outcome = ToolOutcome(id=self.call.id, name=self._name, content="", ending="open")
         return self.outcome
 
     def announce(self) -> None:
         """Tell the client of its call, if it was left open."""
-        if isinstance(self._tool, ClientTool) and self.outcome is not None and self.outcome.ending == "open":
-            self._tool.client.announce(self.call.id, self._name, self._arguments)
+        if (tool := self.open_tool) is not None and self.outcome is not None and self.outcome.ending == "open":
+            tool.client.announce(self.call.id, self._name, self._arguments)
 
     async def refuse(self, refusal: ToolOutcome) -> ToolOutcome:
         """Give the refusal the same end as any outcome, and report the call as skipped."""

@@ -36,8 +36,10 @@ class Announced:
 
 
 def seats(client: Announced | None = None) -> list[ClientTool]:
+    """The tool of a client; of a client that is given, for after the turn."""
     schema = {"type": "object", "properties": {"row": {"type": "integer"}}}
-    return client_tools([ToolItem(name="find_seat", parameters=schema)], client or Announced())
+    items = [ToolItem(name="find_seat", parameters=schema)]
+    return client_tools(items, client or Announced(), are_left_open=client is not None)
 
 
 def calling(*names: str, **arguments: str) -> Message:
@@ -150,7 +152,7 @@ async def test_results_that_a_turn_goes_on_with_are_cut_to_the_context() -> None
 async def test_the_server_s_part_of_a_batch_runs_before_the_client_hears_of_its_own(hooks: list[FakeHook]) -> None:
     client = Announced()
     model = ScriptedModel([call("find_seat", "alpha", "find_seat", row=7)])
-    options = replace(with_hooks(*hooks), client_tools=seats(client), leaves_calls_open=True)
+    options = replace(with_hooks(*hooks), client_tools=seats(client))
 
     chunks = await play(agent_for(model, planning=False), [hook("after_tool_call", persistent=True)], options=options)
 
@@ -169,7 +171,7 @@ async def test_a_hook_that_ends_the_turn_keeps_open_calls_from_the_client() -> N
     ending = process_hook(after_tool={"action": "abort_turn", "reason": "enough"})
     client = Announced()
     model = ScriptedModel([call("find_seat", "alpha")])
-    options = replace(with_hooks(ending), client_tools=seats(client), leaves_calls_open=True)
+    options = replace(with_hooks(ending), client_tools=seats(client))
 
     with pytest.raises(TurnAborted, match="enough"):
         await play(agent_for(model, planning=False), options=options)
@@ -180,7 +182,7 @@ async def test_a_hook_that_ends_the_turn_keeps_open_calls_from_the_client() -> N
 async def test_where_every_call_of_the_client_was_refused_the_loop_goes_on() -> None:
     client = Announced()
     model = ScriptedModel([call("find_seat", row="seven"), say("Sorry.")])
-    options = TurnOptions(client_tools=seats(client), leaves_calls_open=True)
+    options = TurnOptions(client_tools=seats(client))
 
     chunks = await play(agent_for(model, planning=False), [hook("after_tool_call")], options=options)
 
@@ -193,7 +195,7 @@ async def test_a_hook_that_answers_for_the_client_s_tool_spares_the_client() -> 
     answering = process_hook(before_tool={"action": "respond", "result": {"for_llm": "7C"}})
     client = Announced()
     model = ScriptedModel([call("find_seat"), say("7C.")])
-    options = replace(with_hooks(answering), client_tools=seats(client), leaves_calls_open=True)
+    options = replace(with_hooks(answering), client_tools=seats(client))
 
     chunks = await play(agent_for(model, planning=False), options=options)
 

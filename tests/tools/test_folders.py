@@ -224,7 +224,7 @@ async def test_a_link_or_a_pipe_that_is_swapped_in_leads_nowhere_and_holds_up_no
     try:
         for _ in range(20_000):
             with suppress(ToolError):
-                read.append(await tool.run({"path": "a.txt"}))
+                read.append(await tool.call("", {"path": "a.txt"}))
     finally:
         is_over.set()
         swapping.join()

@@ -85,17 +85,17 @@ async def test_slow_searches_hold_up_neither_the_time_nor_a_search_of_others(fol
     assert find is not None
     assert tell is not None
     turn_user.set("greedy")
-    greedy = [asyncio.ensure_future(find.run({"pattern": SLOW})) for _ in range(8)]
+    greedy = [asyncio.ensure_future(find.call("", {"pattern": SLOW})) for _ in range(8)]
     await settle()
 
     turn_user.set("bystander")
     waited_s = []
     for _ in range(50):
         began_s = time.monotonic()
-        await tell.run({"timezone": "Asia/Tokyo"})
+        await tell.call("", {"timezone": "Asia/Tokyo"})
         waited_s.append(time.monotonic() - began_s)
     began_s = time.monotonic()
-    assert await find.run({"pattern": "aab"}) == "a.txt:1: aab"
+    assert await find.call("", {"pattern": "aab"}) == "a.txt:1: aab"
     searched_s = time.monotonic() - began_s
     for task in greedy:
         task.cancel()
