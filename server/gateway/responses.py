@@ -126,5 +126,5 @@ def _openai_error(answer: web.Response) -> dict[str, Any]:
         "message": error["message"],
         "type": _OPENAI_ERROR_TYPES.get(answer.status, kind),
         "code": error.get("code"),
-        "param": error.get("path"),
+        "param": error.get("path", "").removeprefix("$").removeprefix(".") or None,
     }

@@ -245,6 +245,17 @@ async def test_a_wrong_choice_is_refused_with_its_place(tmp_path: Path, body: An
     assert "secret" not in str(answer)
 
 
+async def test_a_choice_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
+    deep = b'{"more": %s%s, "kind": "embedded"}' % (b"[" * 7000, b"]" * 7000)
+    async with serving(tmp_path, model=ScriptedModel()) as server, ClientSession() as http:
+        sent = http.put(f"{server.url}/api/model", data=deep, headers={"Content-Type": "application/json"})
+        async with sent as answer:
+            error = (await answer.json())["error"]
+
+    assert (answer.status, error["code"]) == (400, "model_invalid")
+    assert "recursion depth" in error["message"]
+
+
 async def test_replicas_share_no_choice_so_none_is_picked(tmp_path: Path) -> None:
     unused = ModelEvents(on_state=print, on_info=print, warm_up=_nothing, use=lambda _: asyncio.Event())
     model, llm = ScriptedModel(), config.LlmSettings()

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -33,7 +33,6 @@ _FORMATS: Final = {
     "g711_ulaw": {"type": "audio/pcmu"},
     "g711_alaw": {"type": "audio/pcma"},
 }
-Body = TypeVar("Body")
 
 
 class KeyLifetime(Struct, frozen=True, kw_only=True):
@@ -123,11 +122,11 @@ class RealtimeRoutes:
         )
 
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
-        wanted = await _read(call, ClientSecretRequest)
+        wanted = await call.body(ClientSecretRequest)
         return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
 
     async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
-        session = modern_session(await _read(call, dict[str, Any]))
+        session = modern_session(await call.body(dict[str, Any]))
         made = self._key(call, session, KeyLifetime())
         key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
         return ApiAnswer(BetaSession(id=made.session["id"], model=self._models.info.name, client_secret=key))
@@ -164,13 +163,3 @@ def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
         modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]
     return modern
-
-
-async def _read(call: ApiCall, kind: type[Body]) -> Body:
-    """Raises Refusal."""
-    try:
-        return msgspec.json.decode(await call.request.read() or b"{}", type=kind)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        problem, _, place = str(error).partition(" - at `")
-        path = place.rstrip("`").removeprefix("$").removeprefix(".")[:300]
-        raise Refusal(400, "body_invalid", problem[:300], path=path or None) from None

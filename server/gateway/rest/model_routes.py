@@ -1,6 +1,6 @@
 """`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -116,7 +116,8 @@ class ModelRoutes:
         return ApiAnswer(await self._picker())
 
     async def _pick(self, call: ApiCall) -> ApiAnswer:
-        choice = self._with_kept_key(await _read_body(call, ModelChoice))
+        body: ModelChoice = await call.body(ModelChoice, code="model_invalid")  # type: ignore[arg-type]  # a union
+        choice = self._with_kept_key(body)
         try:
             await self._models.pick(choice)
         except PickRefused as error:
@@ -131,7 +132,7 @@ class ModelRoutes:
         return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
 
     async def _fetch(self, call: ApiCall) -> ApiAnswer:
-        wanted: FetchRequest = await _read_body(call, FetchRequest)
+        wanted = await call.body(FetchRequest, code="model_invalid")
         if self._models.decided_by is not None:
             cure = "remove it to fetch and pick one here"
             raise Refusal(409, PickRefused.code, f"{self._models.decided_by} decides which model answers; {cure}")
@@ -189,13 +190,3 @@ class ModelRoutes:
                     is_current=is_current,
                     measured=measured,
                 )
-
-
-async def _read_body(call: ApiCall, kind: Any) -> Any:
-    try:
-        return msgspec.json.decode(await call.request.read(), type=kind)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        raise Refusal(400, "model_invalid", problem, path=place.rstrip("`") or None) from None
-    except (msgspec.DecodeError, UnicodeError):
-        raise Refusal(400, "model_invalid", "not JSON") from None

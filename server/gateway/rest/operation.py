@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 _WITH_BODY: Final = ("POST", "PUT")
 Query = TypeVar("Query", bound=Struct)
+Body = TypeVar("Body")
 
 _RETRY_S: Final = 5
 
@@ -84,6 +85,16 @@ class ApiCall:
     principal: Principal
     query: Any
     """An instance of the operation's `query`."""
+
+    async def body(self, kind: type[Body], *, code: str = "body_invalid") -> Body:
+        """Decode the JSON body; none is `{}`. Raises Refusal with the code, which names the place."""
+        try:
+            return msgspec.json.decode(await self.request.read() or b"{}", type=kind)
+        except msgspec.ValidationError as error:
+            problem, _, place = str(error).partition(" - at `")
+            raise Refusal(400, code, problem[:300], path=place.rstrip("`")[:300] or None) from None
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise Refusal(400, code, f"not JSON that can be read: {error}"[:300]) from None
 
     def entry(self, phase: str, outcome: str, *, message: str = "", details: dict[str, Any]) -> AuditEntry:
         """Make an entry of the audit log for a change that this call has made."""

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Annotated, Final, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import PolicyError
@@ -161,10 +160,10 @@ class PolicyRoutes:
         return ApiAnswer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
 
     async def _read_yaml(self, call: ApiCall) -> ApiAnswer:
+        written = await call.body(WrittenPolicy, code=PolicyError.code)
         try:
-            written = msgspec.json.decode(await call.request.read(), type=WrittenPolicy)
             tree = (await asyncio.to_thread(read_yaml, written.text)).value
-        except (msgspec.MsgspecError, YamlError, ValueError) as error:
+        except (YamlError, ValueError) as error:
             raise PolicyError(str(error)[:500], path="$") from None
         document = document_of({} if tree is None else tree)
         self._engine.check(document, may_lock=call.principal.is_operator)

@@ -41,7 +41,6 @@ _STATUSES: Final = {
 """Statuses by code of EditError; of other codes it is 400."""
 
 T = TypeVar("T")
-B = TypeVar("B", bound=Struct)
 Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
 FilePath = Annotated[str, Meta(max_length=1024)]
 """Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
@@ -198,7 +197,7 @@ class SkillRoutes:
         return web.Response(body=data, content_type="application/zip", headers=headers)
 
     async def _create(self, call: ApiCall) -> ApiAnswer:
-        wanted: NewSkill = await read_body(call, NewSkill)
+        wanted = await call.body(NewSkill)
         async with self._changing:
             await attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
         self._note(call, "created", wanted.name)
@@ -209,7 +208,7 @@ class SkillRoutes:
         return ApiAnswer(Done())
 
     async def _rename(self, call: ApiCall) -> ApiAnswer:
-        name = (await read_body(call, SkillName)).name
+        name = (await call.body(SkillName)).name
         await self._change(call, "renamed", self._files.rename_skill, name, to=name)
         return await self._state(name)
 
@@ -219,7 +218,7 @@ class SkillRoutes:
         return await self._state(call.request.match_info["skill"])
 
     async def _write(self, call: ApiCall) -> ApiAnswer:
-        text, path = (await read_body(call, FileText)).text, call.query.path
+        text, path = (await call.body(FileText)).text, call.query.path
         tag = await self._change(call, "written", self._files.write, path, text, path=path, bytes=len(text.encode()))
         return await self._saved(call, path, tag)
 
@@ -228,7 +227,7 @@ class SkillRoutes:
         return await self._state(call.request.match_info["skill"])
 
     async def _rename_file(self, call: ApiCall) -> ApiAnswer:
-        path, new = call.query.path, (await read_body(call, FileName)).path
+        path, new = call.query.path, (await call.body(FileName)).path
         tag = await self._change(call, "renamed", self._files.rename, path, new, path=path, to=new)
         return await self._saved(call, new, tag)
 
@@ -303,17 +302,6 @@ def _change(
         operators_only=True,
         **more,
     )
-
-
-async def read_body(call: ApiCall, kind: type[B]) -> B:
-    """Decode the body. Raises Refusal, which names the place."""
-    try:
-        return msgspec.json.decode(await call.request.read(), type=kind)
-    except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `")
-        raise Refusal(400, "body_invalid", problem, path=place.rstrip("`") or None) from None
-    except (msgspec.DecodeError, UnicodeError):
-        raise Refusal(400, "body_invalid", "not JSON") from None
 
 
 async def attempt(work: Callable[..., T], *arguments: Any) -> T:

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from server.errors import ProviderError, TurnError
 from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, attempt, read_body
+from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, attempt
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
@@ -170,7 +170,7 @@ class SkillTrialRoutes:
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
-        wanted: PreviewRequest = await read_body(call, PreviewRequest)
+        wanted = await call.body(PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
             async with self._previews.place(call.principal.user_id):
@@ -179,7 +179,7 @@ class SkillTrialRoutes:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
     async def _try(self, call: ApiCall) -> web.StreamResponse:
-        wanted: TrialRequest = await read_body(call, TrialRequest)
+        wanted = await call.body(TrialRequest)
         if not wanted.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])

@@ -223,7 +223,7 @@ async def test_yaml_is_read_as_the_document_that_it_means_and_not_stored(anna: C
         ("tool_skip: []\ntool_skip: []", "$", "occurs here a second time"),
         ("[" * 5000, "$", "nested more than 16 deep"),
         ("x: !!python/object/apply:os.system [ls]", "$", "tags (& * !) are not allowed"),
-        ("x" * 8193, "$", "8192"),
+        ("x" * 8193, "$.text", "8192"),
         ("? {a: 1}\n: 2", "$", "a key must be a text"),
         ("hooks: {processes: {}}", "$.hooks.processes", "is set in parley.yaml only"),
         ("pre_tool_use: [{type: nothing}]", "$.pre_tool_use.handlers[0].type", "there is no handler `nothing`"),
