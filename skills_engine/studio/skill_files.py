@@ -184,13 +184,13 @@ class SkillFiles:
             if page is not None:
                 _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
             folder.rename(self._root / name)
-        self._history.rename(skill, name, {} if page is None else {page: lambda data: _renamed(data, name)})
+        self._history.rename(skill, name, {page or "SKILL.md": lambda data: _renamed(data, name)})
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
         folder = self._whole(skill, expected)
         # Gone at once, however long it takes to move it to another disk.
-        hidden = self._root / f".{secrets.token_hex(4)}.deleted"
+        hidden = self._root / f".{secrets.token_hex()}.deleted"
         with self._moved_pin(skill, None):
             folder.rename(hidden)
         with self._binned(skill) as place:

@@ -92,6 +92,16 @@ def test_undo_and_redo_past_a_rename_keep_the_skills_new_name(files: SkillFiles,
     assert [path.name for path in (tmp_path / "data" / "skill_history").iterdir()] == ["serene.json"]
 
 
+def test_a_page_that_comes_back_after_a_rename_has_the_skills_new_name(files: SkillFiles) -> None:
+    page, _ = files.read("calm", "SKILL.md")
+    files.remove("calm", "SKILL.md", expected={ANY})
+
+    files.rename_skill("calm", "serene", expected={ANY})
+    files.undo("serene", expected={ANY})
+
+    assert files.read("serene", "SKILL.md")[0] == page.replace("name: calm", "name: serene")
+
+
 @pytest.mark.parametrize(
     "page",
     [
