@@ -351,7 +351,7 @@ def _put(target: Path, data: bytes | None) -> None:
         target.unlink(missing_ok=True)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name[:100]}.draft")  # hidden: nothing reads half of it
+    draft = target.with_name(".draft")  # hidden: nothing reads half of it
     with draft.open("wb") as file:
         file.write(data)
         file.flush()
