@@ -51,4 +51,4 @@ def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path, off: Collect
     skills: list[Skill] = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
     skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
-    return SkillsSnapshot(tuple(skills), version=snapshot.version)
+    return SkillsSnapshot(tuple(skills))

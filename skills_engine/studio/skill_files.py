@@ -366,7 +366,7 @@ def _renamed(page: bytes, name: str) -> bytes:
     head, dashes, body = page.partition(b"\n---")
     if not (dashes and head.startswith(b"---")):
         return page
-    return re.sub(rb"(?m)^name:.*$", f"name: {name}".encode(), head, count=1) + dashes + body
+    return re.sub(rb"(?m)^name:.*$", f"name: {name}".encode(), head) + dashes + body
 
 
 def _tag(data: bytes) -> str:

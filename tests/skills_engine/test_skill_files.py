@@ -50,6 +50,36 @@ def test_a_history_that_cannot_be_read_counts_as_none(files: SkillFiles, tmp_pat
     assert len(files.show("calm").undo) == 1
 
 
+def test_an_edit_has_the_time_with_its_zone_and_goes_with_its_skill(files: SkillFiles, tmp_path: Path) -> None:
+    files.write("calm", HINT, "x", expected={ANY})
+    assert files.show("calm").undo[0].at.tzinfo is not None
+    files.undo("calm", expected={ANY})
+    assert files.show("calm").redo[0].at.tzinfo is not None
+
+    files.remove_skill("calm", expected={ANY})
+    assert list((tmp_path / "data" / "skill_history").iterdir()) == []
+
+
+def test_a_change_that_the_file_system_refuses_loses_neither_the_file_nor_its_past(
+    files: SkillFiles, tmp_path: Path
+) -> None:
+    files.write("calm", HINT, "x", expected={ANY})
+    (tmp_path / "skills" / "calm" / "references").write_text("a file where a folder belongs")
+
+    with pytest.raises(OSError):
+        files.rename("calm", HINT, "references/hint.md", expected={ANY})
+
+    assert files.read("calm", HINT)[0] == "x"
+    assert [edit.action for edit in files.show("calm").undo] == ["write"]
+
+
+def test_a_new_file_that_was_deleted_on_disk_can_be_undone(files: SkillFiles, tmp_path: Path) -> None:
+    files.write("calm", "hooks/new.md", "x", expected=None)
+    (tmp_path / "skills" / "calm" / "hooks" / "new.md").unlink()
+
+    assert files.undo("calm", expected={ANY}).action == "new"
+
+
 def test_a_new_skill_has_no_past_of_one_that_was_deleted_on_disk(files: SkillFiles, tmp_path: Path) -> None:
     files.write("calm", HINT, "x", expected={ANY})
     shutil.rmtree(tmp_path / "skills" / "calm")
@@ -130,6 +160,27 @@ def test_a_change_that_is_not_made_says_why(files: SkillFiles, tmp_path: Path) -
         files.rename("calm", "hooks/no.md", "hooks/new.md", expected={ANY})
     with pytest.raises(EditError, match=r"^hooks/no\.md is not what you have read: it is gone$"):
         files.remove("calm", "hooks/no.md", expected={ANY})
+    with pytest.raises(EditError, match=r"^there is a skill own already; choose another name$"):
+        files.create("own", lambda root: new_skill("own", root))
+    with pytest.raises(EditError, match=r"^there is nothing to undo in calm$"):
+        files.undo("calm", expected={ANY})
+    with pytest.raises(EditError, match=r"^calm/ is not what you have read: it .* has changed since") as stale:
+        files.undo("calm", expected={"old"})
+    with pytest.raises(EditError, match=r"^hooks/no\.md does not exist$"):
+        files.read("calm", "hooks/no.md")
+    (tmp_path / "skills" / "calm" / "photo.png").write_bytes(b"PNG\xff")
+    with pytest.raises(EditError, match=r"^photo\.png is not UTF-8 text \(byte 3\)$"):
+        files.read("calm", "photo.png")
+    with pytest.raises(EditError, match=r"^only SKILL\.md and files in hooks, tests, references can be edited$"):
+        files.write("calm", "scripts/run.py", "x", expected=None)
+    (tmp_path / "skills" / "calm" / "hooks" / "link.md").symlink_to("hint.md")
+    with pytest.raises(EditError, match=r"^hooks/link\.md is a link or is behind one; edit the file it leads to$"):
+        files.write("calm", "hooks/link.md", "x", expected={ANY})
+    with pytest.raises(EditError, match=r"^hooks/hint\.md would have 262145 bytes; at most 262144 are kept$"):
+        files.write("calm", HINT, "x" * (MAX_TEXT_BYTES + 1), expected={ANY})
+    (tmp_path / "skills" / "calm" / "hooks" / "photo.png").write_bytes(b"PNG\xff")
+    with pytest.raises(EditError, match="has changed since you read it") as photo:
+        files.write("calm", "hooks/photo.png", "x", expected={"old"})
     with pytest.raises(EditError, match=r"^hooks/hint\.md exists already; choose another name$"):
         files.rename("calm", "SKILL.md", HINT, expected={ANY})
     with pytest.raises(
@@ -138,6 +189,23 @@ def test_a_change_that_is_not_made_says_why(files: SkillFiles, tmp_path: Path) -
         files.write("calm", HINT, "x", expected=None)
 
     assert (taken.value.code, gone.value.code) == ("skill_exists", "version_stale")
+    assert (stale.value.tag, photo.value.current) == (files.show("calm").etag, "PNG\ufffd")
+
+
+def test_a_skill_of_a_further_folder_is_only_read(tmp_path: Path) -> None:
+    new_skill("far", tmp_path / "more")
+    files = SkillFiles(tmp_path / "skills", tmp_path / "data", further=[tmp_path / "more"])
+
+    with pytest.raises(EditError, match=r"^far stands in another folder, which is only read$"):
+        files.write("far", HINT, "x", expected={ANY})
+
+
+def test_a_page_in_small_letters_is_the_one_to_be_edited(files: SkillFiles, tmp_path: Path) -> None:
+    (tmp_path / "skills" / "calm" / "SKILL.md").rename(tmp_path / "skills" / "calm" / "skill.md")
+
+    files.write("calm", "skill.md", "x", expected={ANY})
+    with pytest.raises(EditError, match="can be edited"):
+        files.write("calm", "SKILL.md", "x", expected=None)
 
 
 def test_skills_lock_follows_a_rename_and_forgets_what_was_deleted(files: SkillFiles, tmp_path: Path) -> None:
@@ -173,16 +241,18 @@ def test_a_named_pipe_or_a_folder_is_not_written(files: SkillFiles, tmp_path: Pa
     (tmp_path / "skills" / "calm" / "hooks" / "more").mkdir()
 
     for path in ("hooks/pipe", "hooks/more"):
-        with pytest.raises(EditError, match=f"{path} is not a regular file"):
+        with pytest.raises(EditError, match=f"{path} is not a regular file") as refused:
             files.write("calm", path, "x", expected={ANY})
+        assert refused.value.code == "path_invalid"
 
 
 def test_a_skill_has_a_limited_number_of_files(files: SkillFiles, tmp_path: Path) -> None:
     for number in range(MAX_EDITED_FILES):
         (tmp_path / "skills" / "calm" / f"{number}.txt").touch()
 
-    with pytest.raises(EditError, match="remove some first"):
+    with pytest.raises(EditError, match="remove some first") as full:
         files.write("calm", "hooks/more.md", "x", expected=None)
+    assert full.value.code == "skill_full"
     listed = [file.path for file in files.show("calm").files]
     assert len(listed) == MAX_EDITED_FILES
     assert listed[:3] == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json"], "what can be edited stands first"
