@@ -13,7 +13,6 @@ from typing import Literal
 
 from skills_engine.front_matter import split_front_matter
 from skills_engine.sharing.bundle import (
-    MAX_LISTED,
     FolderTree,
     Kind,
     SharingError,
@@ -159,8 +158,6 @@ class _ZipTree:
         self._archive = archive
         infos = [info for info in archive.infolist() if not info.is_dir()]
         self.entries: Mapping[str, Kind] = {info.filename: _zipped_kind(info) for info in infos}
-        if len(infos) > MAX_LISTED:
-            raise too_much(str(archive.filename))
         if len(self.entries) < len(infos):
             raise SharingError(f"{archive.filename} holds two files of one name: pack it again")
         for name in self.entries:

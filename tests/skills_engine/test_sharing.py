@@ -54,16 +54,21 @@ def shelf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 def test_add_shows_what_comes_in_and_asks(shelf: Shelf) -> None:
     (shelf.source / ".env").write_text("x")
     (shelf.source / "hooks" / "lost.md").write_text("x")
+    (shelf.source / "run.sh").write_text("x")
+    (shelf.source / "run.sh").chmod(0o755)
     hooks = shelf.source / "hooks" / "hooks.json"
     greet = {"name": "greet", "file": "hint.md", "on": "connect"}
     hooks.write_text(json.dumps(json.loads(hooks.read_text()) | {"triggers": [greet]}))
+    size = sum(path.stat().st_size for path in shelf.source.rglob("[!.]*") if path.is_file())
 
     status, told = shelf.run("add", shelf.source, answer="n\n")
 
     assert (status, shelf.here()) == (1, [])
     assert told.splitlines()[0] == f"calm, from {shelf.source}"
     for line in (
+        f"files: 5, {size} bytes",
         "  hooks/hint.md",
+        "  run.sh (a program; Parley does not run it)",
         "left out: .env",
         "hooks: 1",
         "  hint: after_tool_call, system, 13 characters",
@@ -88,11 +93,12 @@ def test_what_is_added_is_whole_in_force_and_pinned(shelf: Shelf) -> None:
 def test_a_commit_of_git_is_pinned(shelf: Shelf) -> None:
     url = make_repository(shelf.source.parent).as_uri()
 
-    assert shelf.run("add", f"{url}#calm", "--yes")[0] == 0
+    status, told = shelf.run("add", f"{url}#calm", "--yes")
 
-    assert shelf.lock["calm"]["source"] == f"{url}#calm"
+    assert (status, shelf.lock["calm"]["source"]) == (0, f"{url}#calm")
     pinned = shelf.lock["calm"]["commit"]
     assert len(pinned) == 40
+    assert told.startswith(f"calm, from {url}#calm, commit {pinned}\n")
     assert shelf.run("list")[1] == f"calm: as added, from {url}#calm at {pinned[:12]}\n"
 
 
@@ -147,9 +153,11 @@ def test_update_shows_the_difference_and_takes_it_over(shelf: Shelf) -> None:
     assert shelf.run("update", "--yes") == (0, "calm: up to date\n")
     (shelf.source / "hooks" / "hint.md").write_text("Newer.\n")
     (shelf.source / "notes.bin").write_bytes(b"\xff")
+    (shelf.root / ".calm.old" / "of an update that was stopped").mkdir(parents=True)
 
     status, told = shelf.run("update", "calm", answer="\n")
     assert (status, told.splitlines()[-1]) == (1, f"Update {shelf.root}/calm? [y/N] not updated")
+    assert told.startswith(f"calm, from {shelf.source}\n")
     assert {"-Text of hint.", "+Newer.", "new: notes.bin (0 to 1 bytes)"} <= set(told.splitlines())
     assert load_snapshot(shelf.root).hooks(None)[0].content == "Text of hint."
 
@@ -168,7 +176,8 @@ def test_update_follows_the_branch_and_pins_its_commit(shelf: Shelf) -> None:
 
     (shelf.source / "more.md").write_text("more")
     newest = commit(shelf.source.parent)
-    assert shelf.run("update", "--yes")[0] == 0
+    status, told = shelf.run("update", "--yes")
+    assert (status, told.startswith(f"calm, from {url}#calm, commit {newest}\n")) == (0, True)
     assert (shelf.lock["calm"]["commit"], (shelf.root / "calm" / "more.md").exists()) == (newest, True)
 
 
@@ -186,6 +195,17 @@ def test_changes_made_here_are_kept_unless_forced(shelf: Shelf) -> None:
 
     assert shelf.run("update", "--yes", "--force")[0] == 0
     assert own.read_text() == "Text of hint.\n"
+
+
+def test_skills_are_known_by_the_names_they_were_given(shelf: Shelf) -> None:
+    for name in ("calm", "calmer"):
+        shelf.run("add", shelf.source, "--yes", "--name", name)
+    message = f"error: a, b: not in {shelf.root}/skills.lock, where there are calm, calmer\n"
+    assert shelf.run("update", "a", "b") == (2, message)
+
+    (shelf.source / "hooks" / "hint.md").write_text("Newer.\n")
+    assert shelf.run("update", "calmer", "--yes")[0] == 0
+    assert [hook.content for hook in load_snapshot(shelf.root).hooks(None)] == ["Text of hint.", "Newer."]
 
 
 def test_a_skill_that_was_deleted_comes_back_with_update(shelf: Shelf) -> None:
@@ -222,7 +242,8 @@ def test_only_what_was_added_is_updated_and_removed(shelf: Shelf) -> None:
     for command in ("update", "remove"):
         message = f"error: own: not in {shelf.root}/skills.lock, where there are none\n"
         assert shelf.run(command, "own", "--yes") == (2, message)
-    assert shelf.run("list") == (0, f"no skill in {shelf.root} was added from elsewhere; `add` does that\n")
+    for command in ("list", "update"):
+        assert shelf.run(command) == (0, f"no skill in {shelf.root} was added from elsewhere; `add` does that\n")
 
 
 @pytest.mark.parametrize(
@@ -242,6 +263,20 @@ def test_a_lock_file_that_cannot_be_read_is_named(shelf: Shelf, text: str, words
     assert (status, words in told) == (2, True)
     assert (shelf.root / "skills.lock").read_text() == text
     assert "calm" not in shelf.here()
+
+
+def test_a_difference_shows_the_lines_of_texts_that_are_not_long() -> None:
+    long = "x" * 100_000
+    here = {"a.md": b"1\n2\n3\n4\n5\n", "b.md": b"x", "c.bin": b"\xff", "same.md": b"x"}
+    source = {"a.md": b"1\n2\n3\n4\nV\n", "c.bin": b"y", "d.md": long.encode(), "e.md": b"x" * 100_001, "same.md": b"x"}
+
+    assert list(difference(SkillBundle(here), SkillBundle(source))) == [
+        *("changed: a.md (10 to 10 bytes)", "--- here", "+++ source", "@@ -3,3 +3,3 @@", " 3", " 4", "-5", "+V"),
+        *("gone: b.md (1 to 0 bytes)", "--- here", "+++ source", "@@ -1 +0,0 @@", "-x"),
+        "changed: c.bin (1 to 1 bytes)",
+        *("new: d.md (0 to 100000 bytes)", "--- here", "+++ source", "@@ -0,0 +1 @@", f"+{long}"),
+        "new: e.md (0 to 100001 bytes)",
+    ]
 
 
 def test_a_difference_has_a_limit() -> None:
