@@ -267,9 +267,10 @@ def test_a_text_that_is_written_as_it_was_is_no_edit(files: SkillFiles) -> None:
 def test_a_file_may_have_a_long_name_in_folders_that_are_not_there_yet(files: SkillFiles) -> None:
     path = f"references/a/b/{'龍' * 84}.md"  # 255 bytes, as many as a file system takes
 
-    files.write("calm", path, "x", expected=None)
+    tag = files.write("calm", path, "x", expected=None)
 
-    assert files.read("calm", path)[0] == "x"
+    assert files.read("calm", path) == ("x", tag)
+    assert tag in [file.etag for file in files.show("calm").files]
 
 
 def test_a_file_keeps_its_permissions_and_leaves_no_draft(files: SkillFiles, tmp_path: Path) -> None:
