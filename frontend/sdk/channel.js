@@ -9,7 +9,6 @@
 import { Socket } from "./socket.js";
 import { formatsOf } from "./speech.js";
 import { Ears } from "./voice/ears.js";
-import { OpusEncoding, opusCodecs } from "./voice/opus.js";
 import { Player } from "./voice/player.js";
 
 const TICK_MS = 1_000;
@@ -41,12 +40,9 @@ export class Channel {
       onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
       onMended: () => dispatch({ type: "sound_back" }),
       onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
-      onUndecodable: () => this.#without({ decodes: false }),
     });
-    this.encoding = new OpusEncoding(
-      (packet) => this.#encodes() && this.socket.sendSound(packet),
-      () => this.#without({ encodes: false }),
-    );
+    /** @type {import("./voice/opus.js").OpusEncoding | null} */
+    this.encoding = null;
     this.ears = new Ears({
       dispatch,
       isOn: () => state().voice.mic === "on",
@@ -54,7 +50,7 @@ export class Channel {
       // before that the server does not know the rate
       onFrame: (pcm) => {
         if (state().voice.mic !== "on") return;
-        if (this.#encodes()) this.encoding.encode(pcm, state().voice.rate);
+        if (this.#encodes()) this.encoding?.encode(pcm, state().voice.rate);
         else this.socket.sendSound(pcm);
       },
       onLevel,
@@ -85,7 +81,7 @@ export class Channel {
     }, TICK_MS);
     signal.addEventListener("abort", () => clearInterval(ticks));
     this.socket.connect();
-    if (this.wantsOpus) void opusCodecs().then((codecs) => this.dispatch({ type: "codecs", codecs }));
+    if (this.wantsOpus) void this.#offerOpus().catch(() => {}); // PCM will do
   }
 
   /** For good. */
@@ -93,7 +89,7 @@ export class Channel {
     this.leave.abort();
     this.socket.close();
     this.ears.close();
-    this.encoding.close();
+    this.encoding?.close();
     this.player.close();
   }
 
@@ -120,6 +116,17 @@ export class Channel {
       case "sound":
         return this.player[known.act]();
     }
+  }
+
+  /** Load it, and say what this browser can do. Until then, and on this machine, sound is PCM. */
+  async #offerOpus() {
+    const { OpusDecoding, OpusEncoding, opusCodecs } = await import("./voice/opus.js");
+    this.encoding = new OpusEncoding(
+      (packet) => this.#encodes() && this.socket.sendSound(packet),
+      () => this.#without({ encodes: false }),
+    );
+    this.player.decodeWith(OpusDecoding, () => this.#without({ decodes: false }));
+    this.dispatch({ type: "codecs", codecs: await opusCodecs() });
   }
 
   /** Whether the server was told to expect packets. */

@@ -1,9 +1,13 @@
 """Files over HTTP: the page's, and those that turns show."""
 
+import asyncio
+import gzip
+from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
+import rjsmin
 from aiohttp import web
 
 from server.gateway.auth import Authenticator
@@ -27,6 +31,8 @@ _TYPES: Final = {
     ".mp3": "audio/mpeg",
 }
 """Suffixes that are served; the system's table of types would differ from machine to machine."""
+_PACKED: Final = {".html", ".js", ".css", ".json", ".webmanifest", ".svg", ".txt"}
+_MAX_PACKED_BYTES: Final = 1 << 21
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """Policy of a file that is opened by itself: no script, no origin. Browsers put a style sheet around a picture."""
 _CACHE_S: Final = 3600
@@ -48,11 +54,31 @@ def is_library(request: web.Request) -> bool:
     return request.path.startswith(_LIBRARY)
 
 
+class _Version(NamedTuple):
+    """A state of a file, told apart from its others."""
+
+    changed_ns: int
+    size: int
+
+
+class _Text(NamedTuple):
+    """A text file as it is sent: `plain`, or `packed` with gzip."""
+
+    version: _Version
+    plain: bytes
+    packed: bytes
+    tag: str
+
+
 class StaticFiles:
-    """The page: files of one folder, as they are now."""
+    """The page: files of one folder, as they are now. Texts are sent compressed, the library's modules without comments.
+
+    What was compressed is kept until its file changes: a text of at most 2 MiB each; larger ones are sent as they are.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
+        self._texts: dict[Path, _Text] = {}
 
     def add_routes(self, router: web.UrlDispatcher) -> None:
         """Must come last: the route takes every path that is left."""
@@ -63,12 +89,32 @@ class StaticFiles:
         if file is None:
             return web.Response(status=404, text="not found\n")
         # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
-        headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache"}
+        headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         if is_library(request):
-            headers |= {"Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Origin"}
+            headers |= {"Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Accept-Encoding, Origin"}
             if origin := request.headers.get("Origin"):  # one of security.origins, or ours: others get no answer
                 headers["Access-Control-Allow-Origin"] = origin
-        return web.FileResponse(file, headers=headers)
+        version = _version_of(file)
+        if file.suffix not in _PACKED or version.size > _MAX_PACKED_BYTES:
+            return web.FileResponse(file, headers=headers)
+        text = await self._read(file, version)
+        is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
+        tag = f"{text.tag}-gzip" if is_packed else text.tag  # of what is sent (RFC 9110 8.8.3.3)
+        if any(known.value == tag for known in request.if_none_match or ()):
+            response = web.Response(status=304, headers=headers)
+        elif is_packed:
+            response = web.Response(body=text.packed, headers=headers | {"Content-Encoding": "gzip"})
+        else:
+            response = web.Response(body=text.plain, headers=headers)
+        response.etag = tag
+        return response
+
+    async def _read(self, file: Path, version: _Version) -> _Text:
+        text = self._texts.get(file)
+        if text is None or text.version != version:
+            is_module = file.suffix == ".js" and file.is_relative_to(self._folder / _LIBRARY.strip("/"))
+            text = self._texts[file] = await asyncio.to_thread(_prepare, file, version, is_module=is_module)
+        return text
 
     def _find(self, path: str) -> Path | None:
         """Returns the file of this path inside the folder, links followed; None for all else."""
@@ -82,6 +128,17 @@ class StaticFiles:
         if file.suffix not in _TYPES or not file.is_relative_to(self._folder) or not file.is_file():
             return None
         return file
+
+
+def _version_of(file: Path) -> _Version:
+    stat = file.stat()
+    return _Version(stat.st_mtime_ns, stat.st_size)
+
+
+def _prepare(file: Path, version: _Version, *, is_module: bool) -> _Text:
+    read = file.read_bytes()
+    plain = bytes(rjsmin.jsmin(read)) if is_module else read
+    return _Text(version, plain, gzip.compress(plain, mtime=0), blake2b(plain, digest_size=12).hexdigest())
 
 
 class MediaRoute:

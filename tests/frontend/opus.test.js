@@ -3,7 +3,7 @@ import { beforeEach, test } from "node:test";
 
 import { initialState, reduce } from "../../frontend/sdk/client.js";
 import { formatsOf } from "../../frontend/sdk/speech.js";
-import { OPUS_RATE, OpusDecoding, OpusEncoding, opusCodecs } from "../../frontend/sdk/voice/opus.js";
+import { OpusDecoding, OpusEncoding, opusCodecs } from "../../frontend/sdk/voice/opus.js";
 import { Player } from "../../frontend/sdk/voice/player.js";
 
 const BOTH = { encodes: true, decodes: true };
@@ -127,10 +127,10 @@ function playerPage() {
     onFailed: assert.fail,
     onMended: () => {},
     onBlocked: () => {},
-    onUndecodable: () => (page.failures += 1),
     later: () => {},
     browser: "Chrome",
   });
+  page.player.decodeWith(OpusDecoding, () => (page.failures += 1));
   page.sentence = (index, ...packets) => {
     page.player.begin("t", index, 24_000, "opus");
     for (const packet of packets) page.player.push(bytes(packet));
@@ -151,7 +151,7 @@ test("sound that is decoded later stays in its sentence", async () => {
   await FakeCodec.made[0].work();
 
   assert.deepEqual(page.posted, ["begin", 1, 2, "end", "begin", 3, "end", "begin", 4]);
-  assert.equal(FakeCodec.made[0].config.sampleRate, OPUS_RATE);
+  assert.equal(FakeCodec.made[0].config.sampleRate, 48_000);
 });
 
 test("of a reply that is cut, nothing comes after the cut", async () => {

@@ -4,11 +4,10 @@
  * @typedef {{encodes: boolean, decodes: boolean}} Codecs what this browser can do
  */
 
-/** Of what is decoded. Opus knows no other that every browser gives. */
-export const OPUS_RATE = 48_000;
+const DECODED_RATE = 48_000; // the one that every browser gives
 const FRAME_US = 20_000;
 const MAX_WAITING = 50; // packets in work: a second; a browser that is later than that has no use for more
-const DECODER = { codec: "opus", sampleRate: OPUS_RATE, numberOfChannels: 1 };
+const DECODER = { codec: "opus", sampleRate: DECODED_RATE, numberOfChannels: 1 };
 
 /** @param {number} sampleRate */
 function encoderOf(sampleRate) {
@@ -78,10 +77,11 @@ export class OpusEncoding {
 /** Packets of sentences as PCM16, and what else is to be done in their order. */
 export class OpusDecoding {
   /**
-   * @param {(pcm: ArrayBuffer) => void} onSound at OPUS_RATE
+   * @param {(pcm: ArrayBuffer) => void} onSound at `rate`
    * @param {() => void} onFailed the browser cannot, after all
    */
   constructor(onSound, onFailed) {
+    this.rate = DECODED_RATE;
     this.onSound = onSound;
     this.onFailed = onFailed;
     /** @type {AudioDecoder | null} */

@@ -4,8 +4,6 @@
  * @typedef {{turnId: string, index: number, ms: number, isOver: boolean}} HeardSentence
  */
 
-import { OPUS_RATE, OpusDecoding } from "./opus.js";
-
 export class Player {
   /**
    * @param {object} options
@@ -17,7 +15,6 @@ export class Player {
    *   audio thread's part
    * @param {() => void} options.onMended there is, after all
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
-   * @param {() => void} [options.onUndecodable] sound must come as PCM from now on
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
    */
@@ -29,7 +26,6 @@ export class Player {
     onFailed,
     onMended,
     onBlocked,
-    onUndecodable = () => {},
     later = soon,
     browser = navigator.userAgent,
   }) {
@@ -43,19 +39,30 @@ export class Player {
     this.later = later;
     this.browser = browser;
     this.isBlocked = false; // as we have told
-    this.opus = new OpusDecoding((pcm) => this.#post({ type: "push", pcm }, [pcm]), onUndecodable);
+    /** @type {import("./opus.js").OpusDecoding | null} */
+    this.opus = null;
     /** @type {AudioContext | null} */
     this.context = null;
     /** @type {Promise<AudioWorkletNode | null> | null} */
     this.node = null;
     /** @type {{turnId: string, index: number} | null} whose sound the next binary message is */
     this.open = null;
-    this.isOpus = false;
+    /** @type {import("./opus.js").OpusDecoding | null} of the open sentence; null = it is PCM */
+    this.decoder = null;
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
     this.isStarting = false;
     this.hasFailed = false; // nothing is taken until a start succeeds: nobody would ever say that it was heard
+  }
+
+  /**
+   * From now on, sound may come as packets.
+   *
+   * @param {typeof import("./opus.js").OpusDecoding} Decoding @param {() => void} onFailed it must come as PCM again
+   */
+  decodeWith(Decoding, onFailed) {
+    this.opus = new Decoding((pcm) => this.#post({ type: "push", pcm }, [pcm]), onFailed);
   }
 
   /** To be called in a user's gesture at least once: browsers keep a page silent until then. A start that failed is tried again. */
@@ -87,24 +94,24 @@ export class Player {
   begin(turnId, index, rate, format = "pcm16") {
     if (this.hasFailed) return;
     this.unlock();
-    this.isOpus = format === "opus";
+    this.decoder = format === "opus" ? this.opus : null;
     this.open = { turnId, index };
     this.lastId += 1;
     this.sentences.set(this.lastId, this.open);
-    this.#postInOrder({ type: "begin", id: this.lastId, rate: this.isOpus ? OPUS_RATE : rate });
+    this.#postInOrder({ type: "begin", id: this.lastId, rate: this.decoder?.rate ?? rate });
     this.later(() => this.#tellIfBlocked());
   }
 
   /** @param {ArrayBuffer} sound */
   push(sound) {
     if (!this.open) return;
-    if (this.isOpus) this.opus.decode(sound);
+    if (this.decoder) this.decoder.decode(sound);
     else this.#postInOrder({ type: "push", pcm: sound }, [sound]);
   }
 
   end() {
     if (!this.open) return;
-    if (this.isOpus) this.opus.end();
+    this.decoder?.end();
     this.#postInOrder({ type: "end" });
     this.open = null;
   }
@@ -123,7 +130,7 @@ export class Player {
   flush() {
     this.open = null;
     this.sentences.clear();
-    this.opus.drop();
+    this.opus?.drop();
     this.#post({ type: "flush" });
   }
 
@@ -144,7 +151,9 @@ export class Player {
 
   /** Post it behind the sound of sentences that are still being decoded. @param {object} message @param {Transferable[]} [transfer] */
   #postInOrder(message, transfer = []) {
-    this.opus.after(() => this.#post(message, transfer));
+    const post = () => this.#post(message, transfer);
+    if (this.opus) this.opus.after(post);
+    else post();
   }
 
   /** @param {object} message @param {Transferable[]} [transfer] */
