@@ -121,19 +121,19 @@ def _describe(arrival: Arrival) -> None:
         _show(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
     if bundle.left_out:
         _show(f"left out: {', '.join(bundle.left_out[:MAX_SHOWN_FILES])}")
-    with TemporaryDirectory(prefix="parley-skill-") as scratch:
+    with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
         skill = load_skill(folder, is_named=True).skill
         found = [one for one in lint_skill(folder) if one.severity != "info"]
-    hooks = skill.hooks if skill else ()
-    _show("hooks: " + ("none" if not hooks else str(len(hooks))))
-    for hook in hooks:
+    assert skill is not None  # a bundle has a page or hooks
+    _show(f"hooks: {len(skill.hooks) or 'none'}")
+    for hook in skill.hooks:
         _show(f"  {hook.name}: {_moment(hook)}")
-    for trigger in skill.triggers if skill else ():
+    for trigger in skill.triggers:
         _show(f"speaks first: {trigger.name}: {trigger.on}")
-    asked = [*skill.allowed_tools] if skill else []
-    for hook in hooks:
+    asked = [*skill.allowed_tools]
+    for hook in skill.hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
     for one in found:

@@ -51,33 +51,55 @@ def shelf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
 # -- add -------------------------------------------------------------------------------------------------------------
 
 
-def test_add_shows_what_comes_in_and_asks(shelf: Shelf) -> None:
-    (shelf.source / ".env").write_text("x")
-    (shelf.source / "hooks" / "lost.md").write_text("x")
-    (shelf.source / "run.sh").write_text("x")
-    (shelf.source / "run.sh").chmod(0o755)
-    hooks = shelf.source / "hooks" / "hooks.json"
-    greet = {"name": "greet", "file": "hint.md", "on": "connect"}
+def test_add_shows_what_comes_in_and_asks(shelf: Shelf, tmp_path: Path) -> None:
+    page = "---\nname: calm\ndescription: Calm.\ndefault: off\nallowed-tools: search_text\n---\nThe body.\n"
+    late = entry("late", timing="after_tool_call", tool_filter=["shop__*", "pay"])
+    rare = entry("rare", when={"user_text": ["x"]}, requires_tools=["read_file"])
+    source = make_skill(tmp_path, "calm", late, rare, entry("always", persistent=True), skill_md=page)
+    hooks = source / "hooks" / "hooks.json"
+    greet = {"name": "greet", "file": "always.md", "on": "connect"}
     hooks.write_text(json.dumps(json.loads(hooks.read_text()) | {"triggers": [greet]}))
-    size = sum(path.stat().st_size for path in shelf.source.rglob("[!.]*") if path.is_file())
+    for name in ("run.sh", "hooks/lost.md", ".env", ".hidden"):
+        (source / name).write_text("x")
+    (source / "run.sh").chmod(0o755)
+    size = sum(path.stat().st_size for path in source.rglob("[!.]*") if path.is_file())
 
-    status, told = shelf.run("add", shelf.source, answer="n\n")
+    status, told = shelf.run("add", source, answer="n\n")
 
     assert (status, shelf.here()) == (1, [])
-    assert told.splitlines()[0] == f"calm, from {shelf.source}"
-    for line in (
-        f"files: 5, {size} bytes",
-        "  hooks/hint.md",
+    assert told.splitlines() == [
+        f"calm, from {source}",
+        f"files: 7, {size} bytes",
+        "  SKILL.md",
+        "  hooks/always.md",
+        "  hooks/hooks.json",
+        "  hooks/late.md",
+        "  hooks/lost.md",
+        "  hooks/rare.md",
         "  run.sh (a program; Parley does not run it)",
-        "left out: .env",
-        "hooks: 1",
-        "  hint: after_tool_call, system, 13 characters",
+        "left out: .env, .hidden",
+        "hooks: 3",
+        "  late: after_tool_call, system, 13 characters",
+        "  rare: after_user_input, system, with conditions, 13 characters",
+        "  always: after_user_input, system, persistent, 15 characters",
         "speaks first: greet: connect",
-        "tools it names: shop__*",
+        "tools it names: search_text, pay, shop__*, read_file",
         "warning: calm/hooks/lost.md: no hook in hooks.json names this file",
         f"Add it as {shelf.root}/calm? [y/N] not added",
-    ):
-        assert line in told.splitlines()
+    ]
+
+
+def test_add_shows_that_a_skill_has_no_hooks_and_asks_for_no_tools(shelf: Shelf, tmp_path: Path) -> None:
+    source = make_skill(tmp_path, "bare", skill_md="---\nname: bare\ndescription: Bare.\n---\nThe body.\n")
+
+    assert shelf.run("add", source, "--yes")[1].splitlines() == [
+        f"bare, from {source}",
+        "files: 1, 48 bytes",
+        "  SKILL.md",
+        "hooks: none",
+        "tools it names: none",
+        f"added: {shelf.root}/bare",
+    ]
 
 
 def test_what_is_added_is_whole_in_force_and_pinned(shelf: Shelf) -> None:
@@ -130,8 +152,11 @@ def test_a_name_that_is_no_segment_is_refused(shelf: Shelf, name: str) -> None:
 
 
 def test_a_long_list_of_files_is_cut(shelf: Shelf) -> None:
-    for number in range(MAX_SHOWN_FILES):
+    for number in range(MAX_SHOWN_FILES - 3):
         (shelf.source / f"{number}.md").touch()
+    assert " more" not in shelf.run("add", shelf.source, answer="n\n")[1]
+    for number in range(3):
+        (shelf.source / f"{number}.txt").touch()
 
     lines = shelf.run("add", shelf.source, "--yes")[1].splitlines()
 
