@@ -10,7 +10,7 @@ class UnreadableError(Exception):
     """The text says what is wrong, as the end of a sentence that begins with the file's name."""
 
 
-_NO_SEGMENT = re.compile(r"[/\\:\x00-\x1f\x7f]")
+_NO_SEGMENT = re.compile(r"[/\\:\x00-\x1f\x7f\ud800-\udfff]")  # surrogates: of a name that is not UTF-8
 SEGMENT_BYTES = 255  # what a file system takes as one name
 
 
@@ -21,7 +21,7 @@ def is_segment(name: str) -> bool:
     """
     if not name or name.startswith(".") or _NO_SEGMENT.search(name):
         return False
-    return len(name.encode(errors="surrogatepass")) <= SEGMENT_BYTES
+    return len(name.encode()) <= SEGMENT_BYTES
 
 
 def is_inside(path: Path, folder: Path) -> bool:

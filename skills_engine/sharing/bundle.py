@@ -91,7 +91,7 @@ class SkillBundle:
         sha = hashlib.sha256()
         for path in sorted(self.files):
             data = self.files[path]
-            sha.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)
+            sha.update(f"{path}\0{len(data)}\0".encode() + data)
         return f"sha256:{sha.hexdigest()}"
 
     def write(self, folder: Path) -> None:

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from skills_engine.files import is_segment
 from skills_engine.sharing.bundle import SKIPPED, FolderTree, collect
 
 _TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip knows: the same files give the same zip
@@ -25,10 +26,10 @@ def pack_skill(folder: Path) -> bytes:
 
 
 def skill_files(folder: Path) -> Iterator[Path]:
-    """Give the files of a skill by name, without hidden ones and what programs leave behind."""
+    """Give the files of a skill by name, without hidden and unusable names and what programs leave behind."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
+        folders[:] = sorted(name for name in folders if is_segment(name) and name not in SKIPPED)
         for name in sorted(files):
             path = Path(parent, name)
-            if not name.startswith(".") and path.is_file():
+            if is_segment(name) and path.is_file():
                 yield path

@@ -61,6 +61,16 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
         pack_skill(folder)
 
 
+def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    folder = skill(tmp_path)
+    (folder / os.fsdecode(b"hooks/\xff.md")).write_text("x")
+
+    with pytest.raises(
+        SharingError, match=r"'hooks/\\udcff\.md' is no name that a file of a skill may have: rename it"
+    ):
+        pack_skill(folder)
+
+
 def test_a_skill_that_is_too_large_is_refused(tmp_path: Path) -> None:
     folder = skill(tmp_path)
     with (folder / "huge.bin").open("wb") as file:

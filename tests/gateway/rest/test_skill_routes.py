@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,7 @@ async def test_other_files_are_listed_and_read_but_nothing_outside(
     (calm / "scripts" / "run.py").write_text("print()")
     (calm / "references").mkdir()
     (calm / "references" / "photo.png").write_bytes(b"\x89PNG\xff")
+    (calm / "references" / os.fsdecode(b"\xff.md")).write_text("a name that is not UTF-8")
     (tmp_path / "secret").write_text("secret")
     (calm / "references" / "leak.md").symlink_to(tmp_path / "secret")
     (calm / "tests" / "hint.yaml").unlink()
