@@ -370,11 +370,11 @@ def _renamed(page: bytes, name: str) -> bytes:
 
 
 def _tag(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:32]
+    return hashlib.sha256(data).hexdigest()
 
 
 def _skill_tag(files: Sequence[ListedFile]) -> str:
-    return _tag("\n".join(f"{file.etag} {file.path}" for file in files if file.etag).encode())
+    return _tag(repr([(file.path, file.etag) for file in files if file.etag]).encode())
 
 
 def _stale(what: str, tag: str | None, current: str | None = None) -> EditError:

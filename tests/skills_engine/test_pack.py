@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from skills_engine.sharing.bundle import SharingError
-from skills_engine.sharing.pack import pack_skill
+from skills_engine.sharing.pack import pack_skill, skill_files
 
 
 def skill(parent: Path) -> Path:
@@ -50,6 +50,17 @@ def test_the_same_files_give_the_same_bytes(tmp_path: Path) -> None:
     os.utime(other / "SKILL.md", (0, 0))
 
     assert pack_skill(one) == pack_skill(other)
+
+
+def test_the_files_of_a_skill_are_given_by_name_without_what_is_hidden_or_left_behind(tmp_path: Path) -> None:
+    folder = skill(tmp_path)
+    for name in (".hidden", "__pycache__/x.pyc", "hooks/node_modules/x.js", "hooks/a.md", "data/b", "data/a", "a:b.md"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    (folder / "hooks" / "gone.md").symlink_to("nowhere.md")
+
+    found = [path.relative_to(folder).as_posix() for path in skill_files(folder)]
+    assert found == ["SKILL.md", "data/a", "data/b", "hooks/a.md", "hooks/hint.md"]
 
 
 def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:

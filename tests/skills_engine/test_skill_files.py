@@ -11,7 +11,15 @@ from skills_engine.authoring.scaffold import new_skill
 from skills_engine.sharing.install import add_skill, read_lock
 from skills_engine.sharing.sources import fetch, parse_source
 from skills_engine.studio.edit_history import MAX_EDITS, MAX_HISTORY_BYTES
-from skills_engine.studio.skill_files import ANY, MAX_BINNED, MAX_EDITED_FILES, MAX_TEXT_BYTES, EditError, SkillFiles
+from skills_engine.studio.skill_files import (
+    ANY,
+    MAX_BINNED,
+    MAX_EDITED_FILES,
+    MAX_TEXT_BYTES,
+    EditError,
+    ListedFile,
+    SkillFiles,
+)
 
 HINT = "hooks/hint.md"
 
@@ -35,10 +43,12 @@ def test_the_bin_keeps_what_was_deleted_last(files: SkillFiles, tmp_path: Path) 
 
 
 def test_large_edits_drop_the_oldest_ones(files: SkillFiles) -> None:
-    for number in range(MAX_EDITS + 1):
-        files.write("calm", HINT, f"{number:02}" * (MAX_TEXT_BYTES // 2), expected={ANY})
+    texts = [f"{number:02}" * (MAX_TEXT_BYTES // 2) for number in range(MAX_EDITS + 1)]
+    tags = [files.write("calm", HINT, text, expected={ANY}) for text in texts]
 
-    assert len(files.show("calm").undo) == MAX_HISTORY_BYTES // MAX_TEXT_BYTES
+    shown = files.show("calm")
+    assert len(shown.undo) == MAX_HISTORY_BYTES // MAX_TEXT_BYTES
+    assert ListedFile(path=HINT, bytes=MAX_TEXT_BYTES, etag=tags[-1]) in shown.files
 
 
 def test_a_history_that_cannot_be_read_counts_as_none(files: SkillFiles, tmp_path: Path) -> None:
@@ -190,6 +200,26 @@ def test_a_change_that_is_not_made_says_why(files: SkillFiles, tmp_path: Path) -
 
     assert (taken.value.code, gone.value.code) == ("skill_exists", "version_stale")
     assert (stale.value.tag, photo.value.current) == (files.show("calm").etag, "PNG\ufffd")
+
+
+def test_hidden_folders_and_deep_paths_are_not_read(files: SkillFiles, tmp_path: Path) -> None:
+    (tmp_path / "skills" / ".git").mkdir()
+    with pytest.raises(EditError, match=r"^there is no skill '\.git'; it may have been renamed or deleted$"):
+        files.show(".git")
+    with pytest.raises(EditError, match=rf"^there is no skill '{'x' * 100}'; it may"):
+        files.show("x" * 101)
+    with pytest.raises(EditError, match="does not exist"):
+        files.read("calm", "a/b/c/d/e/f/g/h")
+    message = r"^expected a path in the skill's folder, such as hooks/hint\.md, at most 8 names deep$"
+    with pytest.raises(EditError, match=message):
+        files.read("calm", "a/b/c/d/e/f/g/h/i")
+
+
+def test_nothing_is_changed_where_editing_is_off(files: SkillFiles, tmp_path: Path) -> None:
+    off = SkillFiles(tmp_path / "skills", tmp_path / "data", is_on=False)
+
+    with pytest.raises(EditError, match=r"^skills\.edit does not allow to change skills here$"):
+        off.remove_skill("calm", expected={ANY})
 
 
 def test_a_skill_of_a_further_folder_is_only_read(tmp_path: Path) -> None:
