@@ -64,8 +64,9 @@ class Nudges:
         self._was_busy = False  # when a silence was last looked for
 
     def switch(self, *, is_on: bool) -> None:
-        """Begin or stop nudging; at the first time, greet."""
+        """Begin or stop nudging; at the first time, greet. A silence counts from here."""
         self._is_on, self._open = is_on, None
+        self.stir()
         if is_on and not self._has_greeted:
             self._has_greeted = True
             self._nudge_one([trigger for trigger in self._session.triggers() if trigger.on == "connect"])
@@ -76,8 +77,7 @@ class Nudges:
         self._open = None
         self._sent.clear()
         self.stir()
-        if self._timer is None:
-            self.rearm()
+        self.rearm()  # a timer may be late: it was set for conditions to be asked again
 
     def stir(self) -> None:
         """Note that it was not silent until now."""

@@ -108,6 +108,31 @@ async def test_a_silence_is_broken_max_times_until_the_user_does_something() -> 
 
 
 @virtual
+async def test_silence_counts_from_the_configure_that_asks_for_nudges() -> None:
+    async with harness(trigger(after_s=4)) as client:
+        await asyncio.sleep(60)
+        client.send("configure", nudges=True)
+        await asyncio.sleep(3.9)
+        assert await nudges(client) == []
+        await asyncio.sleep(0.2)
+        assert await nudges(client) == ["idle"]
+
+
+@virtual
+async def test_a_trigger_saved_in_a_long_silence_fires_in_time_after_the_users_next_message() -> None:
+    async with harness() as client:
+        client.send("configure", nudges=True)
+        await asyncio.sleep(60)
+        client.snapshot = snapshot(trigger(after_s=4))
+        client.session.send_skills(client.snapshot)
+        client.chat()
+        await client.until("turn_end")
+
+        await asyncio.sleep(5.1)  # the turn was still running when its silence was first looked for
+        assert await nudges(client) == ["idle"]
+
+
+@virtual
 async def test_silence_counts_from_the_end_of_the_reply() -> None:
     pause = Pause()
     async with harness(trigger(after_s=20), agent=FakeAgent([[pause, *say("Well.")]])) as client:
