@@ -168,12 +168,6 @@ def _linked(tests: dict[int, SkillTest], document: YamlDocument, mistake: Mistak
 
 def _problem_of_after(test: SkillTest, by_name: dict[str, SkillTest], document: YamlDocument) -> str | None:
     after = test.spec.after
-    if after is None:
-        return None
-    if after not in by_name:
-        if any(isinstance(test, dict) and test.get("name") == after for test in document.value["tests"]):
-            return f"the test {quoted(after)} has mistakes itself"
-        return f"no test of this file is called {quoted(after)}{did_you_mean(after, by_name)}"
     seen = {test.name}
     while after in by_name:
         if after in seen:
@@ -182,7 +176,12 @@ def _problem_of_after(test: SkillTest, by_name: dict[str, SkillTest], document: 
         if by_name[after].spec.ask is not None:
             return f"{quoted(after)} asks a model, so it has no end to start from"
         after = by_name[after].spec.after
-    return None
+    if after is None:
+        return None
+    is_written = any(isinstance(test, dict) and test.get("name") == after for test in document.value["tests"])
+    if after == test.spec.after and not is_written:
+        return f"no test of this file is called {quoted(after)}{did_you_mean(after, by_name)}"
+    return f"the test {quoted(test.spec.after)} has mistakes itself"
 
 
 _AT = re.compile(r"^(?P<problem>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)

@@ -227,6 +227,7 @@ tests:
   - {name: f, user: x, after: e}
   - {name: g, user: x, after: f}
   - {name: h, user: x, after: askss}
+  - {name: i, user: x, after: d}
 """
     assert [line for line in problems(text) if ".usr" not in line] == [
         '$.tests[1].name line 4: "a" is already the name of the test in line 3',
@@ -236,6 +237,7 @@ tests:
         '$.tests[7].after line 10: "e" never begins: tests name each other in `after`',
         '$.tests[8].after line 11: "f" never begins: tests name each other in `after`',
         '$.tests[9].after line 12: no test of this file is called "askss" (did you mean asks?)',
+        '$.tests[10].after line 13: the test "d" has mistakes itself',
     ]
 
 
