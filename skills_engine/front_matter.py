@@ -28,7 +28,9 @@ _BLOCK = re.compile(r"[|>][+-]?")
 _PLAINER = dict.fromkeys(
     ("mapping values are not allowed here", "mapping values are not allowed in this context"),
     "put a value that holds ': ' in quotes",
-)
+) | {
+    "found character that cannot start any token": "indent with spaces, not with tabs; put a value that begins with @ or ` in quotes"
+}
 _QUOTED = re.compile(r"""(["'])(.*)\1""")
 
 

@@ -169,11 +169,13 @@ def _object(report: Report, pairs: list[tuple[str, object]]) -> dict[str, object
 
 def _syntax(error: json.JSONDecodeError) -> str:
     """Describe the error with line and column; an extra comma at its own place, as Python does from 3.13 on."""
-    text, message = error.doc, error.msg
+    text, message = error.doc, error.msg.removesuffix(" at").removesuffix(" starting")
     before = text[: error.pos].rstrip()
     at = len(before) - 1 if before.endswith(",") and text[error.pos : error.pos + 1] in ("]", "}") else error.pos
     if text[at : at + 1] == "," and (after := text[at + 1 :].lstrip()[:1]) in ("]", "}"):
         message = f"an extra comma before {after}"
+    elif text[at : at + 1] in "\r\n" and message == "Invalid control character":
+        message = "Unterminated string"
     place = json.JSONDecodeError("", text, at)
     return f"line {place.lineno}, column {place.colno}: {message}"
 

@@ -45,6 +45,7 @@ NOT_ALLOWED = "anchors, aliases and tags (& * !) are not allowed; put such a tex
         ("a: !!python/object:os.system x", f"line 1: {NOT_ALLOWED}"),
         ("a: &x [*x]", f"line 1: {NOT_ALLOWED}"),
         ("user: What: this", "line 1: put a value that holds ': ' in quotes"),
+        ("a:\n\tb: 1", "line 2: indent with spaces, not with tabs; put a value that begins with @ or ` in quotes"),
         ("a: 1\na: 2", "line 2: `a` occurs here a second time"),
         ("? [a]\n: b", "line 1: a key must be a text"),
         ("a\n---\nb", "line 2: expected one document; remove this line of ---"),
