@@ -40,6 +40,8 @@ class Question:
     """None: `hooks.approval.timeout_s`."""
     real_arguments: Any = None
     """Arguments that would run, which "remember" is keyed by; None: those shown."""
+    definition: Any = None
+    """The description and schema of a client's tool, which "remember" is keyed by too; None: it is the server's."""
     on_withdrawn: Callable[["Answer"], None] | None = None
     """Told the answer of a question that ends with its turn: the asking code may be cancelled, and not hear of it."""
 

@@ -32,6 +32,8 @@ class Approved:
     """The arguments, or the command's name; None for a tool."""
     origin: str = ""
     """Name of the handler or hook that had asked."""
+    definition: Any = None
+    """`Question.definition`: an approval of one client's tool covers no other of the same name."""
 
     @property
     def key(self) -> str:
@@ -39,17 +41,17 @@ class Approved:
         parts = (
             [self.tool, self.value] if self.remember_for == "arguments" else [self.remember_for, self.tool, self.value]
         )
+        if self.definition is not None:
+            parts.append(self.definition)
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
-def keys_for(tool: str, arguments: Any, command: str | None) -> list[str]:
+def keys_for(tool: str, arguments: Any, command: str | None, definition: Any = None) -> list[str]:
     """Return the keys of all approvals that cover a call. `command`: its name, where it is a plain command."""
-    covering = [
-        Approved(tool=tool, remember_for="arguments", value=arguments),
-        Approved(tool=tool, remember_for="tool"),
-        *([] if command is None else [Approved(tool=tool, remember_for="command", value=command)]),
-    ]
-    return [approved.key for approved in covering]
+    covering: list[tuple[RememberFor, Any]] = [("arguments", arguments), ("tool", None)]
+    if command is not None:
+        covering.append(("command", command))
+    return [Approved(tool=tool, remember_for=by, value=value, definition=definition).key for by, value in covering]
 
 
 class RememberedApprovals(Protocol):

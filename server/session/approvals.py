@@ -4,7 +4,8 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Final
 
 from msgspec import UNSET
@@ -66,9 +67,6 @@ class Approvals:
     def is_waiting(self) -> bool:
         """A question to this user is open, here or at another client."""
         return self.broker.has_open(self.user)
-
-    def asker(self, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> "TurnAsker":
-        return TurnAsker(self, turn, facts, timer)
 
     def by_voice(self, question: Question) -> bool:
         return may_be_spoken(question.permission, by_voice=self.broker.settings.by_voice) and self._can_hear()
@@ -153,7 +151,7 @@ class Approvals:
 
     async def knows(self, question: Question, command: str | None, facts: TurnFacts) -> bool:
         """Tell whether the human has approved this call before. Trouble with the store means no."""
-        keys = keys_for(question.tool, _real(question), command)
+        keys = keys_for(question.tool, _real(question), command, question.definition)
         if any((facts.conversation, key) in self._remembered for key in keys):
             return True
         if not self._keeps:
@@ -187,12 +185,13 @@ class Approvals:
     async def _approved(self, opened: OpenQuestion, answer: Answer) -> Approved:
         """Return what the yes covers. A command that the human has edited into another one counts as it stands alone."""
         question, remember_for = opened.question, opened.remember_for
+        tool, origin, definition = question.tool, question.origin, question.definition
         arguments = _real(question) if answer.arguments is None else answer.arguments
         if remember_for == "command" and answer.arguments is not None:
             is_same = await self.command_of(question.tool, arguments) == opened.command
             remember_for = "command" if is_same else "arguments"
         value = {"arguments": arguments, "command": opened.command, "tool": None}[remember_for]
-        return Approved(tool=question.tool, remember_for=remember_for, value=value, origin=question.origin)
+        return Approved(tool=tool, remember_for=remember_for, value=value, origin=origin, definition=definition)
 
 
 class TurnAsker:
@@ -202,16 +201,25 @@ class TurnAsker:
     that is shown is closed, also when `ask` is cancelled or the turn ends.
     """
 
-    def __init__(self, approvals: Approvals, turn: TurnWriter, facts: TurnFacts, timer: TurnTimer) -> None:
+    def __init__(
+        self,
+        approvals: Approvals,
+        turn: TurnWriter,
+        facts: TurnFacts,
+        timer: TurnTimer,
+        client_tools: Iterable[wire.ToolItem] = (),
+    ) -> None:
         self._approvals = approvals
         self._turn = turn
         self._facts = facts
         self._timer = timer
+        self._definitions = {tool.name: [tool.description, tool.parameters] for tool in client_tools}
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None
         turn.on_ending = self._end
 
     async def ask(self, question: Question) -> Answer:
+        question = replace(question, definition=self._definitions.get(question.tool))
         with self._timer.paused():
             async with self._line:
                 command = await self._approvals.command_of(question.tool, _real(question))

@@ -12,7 +12,7 @@ from server.agent.chunks import HookRecord
 from server.errors import TurnError
 from server.fair_share import turn_user
 from server.metrics import Metrics
-from server.session.approvals import Approvals
+from server.session.approvals import Approvals, TurnAsker
 from server.session.chat_handler import TurnRequest
 from server.session.client_calls import ClientCalls
 from server.session.outbox import Outbox
@@ -92,7 +92,8 @@ class Turns:
             request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
         )
         writer.hook_record = _hook_record(request.hook_state, request.snapshot.hooks(request.skills))
-        request = replace(request, ask=self._approvals.asker(writer, request.facts, request.timer))
+        of_client = [tool for tool in request.tools if tool.name not in self._services.handler.tool_names]
+        request = replace(request, ask=TurnAsker(self._approvals, writer, request.facts, request.timer, of_client))
         if request.tools:
             request = replace(request, client=self._client_calls.of_turn(writer))
         self.running = writer

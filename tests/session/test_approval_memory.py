@@ -1,6 +1,7 @@
 """What a human wants to be remembered, and what is not asked again."""
 
 from collections.abc import Collection
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,50 @@ async def test_what_is_remembered_for_good_counts_on_every_connection_of_the_use
         await second.until("turn_end")
 
     assert second.resolved() == [(True, "remembered"), (False, "user")]
+
+
+def tool(description: str = "", **properties: Any) -> dict[str, Any]:
+    return {"name": "save", "description": description, "parameters": {"type": "object", "properties": properties}}
+
+
+@pytest.mark.parametrize("remember_for", ["arguments", "tool"])
+@pytest.mark.parametrize(
+    ("tools", "by"),
+    [
+        ([tool(path={"type": "string"})], "remembered"),
+        ([tool(path={})], "timeout"),
+        ([tool("Sends it.", path={"type": "string"})], "timeout"),
+        ([], "timeout"),
+    ],
+    ids=["the same", "another schema", "another description", "the server's"],
+)
+async def test_a_yes_to_one_client_s_tool_covers_no_other_tool_of_that_name(
+    tools: list[dict[str, Any]], by: str, remember_for: str
+) -> None:
+    memory = ApprovalsInMemory()
+    async with Client([question("save"), DONE], remembered=memory) as first:
+        first.chat(tools=[tool(path={"type": "string"})])
+        first.answer((await first.asked())["id"], remember="always", remember_for=remember_for)
+        await first.until("turn_end")
+    async with Client([question("save", timeout_s=0.01), DONE], remembered=memory) as second:
+        second.chat(tools=tools)
+        await second.until("turn_end")
+
+    assert [resolved_by for _, resolved_by in second.resolved()] == [by]
+
+
+async def test_a_yes_to_a_tool_of_the_server_is_not_kept_for_a_client_s_that_it_hides() -> None:
+    memory = ApprovalsInMemory()
+    async with Client([question("save"), DONE], remembered=memory) as client:
+        client.send("configure", tools=[tool()])
+        await client.flushed()
+        client.agent.tool_names = ("save",)
+        client.chat()
+        client.answer((await client.asked())["id"], remember="always", remember_for="tool")
+        await client.until("turn_end")
+
+    assert await memory.find("local", keys_for("save", {}, None))
+    assert not await memory.find("local", keys_for("save", {}, None, [tool()["description"], tool()["parameters"]]))
 
 
 class RevokedAtOnce(ApprovalsInMemory):
