@@ -28,7 +28,7 @@ class Reloading:
         self.tests.reloaded(self.library.refresh() or self.library.current)
 
     async def end(self) -> None:
-        await self.ended.wait()
+        await asyncio.wait_for(self.ended.wait(), timeout=10)  # a run that cannot end only logs why
         self.ended.clear()
 
     def counts(self) -> dict[str, tuple[int, int]]:

@@ -76,7 +76,7 @@ def play_turn(
     else:
         turn.plan(first)
         if first.answer is None:
-            turn.loop([*(script if first.calls else script[1:]), StepSpec(answer="")])
+            turn.loop([*(script if first.calls else script[1:]), StepSpec()])
     turn.played.silent = turn.sequence.silent_hooks()
     turn.played.state = turn.hooks.state or facts.state
     return turn.played

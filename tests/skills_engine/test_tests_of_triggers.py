@@ -31,11 +31,11 @@ TEXTS = {
 }
 
 
-def host(root: Path, *triggers: dict[str, Any], hooks: list[Any] | None = None) -> Path:
-    folder = make_skill(root, "host")
+def host(root: Path, *triggers: dict[str, Any], hooks: list[Any] | None = None, name: str = "host") -> Path:
+    folder = make_skill(root, name)
     write_hooks_json(folder, {"hooks": [NAME] if hooks is None else hooks, "triggers": list(triggers)})
-    for name, content in TEXTS.items():
-        (folder / "hooks" / name).write_text(content)
+    for file, content in TEXTS.items():
+        (folder / "hooks" / file).write_text(content)
     return folder
 
 
@@ -68,11 +68,12 @@ def test_the_triggers_text_stands_after_the_hooks_and_no_word_of_the_user_before
     assert failures(test, host(tmp_path, WELCOME)) == []
 
 
-def test_state_and_history_go_on_from_the_triggers_turn(tmp_path: Path) -> None:
+def test_state_and_history_go_on_from_the_triggers_turn_and_past_one_that_did_not_begin(tmp_path: Path) -> None:
     test = """
   - name: a
     turns:
       - {trigger: welcome, script: [{answer: How can I help?}], expect: {fires: [name, welcome]}}
+      - {trigger: welcome, expect: {fires: []}}
       - {user: Hello, expect: {fires: [], reads: [{call: 1, contains: How can I help?, lacks: Greet}]}}
       - {trigger: again, expect: {fires: [again], reads: [{contains: [How can I help?, Hello, Ask again]}]}}
 """
@@ -124,6 +125,13 @@ def test_a_conversation_that_has_begun_is_not_greeted(tmp_path: Path) -> None:
 
     [*_, reason] = failures(test, host(tmp_path, WELCOME))
     assert reason.endswith("it begins no turn: clients answer connect only in an empty conversation")
+
+
+def test_a_trigger_that_several_skills_have_is_that_of_the_tests_own(tmp_path: Path) -> None:
+    test = "  - {name: a, trigger: welcome, skills: [polite, host], expect: {fires: [host/welcome]}}"
+
+    polite = host(tmp_path, WELCOME, hooks=[], name="polite")
+    assert failures(test, polite, host(tmp_path, WELCOME, hooks=[])) == []
 
 
 def test_an_unknown_trigger_is_named(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_each_firing_counts_in_the_order_of_insertion() -> None:
 
 
 def test_a_hook_that_fired_too_seldom_says_what_kept_it_out_at_other_times(tmp_path: Path) -> None:
-    hooks = conditional(tmp_path, entry("b", timing="before_each_agent", when={"round": 1}), entry("c", cooldown=1))
+    hooks = conditional(tmp_path, entry("b", timing="before_each_agent", when={"round": 2}), entry("c", cooldown=1))
     text = "  - {name: a, user: x, script: [{calls: [{tool: t}]}], expect: {fires: [c, b, b]}}"
 
     assert failures(text, *hooks)[-1] == "shop/b (before_each_agent) stayed out at other times: when.round"
@@ -222,11 +222,26 @@ def test_history_is_carried_on_from_turn_to_turn_and_from_test_to_test() -> None
 
 
 def test_a_failure_in_one_of_several_turns_names_it() -> None:
-    text = (
-        "  - {name: a, turns: [{user: x}, {user: y, expect: {reads: [{contains: z}]}}, {user: x, expect: {fires: []}}]}"
-    )
+    text = """
+  - name: a
+    tools: []
+    turns:
+      - {user: x}
+      - {user: y, script: [{answer: Yes.}]}
+      - {user: z, expect: {reads: [{contains: none}]}}
+      - {user: x, expect: {fires: []}}
+"""
 
-    assert failures(text)[0] == "turn 2: reads"
+    assert failures(text) == [
+        "turn 3: reads",
+        "was                                                       expected",
+        "call 1                                                    contains none",
+        "system: (the system prompt and the catalogue)",
+        "user: x",
+        "user: y",
+        "assistant: Yes.",
+        "user: z",
+    ]
 
 
 def test_only_the_skill_itself_and_those_named_are_on() -> None:
@@ -295,6 +310,7 @@ def conditional(tmp_path: Path, *entries: dict[str, Any]) -> list[HookInfo]:
         ({"channel": "voice"}, "channel: voice"),
         ({"language": ["de"]}, "language: de-CH"),
         ({"model": ["local"]}, "model: local"),
+        ({"not": {"model": ["cloud"]}}, "model: local"),
         ({"model": ["gpt-*"]}, "model: gpt-5"),
         ({"user": ["anna"]}, "user_name: anna"),
         ({"user": ["operator"]}, "operator: true"),
@@ -394,15 +410,15 @@ def test_a_turn_is_as_the_test_says_and_counts_what_the_user_said_alone(tmp_path
         entry("second", when={"turn": 2}),
         entry("local", when={"model": ["local"]}),
     )
-    (folder / "hooks" / "b.md").write_text("[{{channel}}|{{model}}|{{user}}]")
+    (folder / "hooks" / "b.md").write_text("<{{channel}},{{model}},{{user}}>")
     text = """
   - name: a
     turns:
-      - {user: x, expect: {fires: [b, kept], reads: [{contains: "[text||]"}]}}
+      - {user: x, expect: {fires: [b, kept], reads: [{contains: "/<text,,>/"}]}}
       - user: y
         operator: true
         model: local
-        expect: {fires: [b, kept, second, local], reads: [{contains: "[text|local|operator]"}]}
+        expect: {fires: [b, kept, second, local], reads: [{contains: "/<text,local,operator>/"}]}
 """
 
     assert failures(text, *read_hooks(folder).hooks) == []
