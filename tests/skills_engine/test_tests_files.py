@@ -181,6 +181,18 @@ def test_a_key_like_none_gets_the_list_of_keys() -> None:
             "time line 5: is as it is at the server in a test that asks a model: remove it, or `ask`",
         ),
         (
+            ["user: x", "after: b", "history: [{user: y}]"],
+            "history line 5: the test starts where another one ended (`after`), so it has that one's history",
+        ),
+        (
+            ["user: x", "ask: {}", "tools: [a]", "expect: {reply: {}}"],
+            "tools line 5: are the server's in a test that asks a model: remove it, or write [] to switch them off",
+        ),
+        (
+            ["user: x", "ask: {}", "compare: {}", "expect: {reply: {}}"],
+            "compare.without line 5: missing: the hooks to leave out",
+        ),
+        (
             ["user: x", "ask: {}", "script: []", "expect: {reply: {}}"],
             "script line 5: is for scripted tests: remove it, or `ask`",
         ),
@@ -255,8 +267,8 @@ def test_one_mistake_does_not_hide_another_in_a_list() -> None:
 def test_other_keys_and_more_tests_than_allowed_are_mistakes() -> None:
     many = "tests:\n" + "".join(f"  - {{name: n{number}, user: x}}\n" for number in range(MAX_TESTS + 1))
 
-    assert problems("test: []\ntests: []") == [
-        "$.test line 1: unknown key (did you mean tests?); a file holds `tests:` alone"
+    assert problems("tests: []\ntest: []") == [
+        "$.test line 2: unknown key (did you mean tests?); a file holds `tests:` alone"
     ]
     assert problems(many.rpartition("  - ")[0]) == []
     assert problems(many) == [
