@@ -5,6 +5,7 @@ import json
 import random
 import ssl
 from contextlib import suppress
+from socket import gaierror
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -44,8 +45,15 @@ class Connector:
             raise ConnectionError(f"{self._url}: {error}; SSL_CERT_FILE names a certificate to trust") from error
         except websockets.InvalidStatus as error:
             raise ConnectionError(_refusal(self._url, error)) from error
-        except (OSError, websockets.InvalidMessage) as error:
-            raise ConnectionError(f"no server answers at {self._url} ({error}): is it running there?") from error
+        except gaierror as error:
+            raise ConnectionError(f"{self._url}: there is no such host; check the address") from error
+        except OSError as error:
+            cure = "start the server there, or give the address of one that runs"
+            raise ConnectionError(f"nothing answers at {self._url}; {cure}") from error
+        except websockets.InvalidMessage as error:
+            raise ConnectionError(
+                f"what answers at {self._url} hangs up or is no web server; check the address"
+            ) from error
         self._opened_s = _now_s()
         return socket
 

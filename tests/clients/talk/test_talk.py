@@ -637,12 +637,32 @@ async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
     assert err == "talk: not logged in (not authenticated): give a valid token with --token\n"
 
 
-async def test_no_server_is_one_line_and_an_exit_status() -> None:
-    code, out, err = await run("ws://localhost:1/ws", "--say", "hi")
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        (
+            "localhost:1",
+            "nothing answers at ws://localhost:1/ws; start the server there, or give the address of one that runs",
+        ),
+        ("nobody.invalid:1", "ws://nobody.invalid:1/ws: there is no such host; check the address"),
+    ],
+)
+async def test_no_server_is_one_line_with_the_cure_and_an_exit_status(host: str, why: str) -> None:
+    code, out, err = await run(host, "--say", "hi")
 
-    assert (code, out) == (1, "")
-    assert err.startswith("talk: no server answers at ws://localhost:1/ws (")
-    assert err.endswith("): is it running there?\n")
+    assert (code, out, err) == (1, "", f"talk: {why}\n")
+
+
+async def test_what_is_no_web_server_is_named() -> None:
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as doors:
+        host = f"127.0.0.1:{doors.sockets[0].getsockname()[1]}"
+        code, _, err = await run(host, "--say", "hi")
+
+    assert (code, err) == (1, f"talk: what answers at ws://{host}/ws hangs up or is no web server; check the address\n")
 
 
 @pytest.mark.parametrize(
