@@ -9,15 +9,16 @@ from typing import Any
 from skills_engine.conditions.text_patterns import PatternError, Patterns
 from skills_engine.conditions.when_entry import MAX_LEAVES
 from skills_engine.hooks_config import MAX_FILE_BYTES
-from skills_engine.sharing.bundle import MAX_FILES, SharingError, SkillBundle
+from skills_engine.sharing.bundle import SharingError, SkillBundle
 
 MAX_ENTRIES = 10_000
 MAX_PATTERNS = 32
 MAX_SCAN_TURNS = 20
 MAX_TURNS = 1000
+_MAX_LINES_BYTES = MAX_FILE_BYTES - len('{"hooks": [\n  ')  # of a hooks.json; its end is as long as a comma and a break
 
 _AT_DEPTH = 4
-_ASSISTANT = 2
+_USER, _ASSISTANT = 1, 2
 _READ = {"key", "keysecondary", "comment", "name", "content", "constant", "selective", "selectiveLogic", "order"}
 _READ |= {"disable", "enabled", "depth", "role", "sticky", "cooldown", "delay", "group", "scanDepth", "caseSensitive"}
 _READ |= {"matchWholeWords", "position", "probability", "useProbability"}
@@ -93,14 +94,14 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
 
 def _normalized(entry: Mapping[str, Any], scan_depth: object) -> dict[str, Any]:
     """Give an entry of a character card the names that world info has."""
-    if isinstance(entry.get("key"), list) or "keys" not in entry:
+    if "keys" not in entry:
         return {"scanDepth": scan_depth, **{key: value for key, value in entry.items() if value is not None}}
     extensions = entry.get("extensions")
     merged = {**entry, **(extensions if isinstance(extensions, dict) else {})}
     found = {
         _CAMEL.sub(lambda match: match[1].upper(), key): value for key, value in merged.items() if value is not None
     }
-    renamed = {"key": found.pop("keys", []), "keysecondary": found.pop("secondaryKeys", []), "selective": False}
+    renamed = {"key": found.pop("keys", None), "keysecondary": found.pop("secondaryKeys", None), "selective": False}
     return {"scanDepth": scan_depth, "order": found.pop("insertionOrder", 100), **renamed, **found}
 
 
@@ -116,8 +117,8 @@ def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _hook(entry: Mapping[str, Any], name: str, imported: ImportedLorebook) -> tuple[dict[str, Any], str]:
     hook: dict[str, Any] = {"name": name, "file": f"{name}.md", "timing": "after_user_input"}
-    at_depth = entry.get("position") in (_AT_DEPTH, "at_depth")
-    hook |= {"role": "user" if at_depth and entry.get("role") in (1, "user") else "system", "persistent": False}
+    at_depth = entry.get("position") == _AT_DEPTH
+    hook |= {"role": "user" if at_depth and entry.get("role") == _USER else "system", "persistent": False}
     text, decorators = _without_decorators(str(entry.get("content") or ""))
     text, hook_vars = _with_variables(text, name, imported)
     is_off = entry.get("disable") or entry.get("enabled") is False or "@@dont_activate" in decorators
@@ -125,10 +126,10 @@ def _hook(entry: Mapping[str, Any], name: str, imported: ImportedLorebook) -> tu
         when = _when(entry, name, imported)
         is_off = is_off or when is None
         hook |= {"when": when} if when else {}
-    if (delay := _number(entry.get("delay"))) and delay > 0:
+    if (delay := _number(entry.get("delay")) or 0) > 0:
         hook["when"] = {**hook.get("when", {}), "turn": {"min": delay}}
     for key in ("sticky", "cooldown"):
-        if (turns := _number(entry.get(key))) and turns > 0:
+        if (turns := _number(entry.get(key)) or 0) > 0:
             hook[key] = min(turns, MAX_TURNS)
     if {"sticky", "cooldown"} & hook.keys() or delay:
         imported.note("sticky, cooldown, delay: the numbers are kept, but count turns here and messages there", name)
@@ -147,7 +148,7 @@ def _hook(entry: Mapping[str, Any], name: str, imported: ImportedLorebook) -> tu
 def _list_differences(
     entry: Mapping[str, Any], name: str, decorators: Sequence[str], imported: ImportedLorebook, *, at_depth: bool
 ) -> None:
-    if not at_depth or entry.get("depth", 4) != 0:
+    if not at_depth or entry.get("depth") != 0:
         imported.note("position, depth: every text stands behind the user's message", name)
     if at_depth and entry.get("role") == _ASSISTANT:
         imported.note("role assistant: it is system here", name)
@@ -258,21 +259,21 @@ def _with_variables(text: str, name: str, imported: ImportedLorebook) -> tuple[s
 
 def _share_out(hooks: Sequence[tuple[dict[str, Any], str]], name: str, about: str, imported: ImportedLorebook) -> None:
     """Put the hooks into as many skills as their hooks.json need."""
-    parts: list[list[tuple[dict[str, Any], str]]] = [[]]
+    parts: list[list[tuple[str, str, str]]] = [[]]
     size = 0
     for hook, text in hooks:
-        length = len(json.dumps(hook, ensure_ascii=False).encode()) + 8
-        if size + length > MAX_FILE_BYTES - 100 or len(parts[-1]) + 2 >= MAX_FILES:
+        line = json.dumps(hook, ensure_ascii=False)
+        length = len(f",\n  {line}".encode())
+        if size + length > _MAX_LINES_BYTES:
             parts.append([])
             size = 0
-        parts[-1].append((hook, text))
+        parts[-1].append((line, hook["file"], text))
         size += length
     for number, part in enumerate(parts, 1):
         skill = name if number == 1 else f"{name}-{number}"
         head = f"name: {skill}\ndescription: {len(part)} texts of a lorebook.\ndisable-model-invocation: true\n"
         page = f"---\n{head}---\n\n# {skill}\n\n{about}\n"
-        lines = ",\n  ".join(json.dumps(hook, ensure_ascii=False) for hook, _ in part)
+        lines = ",\n  ".join(line for line, _, _ in part)
         files = {"SKILL.md": page.encode(), "hooks/hooks.json": f'{{"hooks": [\n  {lines}\n]}}\n'.encode()}
-        imported.skills[skill] = SkillBundle(
-            files | {f"hooks/{hook['file']}": f"{text}\n".encode() for hook, text in part}
-        )
+        files |= {f"hooks/{file}": f"{text}\n".encode() for _, file, text in part}
+        imported.skills[skill] = SkillBundle(files)

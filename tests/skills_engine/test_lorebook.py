@@ -23,6 +23,14 @@ ENTRY: dict[str, Any] = json.loads("""{
   "delay": 0, "triggers": [], "displayIndex": 0, "characterFilter": {"isExclude": false, "names": [], "tags": []}
 }""")
 
+_HOOK = {
+    "name": "e000",
+    "file": "e000.md",
+    "timing": "after_user_input",
+    "role": "system",
+    "persistent": False,
+}
+
 CARD = """{"spec": "chara_card_v2", "data": {"character_book": {"scan_depth": 2, "entries": [{
   "keys": ["Rome"], "secondary_keys": ["b"], "content": "Text.", "enabled": true, "insertion_order": 5, "id": 1,
   "selective": true, "case_sensitive": false, "constant": false, "name": "Rome", "use_regex": true,
@@ -31,6 +39,9 @@ CARD = """{"spec": "chara_card_v2", "data": {"character_book": {"scan_depth": 2,
     "exclude_recursion": true, "probability": 100, "useProbability": true, "display_index": 0
   }
 }]}}}"""
+
+
+_NOT_ALL = "secondary keys that cannot all be searched: the hook is off: x"
 
 
 def lore(comment: str, *keys: str, **changed: Any) -> dict[str, Any]:
@@ -137,6 +148,7 @@ def test_case_and_whole_words_are_kept(imported: Importer, changed: dict[str, An
     [
         ("/a.b/s", "a\nb", True),
         ("/^b$/gm", "a\nb", True),
+        ("/^a.b$/ms", "x\na\nb", True),
         ("/A/", "a", False),
         ("/a/b/", "see /a/b/ there", True),
         ("/a/b/", "see axb there", False),
@@ -182,11 +194,11 @@ def test_times_groups_and_depth_are_taken_over_and_what_they_count_is_listed(imp
         ({"characterFilter": {"isExclude": False, "names": ["Ann"], "tags": []}}, "characterFilter: no counterpart"),
         ({"automationId": "x"}, "automationId: no counterpart"),
         ({"somethingNew": 1}, "somethingNew: no counterpart"),
-        ({"content": "@@depth 3\nText"}, "decorators @@depth: left out"),
+        ({"content": "@@depth 3\n@@role user\nText"}, "decorators @@depth, @@role: left out"),
         ({"content": "{{char}} smiles"}, "macros {{char}}: not filled in"),
         ({"content": ""}, "without a text, or with more than 64 KiB: left out"),
         ({"content": "x" * (MAX_FILE_BYTES + 1)}, "without a text, or with more than 64 KiB: left out"),
-        ({"key": ["a", "/(?=b)/"]}, "key /(?=b)/: an expression with look-around or the like is left out"),
+        ({"key": ["/(?=b)/", "a"]}, "key /(?=b)/: an expression with look-around or the like is left out"),
         ({"key": ["a", "{{user}}"]}, "key {{user}}: a macro is not filled in, so the key is left out"),
     ],
 )
@@ -199,21 +211,83 @@ def test_what_has_no_counterpart_is_listed(imported: Importer, changed: dict[str
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "difference"),
     [
-        {"key": []},
-        {"scanDepth": 0},
-        {"probability": 0},
-        {"keysecondary": ["/(?=b)/"], "selectiveLogic": 2},
-        {"keysecondary": [f"k{n}" for n in range(70)], "selectiveLogic": 3},
-        {"content": "@@dont_activate\nText"},
+        ({"key": []}, "no key that can be searched: it would never be met, so the hook is off: x"),
+        ({"scanDepth": 0}, "scanDepth 0: it would never be met, so the hook is off: x"),
+        ({"probability": 0}, "probability: there is no chance here; it always fires, or with 0 never: x"),
+        ({"keysecondary": ["/(?=b)/"], "selectiveLogic": 2}, _NOT_ALL),
+        ({"keysecondary": [f"k{n}" for n in range(63)], "selectiveLogic": 3}, _NOT_ALL),
+        ({"content": "@@dont_activate\nText"}, None),
     ],
 )
-def test_what_would_never_fire_is_off_and_not_always_on(imported: Importer, changed: dict[str, Any]) -> None:
-    imported.book(lore("x", "a", **changed))
+def test_what_would_never_fire_is_off_and_not_always_on(
+    imported: Importer, changed: dict[str, Any], difference: str | None
+) -> None:
+    differs = imported.book(lore("x", "a", **changed))
 
     assert imported.hooks()["x"]["enabled"] is False
+    assert differs[-1:] == ([] if difference is None else [difference])
     assert imported.snapshot.diagnostics == ()
+
+
+def test_as_many_keys_are_searched_as_a_condition_may_have(imported: Importer) -> None:
+    primary = [f"p{n}" for n in range(33)]  # two lists of patterns
+    for count, name in ((61, "few"), (62, "many")):
+        secondary = [f"s{n}" for n in range(count)]
+        imported.run({"entries": [lore("x", *primary, keysecondary=secondary, selectiveLogic=3)]}, "--name", name)
+
+    assert "enabled" not in imported.hooks("few")["x"]
+    assert imported.hooks("many")["x"]["enabled"] is False
+    assert imported.snapshot.diagnostics == ()
+
+
+def test_an_entry_with_few_fields_has_the_defaults(imported: Importer) -> None:
+    entry = {"key": ["a"], "keysecondary": ["b"], "content": "Text."}
+    differs = imported.book(entry, {**entry, "comment": "off", "selective": False, "useProbability": False})
+    assert differs == ["position, depth: every text stands behind the user's message: a, off"]
+    assert [imported.fires(text) for text in ("a", "a b")] == [["off"], ["a", "off"]]
+
+
+def test_an_entry_without_a_chance_flag_has_its_chance_listed(imported: Importer) -> None:
+    unflagged = {key: value for key, value in lore("x", "a", probability=30).items() if key != "useProbability"}
+
+    differs = imported.book(unflagged, lore("y", "b", probability=30, useProbability=False))
+    assert differs == ["probability: there is no chance here; it always fires, or with 0 never: x"]
+
+
+def test_the_depth_of_the_book_is_that_of_entries_without_one(imported: Importer) -> None:
+    imported.book(lore("x", "a"), lore("y", "b", scanDepth=1), scan_depth=3)
+
+    assert [hook["when"] for hook in imported.hooks().values()] == [
+        {"user_text": ["a"], "scan_turns": 3},
+        {"user_text": ["b"]},
+    ]
+
+
+def test_a_decorator_makes_an_entry_constant(imported: Importer) -> None:
+    assert imported.book(lore("x", "a", content="@@activate\nText")) == []
+
+    assert imported.fires("zzz") == ["x"]
+    [hook] = imported.snapshot.hooks(None)
+    assert hook.content == "Text"
+
+
+def test_each_number_of_messages_is_taken_over_from_one_on(imported: Importer) -> None:
+    entries = (lore("s", "a", sticky=1), lore("c", "a", cooldown=1), lore("d", constant=True, delay=1))
+
+    differs = imported.book(*entries)
+    assert [line.rpartition(": ")[2] for line in differs] == ["s, c, d"]
+    hooks = imported.hooks()
+    assert (hooks["s"]["sticky"], hooks["c"]["cooldown"], hooks["d"]["when"]) == (1, 1, {"turn": {"min": 1}})
+
+
+@pytest.mark.parametrize(("count", "first", "last"), [(101, 0, 100), (102, -100, 100)])
+def test_orders_become_priorities_within_their_range(imported: Importer, count: int, first: int, last: int) -> None:
+    imported.book(*(lore(f"{n}", "a", order=n) for n in range(count)))
+
+    priorities = [hook.priority for hook in imported.snapshot.hooks(None)]
+    assert (priorities[0], priorities[-1], len(set(priorities))) == (first, last, count)
 
 
 def test_macros_that_mean_the_same_here_are_filled_in(imported: Importer) -> None:
@@ -234,6 +308,31 @@ def test_a_character_card_brings_its_book(imported: Importer) -> None:
     leaf = {"user_text": ["/Rome/i"], "scan_turns": 2}
     assert hook["when"] == {**leaf, "not": {"user_text": ["/b/i"], "scan_turns": 2}}
     assert any(line.startswith("differs: recursion: ") for line in lines)
+
+
+def test_an_entry_of_a_card_has_the_defaults(imported: Importer) -> None:
+    first = {"keys": ["a"], "secondary_keys": ["z"], "content": "A", "insertion_order": 50, "enabled": True}
+    third = {"keys": ["c"], "content": "C", "insertion_order": 100, "enabled": False}
+    imported.run({"data": {"character_book": {"entries": [first, {"keys": ["b"], "content": "B"}, third]}}})
+
+    hooks = imported.hooks()
+    assert [(name, hook.get("priority"), hook.get("enabled")) for name, hook in hooks.items()] == [
+        ("a", None, None),
+        ("b", 1, None),
+        ("c", 1, False),
+    ]
+    assert hooks["a"]["when"] == {"user_text": ["a"]}
+
+
+def test_a_skill_takes_as_many_hooks_as_its_file_may_hold(imported: Importer) -> None:
+    key = "ö" * 20
+    length = len(json.dumps({**_HOOK, "when": {"user_text": [key]}}, ensure_ascii=False).encode())
+    key += "k" * (177 - length)  # so that 362 lines of 181 bytes fill it
+
+    imported.book(*(lore(f"e{n:03}", key) for n in range(2 * 362 + 1)))
+    assert [len(imported.hooks(skill)) for skill in ("old-town", "old-town-2", "old-town-3")] == [362, 362, 1]
+    file = imported.root / "old-town-2" / "hooks" / "hooks.json"
+    assert (file.stat().st_size, "ö" in file.read_text()) == (MAX_FILE_BYTES, True)
 
 
 def test_a_large_book_becomes_several_skills(imported: Importer) -> None:
