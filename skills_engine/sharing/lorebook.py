@@ -81,12 +81,14 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
         hook, text = _hook(entry, hook_name, imported)
         if priority := _priority(ranks[_number(entry.get("order")) or 0], len(ranks)):
             hook["priority"] = priority
-        if not text or len(text.encode()) > MAX_FILE_BYTES:
-            imported.note("without a text, or with more than 64 KiB: left out", hook_name)
+        if not text or len(text.encode()) >= MAX_FILE_BYTES:  # a line break follows it
+            imported.note("without a text, or with 64 KiB or more: left out", hook_name)
         else:
             hooks.append((hook, text))
     if not hooks:
-        reason = f"none of its {len(entries)} entries has a text of at most 64 KiB" if entries else "it has no entries"
+        reason = (
+            f"none of its {len(entries)} entries has a text of less than 64 KiB" if entries else "it has no entries"
+        )
         raise SharingError(f"nothing is imported from this lorebook: {reason}")
     _share_out(hooks, name, str(book.get("description") or "Imported from SillyTavern.")[:10_000], imported)
     return imported

@@ -196,8 +196,11 @@ def test_times_groups_and_depth_are_taken_over_and_what_they_count_is_listed(imp
         ({"somethingNew": 1}, "somethingNew: no counterpart"),
         ({"content": "@@depth 3\n@@role user\nText"}, "decorators @@depth, @@role: left out"),
         ({"content": "{{char}} smiles"}, "macros {{char}}: not filled in"),
-        ({"content": ""}, "without a text, or with more than 64 KiB: left out"),
-        ({"content": "x" * (MAX_FILE_BYTES + 1)}, "without a text, or with more than 64 KiB: left out"),
+        ({"content": "{{char}} {{original}}"}, "macros {{char}}, {{original}}: not filled in"),
+        ({"content": "{{" + "x" * 300 + "}}"}, "macros {{" + "x" * 198 + ": not filled in"),
+        ({"content": ""}, "without a text, or with 64 KiB or more: left out"),
+        ({"content": "@@activate"}, "without a text, or with 64 KiB or more: left out"),
+        ({"content": "x" * MAX_FILE_BYTES}, "without a text, or with 64 KiB or more: left out"),
         ({"key": ["/(?=b)/", "a"]}, "key /(?=b)/: an expression with look-around or the like is left out"),
         ({"key": ["a", "{{user}}"]}, "key {{user}}: a macro is not filled in, so the key is left out"),
     ],
@@ -265,12 +268,19 @@ def test_the_depth_of_the_book_is_that_of_entries_without_one(imported: Importer
     ]
 
 
+def test_limits_of_the_book_have_no_counterpart(imported: Importer) -> None:
+    assert imported.book(lore("x", "a"), token_budget=500, recursive_scanning=True) == [
+        "token_budget: skills.hook_tokens limits all hooks; there is no recursion: the whole book",
+        "recursive_scanning: skills.hook_tokens limits all hooks; there is no recursion: the whole book",
+    ]
+
+
 def test_a_decorator_makes_an_entry_constant(imported: Importer) -> None:
-    assert imported.book(lore("x", "a", content="@@activate\nText")) == []
+    assert imported.book(lore("x", "a", content="@@activate\nOne\nTwo")) == []
 
     assert imported.fires("zzz") == ["x"]
     [hook] = imported.snapshot.hooks(None)
-    assert hook.content == "Text"
+    assert hook.content == "One\nTwo"
 
 
 def test_each_number_of_messages_is_taken_over_from_one_on(imported: Importer) -> None:
@@ -348,16 +358,21 @@ def test_a_large_book_becomes_several_skills(imported: Importer) -> None:
 
 
 def test_names_are_made_of_comments_and_keys_and_stand_once(imported: Importer) -> None:
-    imported.book(lore("", "Öl & Fett", content="x"), lore("öl fett", "b"), lore("", "!", content="x"), lore("龍", "c"))
+    keyless = lore("", constant=True, content="x")
+    named = lore("", "c", name="Its name", content="x" * (MAX_FILE_BYTES - 1))
+    imported.book(lore("", "Öl & Fett", content="x"), lore("öl fett", "b"), lore("", "!", content="x"), keyless, named)
+    assert list(imported.hooks()) == ["öl-fett", "öl-fett--2", "entry", "entry--4", "its-name"]
+    assert imported.snapshot.diagnostics == ()
 
-    assert list(imported.hooks()) == ["öl-fett", "öl-fett--2", "entry", "龍"]
+    imported.run({"entries": [lore("X" * 50, "a"), lore("a" * 39 + " b", "a")]}, "--name", "long")
+    assert list(imported.hooks("long")) == ["x" * 40, "a" * 39]
 
 
 @pytest.mark.parametrize(
     ("document", "words"),
     [
         ("{", "not JSON that can be read"),
-        ([], "no lorebook of SillyTavern"),
+        ([], "error: this is no lorebook of SillyTavern: expected an object with `entries`; export it there as JSON"),
         ({"lorebookVersion": 5, "entries": [3]}, "no lorebook of SillyTavern"),
         ({"data": {"name": "x"}}, "no lorebook of SillyTavern"),
         ('{"entries": {"0": {"key": ["a"], "content": "\\ud800"}}}', "not JSON that can be read"),
@@ -382,9 +397,10 @@ def test_values_of_other_kinds_than_expected_do_no_harm(imported: Importer) -> N
 
 
 def test_numbers_past_what_a_hook_may_have_are_cut_to_it(imported: Importer) -> None:
-    imported.book(lore("x", "a", sticky=1_000_000, cooldown=MAX_TURNS + 1, scanDepth=1000))
+    imported.book(lore("x", "a", sticky=1_000_000, cooldown=MAX_TURNS + 1, scanDepth=1000, delay=1_000_000_000))
 
     hook = imported.hooks()["x"]
+    assert "turn" not in hook["when"]
     assert (hook["sticky"], hook["cooldown"]) == (MAX_TURNS, MAX_TURNS)
     assert hook["when"]["scan_turns"] == MAX_SCAN_TURNS
     assert imported.snapshot.diagnostics == ()
@@ -394,6 +410,7 @@ def test_a_book_with_too_many_entries_is_refused(imported: Importer) -> None:
     status, lines = imported.run({"entries": [{}] * (MAX_ENTRIES + 1)})
 
     assert (status, lines) == (2, ["error: this lorebook has more than 10000 entries: divide it"])
+    assert "none of its 10000 entries" in imported.run({"entries": [{}] * MAX_ENTRIES})[1][0]
 
 
 @pytest.mark.parametrize(
