@@ -1,6 +1,5 @@
 """Nine ordinary wishes, each a skill of docs/cookbook.md: each fires and stays silent where it must."""
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from skills_engine import load_snapshot
 from skills_engine.testing.reload_tests import run_reload_tests
 from tests.support.client import Client, client
-from tests.support.cookbook import write_cookbook
+from tests.support.cookbook import hooks_in, write_cookbook
 from tests.support.openai_script import Stream, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
@@ -66,15 +65,6 @@ WISHES: list[tuple[str, str | None, list[Turn]]] = [
         ],
     ),
 ]
-
-
-def hooks_in(messages: list[dict[str, Any]], skill: Path) -> str:
-    """Return the names of the hooks' files whose texts these messages hold; a variable stands for any words."""
-    found = []
-    for file in sorted((skill / "hooks").glob("*.md")):
-        pattern = re.sub(r"\\{\\{\w+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
-        found += [file.stem for message in messages if re.fullmatch(pattern, str(message["content"]))]
-    return " ".join(found)
 
 
 async def play(user: Client, model: OpenAIServer, skill: Path, turns: list[Turn]) -> list[str]:

@@ -1,7 +1,8 @@
-"""The skills of docs/cookbook.md, as files."""
+"""The skills of docs/cookbook.md, as files, and which of their hooks a model read."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 PAGE = Path(__file__).parents[2] / "docs" / "cookbook.md"
 _FILE = re.compile(r"^`(?P<path>[\w.-]+(?:/[\w.-]+)+)`\n\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -14,3 +15,12 @@ def write_cookbook(folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file["text"], "utf-8")
     return folder
+
+
+def hooks_in(messages: list[dict[str, Any]], skill: Path) -> str:
+    """Return the names of the hooks' files whose texts these messages hold; a variable stands for any words."""
+    found = []
+    for file in sorted((skill / "hooks").glob("*.md")):
+        pattern = re.sub(r"\\{\\{\w+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
+        found += [file.stem for message in messages if re.fullmatch(pattern, str(message["content"]))]
+    return " ".join(found)
