@@ -1,9 +1,9 @@
 """Ears, model and voice that take no time: one OpenAI-compatible server that answers at once and tells when.
 
 Every sentence of the model ends in `t<nanoseconds>. `, the monotonic clock when
-it was written. The sound of a sentence begins with two numbers instead of
-samples (`STAMPS`): the nanoseconds from that stamp to the request for its sound,
-and the clock when the sound was written. Started by `python -m
+it was written. The sound of a sentence begins with a little silence and then has
+two numbers instead of samples (`STAMPS`): the nanoseconds from that stamp to the
+request for its sound, and the clock when the sound was written. Started by `python -m
 benchmarks.voice_engines [BYTES [speech]]`, it prints its base URL; a sentence has so many bytes of silence, or speech.
 """
 
@@ -24,7 +24,7 @@ from aiohttp.typedefs import Handler
 from server.speech.audio import SPEECH_RATE, PcmResampler, samples_to_pcm16
 from server.speech.pcm_reader import RAW_RATE
 
-STAMPS: Final = struct.Struct("<qq")
+STAMPS: Final = struct.Struct("<8xqq")  # silence first: a number may begin like AAC
 HEARD: Final = "What time is it?"
 
 _SENTENCES: Final = 3
@@ -65,7 +65,7 @@ async def speak(http: web.Request, sound: bytes) -> web.StreamResponse:
     asked_ns = time.monotonic_ns()
     found = _STAMP.search(text)
     assert found is not None, "the model says nothing without its stamp"
-    response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+    response = web.StreamResponse(headers={"Content-Type": f"audio/pcm;rate={RAW_RATE}"})
     await response.prepare(http)
     now_ns = time.monotonic_ns()
     await response.write(

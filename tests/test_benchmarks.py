@@ -8,6 +8,8 @@ import pytest
 from benchmarks import public_skills
 from benchmarks.figures import figure, table
 from benchmarks.stamps import Stamps
+from benchmarks.voice_engines import STAMPS
+from server.speech.pcm_reader import PcmReader
 
 
 def test_a_figure_is_the_median_with_p95_and_the_largest() -> None:
@@ -39,6 +41,13 @@ def test_stamps_tell_how_long_a_request_and_each_token_were_on_their_way() -> No
     assert stamps.request_ms == [2.0]
     assert len(stamps.chunk_ms) == 2
     assert min(stamps.chunk_ms) >= 4.0
+
+
+def test_a_duration_in_place_of_sound_is_not_taken_for_another_format() -> None:
+    like_aac = int.from_bytes(b"\xff\xf1\x50\x80", "little")
+    sound = STAMPS.pack(like_aac, 0)
+
+    assert PcmReader().feed(sound) == sound
 
 
 def test_public_skills_are_counted_by_repository_and_the_refused_named(
