@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from skills_engine.conditions.text_patterns import PatternError, Patterns
 from skills_engine.conditions.when_entry import MAX_LEAVES
@@ -15,7 +15,9 @@ MAX_ENTRIES = 10_000
 MAX_PATTERNS = 32
 MAX_SCAN_TURNS = 20
 MAX_TURNS = 1000
-_MAX_LINES_BYTES = MAX_FILE_BYTES - len('{"hooks": [\n  ')  # of a hooks.json; its end is as long as a comma and a break
+_MAX_LINES_BYTES = MAX_FILE_BYTES - len(
+    '{"hooks": [\n]}'
+)  # of a hooks.json; its last break is as long as the first comma
 
 _AT_DEPTH = 4
 _USER, _ASSISTANT = 1, 2
@@ -38,6 +40,9 @@ _OURS = re.compile(r"/.+/i?", re.DOTALL)  # what we would take for an expression
 _MACRO = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _SAME_MACROS = {"user", "date", "time", "weekday", "model"}
 _CAMEL = re.compile(r"_([a-z])")
+
+_Hook: TypeAlias = tuple[str, str, str]
+"""A hook's file, its line in hooks.json with what stands before it, and its text."""
 
 
 @dataclass
@@ -73,7 +78,7 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
     for key in ("token_budget", "recursive_scanning"):
         if book.get(key):
             imported.note(f"{key}: skills.hook_tokens limits all hooks; there is no recursion", "the whole book")
-    hooks: list[tuple[dict[str, Any], str]] = []
+    hooks: list[_Hook] = []
     normal = [_normalized(entry, book.get("scan_depth")) for entry in entries]
     orders = sorted({_number(entry.get("order")) or 0 for entry in normal})
     ranks = {order: rank for rank, order in enumerate(orders)}
@@ -81,10 +86,11 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
         hook, text = _hook(entry, hook_name, imported)
         if priority := _priority(ranks[_number(entry.get("order")) or 0], len(ranks)):
             hook["priority"] = priority
-        if not text or len(text.encode()) >= MAX_FILE_BYTES:  # a line break follows it
+        line = f",\n  {json.dumps(hook, ensure_ascii=False)}"
+        if not text or len(text.encode()) >= MAX_FILE_BYTES or len(line.encode()) > _MAX_LINES_BYTES:
             imported.note("without a text, or with 64 KiB or more: left out", hook_name)
         else:
-            hooks.append((hook, text))
+            hooks.append((hook["file"], line, f"{text}\n"))
     if not hooks:
         reason = (
             f"none of its {len(entries)} entries has a text of less than 64 KiB" if entries else "it has no entries"
@@ -259,23 +265,22 @@ def _with_variables(text: str, name: str, imported: ImportedLorebook) -> tuple[s
     return kept.replace("{{", "{{{{").replace("\0", "{{").replace("\1", "}}"), True
 
 
-def _share_out(hooks: Sequence[tuple[dict[str, Any], str]], name: str, about: str, imported: ImportedLorebook) -> None:
+def _share_out(hooks: Sequence[_Hook], name: str, about: str, imported: ImportedLorebook) -> None:
     """Put the hooks into as many skills as their hooks.json need."""
-    parts: list[list[tuple[str, str, str]]] = [[]]
+    parts: list[list[_Hook]] = [[]]
     size = 0
-    for hook, text in hooks:
-        line = json.dumps(hook, ensure_ascii=False)
-        length = len(f",\n  {line}".encode())
+    for hook in hooks:
+        length = len(hook[1].encode())
         if size + length > _MAX_LINES_BYTES:
             parts.append([])
             size = 0
-        parts[-1].append((line, hook["file"], text))
+        parts[-1].append(hook)
         size += length
     for number, part in enumerate(parts, 1):
         skill = name if number == 1 else f"{name}-{number}"
         head = f"name: {skill}\ndescription: {len(part)} texts of a lorebook.\ndisable-model-invocation: true\n"
         page = f"---\n{head}---\n\n# {skill}\n\n{about}\n"
-        lines = ",\n  ".join(line for line, _, _ in part)
-        files = {"SKILL.md": page.encode(), "hooks/hooks.json": f'{{"hooks": [\n  {lines}\n]}}\n'.encode()}
-        files |= {f"hooks/{file}": f"{text}\n".encode() for _, file, text in part}
+        lines = "".join(line for _, line, _ in part).removeprefix(",")
+        files = {"SKILL.md": page.encode(), "hooks/hooks.json": f'{{"hooks": [{lines}\n]}}\n'.encode()}
+        files |= {f"hooks/{file}": text.encode() for file, _, text in part}
         imported.skills[skill] = SkillBundle(files)

@@ -215,9 +215,6 @@ def _import(arguments: argparse.Namespace) -> int:
     for skill, bundle in book.skills.items():
         folder = put_skill(arguments.dir, skill, bundle)
         _show(f"imported: {folder} ({len(bundle.files) - 2} hooks)")
-        for one in lint_skill(folder.resolve()):
-            if one.severity == "error":
-                _show(str(one))
     for message, hooks in book.notes.items():
         more = f" and {len(hooks) - MAX_NAMED} more" if len(hooks) > MAX_NAMED else ""
         _show(f"differs: {message}: {', '.join([*hooks][:MAX_NAMED])}{more}")

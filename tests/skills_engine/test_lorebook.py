@@ -10,6 +10,7 @@ from skills_engine import HookManager, SkillsSnapshot, load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hooks_config import MAX_FILE_BYTES
+from skills_engine.sharing.bundle import MAX_BYTES, MAX_NAMED
 from skills_engine.sharing.lorebook import MAX_ENTRIES, MAX_SCAN_TURNS, MAX_TURNS
 
 # An entry as SillyTavern writes it, all fields at their defaults.
@@ -56,6 +57,9 @@ class Importer:
 
     def run(self, document: object, *arguments: str) -> tuple[int, list[str]]:
         self.file.write_text(document if isinstance(document, str) else json.dumps(document))
+        return self.run_file(*arguments)
+
+    def run_file(self, *arguments: str) -> tuple[int, list[str]]:
         status = main(["import", str(self.file), "--dir", str(self.root), *arguments])
         told = self._capsys.readouterr()
         return status, (told.out + told.err).splitlines()
@@ -95,6 +99,10 @@ def test_entries_become_hooks_of_a_skill_that_loads_clean(imported: Importer) ->
     )
 
     assert differs == []
+    assert (imported.root / "old-town" / "SKILL.md").read_text() == (
+        "---\nname: old-town\ndescription: 3 texts of a lorebook.\ndisable-model-invocation: true\n---\n"
+        "\n# old-town\n\nImported from SillyTavern.\n"
+    )
     assert imported.snapshot.diagnostics == ()
     assert imported.snapshot.catalog(None, budget_tokens=500).text == ""
     base = {"timing": "after_user_input", "role": "system", "persistent": False}
@@ -268,6 +276,43 @@ def test_the_depth_of_the_book_is_that_of_entries_without_one(imported: Importer
     ]
 
 
+def test_the_description_of_the_book_stands_on_the_page(imported: Importer) -> None:
+    imported.root.rmdir()  # made again
+    imported.book(lore("x", "a"), description="x" * 10_001)
+
+    page = (imported.root / "old-town" / "SKILL.md").read_text()
+    assert page.endswith("\n# old-town\n\n" + "x" * 10_000 + "\n")
+
+
+def test_a_difference_names_the_first_hooks_that_it_concerns(imported: Importer) -> None:
+    [all_named] = imported.book(*(lore(f"e{n}", "a", role=2) for n in range(MAX_NAMED)))
+    [cut] = imported.run({"entries": [lore(f"e{n}", "a", role=2) for n in range(MAX_NAMED + 2)]}, "--name", "x")[1][1:]
+
+    assert all_named == f"role assistant: it is system here: {', '.join(f'e{n}' for n in range(MAX_NAMED))}"
+    assert cut == f"differs: {all_named} and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("龍", "lorebook"), ("_" + "x" * 49 + "_y_", "x" * 49), ("My (2) Lore", "my-2-lore")]
+)
+def test_a_skill_has_the_name_of_the_file(imported: Importer, file: str, name: str) -> None:
+    imported.file = imported.file.with_name(f"{file}.json")
+    imported.book(lore("x", "a"))
+
+    assert [skill.name for skill in imported.snapshot.skills] == [name]
+
+
+def test_a_file_that_is_too_large_is_refused(imported: Importer) -> None:
+    reasons = []
+    for size in (MAX_BYTES, MAX_BYTES + 1):
+        with imported.file.open("wb") as file:
+            file.truncate(size)
+        reasons.append(imported.run_file()[1])
+
+    assert "not JSON" in reasons[0][0]
+    assert reasons[1] == [f"error: {imported.file} is larger than 32 MiB"]
+
+
 def test_limits_of_the_book_have_no_counterpart(imported: Importer) -> None:
     assert imported.book(lore("x", "a"), token_budget=500, recursive_scanning=True) == [
         "token_budget: skills.hook_tokens limits all hooks; there is no recursion: the whole book",
@@ -343,6 +388,15 @@ def test_a_skill_takes_as_many_hooks_as_its_file_may_hold(imported: Importer) ->
     assert [len(imported.hooks(skill)) for skill in ("old-town", "old-town-2", "old-town-3")] == [362, 362, 1]
     file = imported.root / "old-town-2" / "hooks" / "hooks.json"
     assert (file.stat().st_size, "ö" in file.read_text()) == (MAX_FILE_BYTES, True)
+
+
+def test_a_hook_that_fills_its_file_alone_is_taken_and_a_longer_one_left_out(imported: Importer) -> None:
+    empty = json.dumps({**_HOOK, "when": {"user_text": [""]}})
+    room = MAX_FILE_BYTES - len(f'{{"hooks": [\n  {empty}\n]}}\n')
+
+    differs = imported.book(lore("e000", "k" * room), lore("e001", "k" * (room + 1)))
+    assert differs == ["without a text, or with 64 KiB or more: left out: e001"]
+    assert (list(imported.hooks()), imported.snapshot.diagnostics) == (["e000"], ())
 
 
 def test_a_large_book_becomes_several_skills(imported: Importer) -> None:
