@@ -4,6 +4,7 @@ A built-in tool is asked for in plain words, any other by all words of its name.
 names: a path, a city, the words that are left. Without what it needs, a tool is not called.
 """
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -45,6 +46,7 @@ _REQUEST_WORDS = frozenset(
     "mentions my notes of on or please search searches show skill skills tell text that the this to used use uses what "
     "where which who why with word words you".split()
 )
+_NUMBER = re.compile(r"(?<![\w.,:/-])-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?(?![\w:/-]|[.,]\d)")
 _WORD = re.compile(r"[\w./:@+-]*\w")
 _NAME_WORD = re.compile(r"[^\W_]+")
 
@@ -61,7 +63,7 @@ def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
     return None
 
 
-def named_arguments(tool: str, turn: CompactTurn, parameters: Mapping[str, Any]) -> dict[str, str] | None:
+def named_arguments(tool: str, turn: CompactTurn, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what the question names for the tool; None: not what it needs. `parameters`: its schema."""
     phrase = max(_phrases(tool, turn.question), key=len, default="")
     match tool:
@@ -76,8 +78,10 @@ def named_arguments(tool: str, turn: CompactTurn, parameters: Mapping[str, Any])
     match parameters.get("required", []):
         case []:
             return {}
-        case [name] if phrase:
-            return {name: phrase}
+        case [str(name)]:
+            known = parameters.get("properties")
+            value = _value(known.get(name) if isinstance(known, dict) else None, tool, turn.question, phrase)
+            return None if value is None else {name: value}
     return None
 
 
@@ -102,6 +106,18 @@ def _place(question: str) -> str:
     words = f" {' '.join(_NAME_WORD.findall(question.lower()))} "
     zone = next((zone for city, zone in cities() if f" {city} " in words), "")
     return zone or next(iter(_PLACE.findall(question)), "")
+
+
+def _value(schema: Any, tool: str, question: str, phrase: str) -> str | int | float | None:
+    """Return what the question names for an argument of that schema, the text or the only number, or None."""
+    match schema:
+        case {"type": "integer" | "number" as kind}:
+            numbers = [number for number in _NUMBER.findall(question) if number not in _NAME_WORD.findall(tool)]
+            number = json.loads(numbers[0]) if len(numbers) == 1 else None
+            return None if kind == "integer" and isinstance(number, float) else number
+        case {"type": str(kind)} if kind != "string":
+            return None
+    return phrase or None
 
 
 def _phrases(tool: str, question: str) -> list[str]:

@@ -129,7 +129,46 @@ def test_a_tool_that_was_added_is_called_by_all_words_of_its_name(question: str)
 def test_it_gets_the_one_text_that_it_needs_and_is_not_called_for_more(
     question: str, required: list[str], arguments: dict[str, str] | None
 ) -> None:
-    assert named_arguments("add_note", turn(question), {"required": required}) == arguments
+    schema = {"properties": {"text": {"type": "string"}, "title": {}}, "required": required}
+
+    assert named_arguments("add_note", turn(question), schema) == arguments
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "arguments"),
+    [
+        ("Set volume to 40", "integer", {"level": 40}),
+        ("Set the volume to 40%.", "integer", {"level": 40}),
+        ("Set volume: -2.5, please", "number", {"level": -2.5}),
+        ("Set volume to 2.5", "integer", None),
+        ("Set volume to 40 in room 7", "integer", None),
+        ("Set volume by 10:30 to forty", "integer", None),
+        ("Set volume to 1,000", "number", None),
+        ("Set volume to loud", "integer", None),
+        ("Set volume to loud", "boolean", None),
+        ("Set volume to loud", ["string", "null"], {"level": "loud"}),
+    ],
+)
+def test_a_number_that_it_needs_is_the_only_one_of_the_question(
+    question: str, kind: object, arguments: dict[str, object] | None
+) -> None:
+    schema = {"properties": {"level": {"type": kind}}, "required": ["level"]}
+
+    assert named_arguments("set_volume", turn(question), schema) == arguments
+
+
+def test_a_number_of_the_tool_s_name_is_no_argument() -> None:
+    schema = {"properties": {"count": {"type": "integer"}}, "required": ["count"]}
+
+    assert named_arguments("top_10", turn("Show the top 10"), schema) is None
+    assert named_arguments("top_10", turn("Show 3 of the top 10"), schema) == {"count": 3}
+
+
+@pytest.mark.parametrize("properties", [["level"], {"level": 5}, {"level": {"type": 5}}, None])
+def test_a_schema_that_makes_no_sense_stops_nothing(properties: object) -> None:
+    schema = {"properties": properties, "required": ["level"]}
+
+    assert named_arguments("set_volume", turn("Set volume to 40"), schema) == {"level": "40"}
 
 
 @given(st.text(max_size=300), st.text(max_size=80))
