@@ -64,9 +64,7 @@ class GitTree:
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
         wanted = [self._objects[path] for path in paths]
-        reachable = self._git("rev-list", "--objects", "--missing=print", "--no-walk", self.commit).decode(
-            errors="replace"
-        )
+        reachable = self._git("rev-list", "--objects", "--missing=print", self.commit).decode(errors="replace")
         missing = {line[1:] for line in reachable.splitlines() if line.startswith("?")}.intersection(wanted)
         if missing:
             self._git(*_FETCH, "--no-write-fetch-head", "--stdin", "origin", lines=missing)

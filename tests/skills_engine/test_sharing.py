@@ -103,11 +103,17 @@ def test_add_shows_that_a_skill_has_no_hooks_and_asks_for_no_tools(shelf: Shelf,
 
 
 def test_what_is_added_is_whole_in_force_and_pinned(shelf: Shelf) -> None:
+    for name in ("run.sh", "references/more/a.md"):
+        (shelf.source / name).parent.mkdir(parents=True, exist_ok=True)
+        (shelf.source / name).write_text("x")
+    (shelf.source / "run.sh").chmod(0o755)
     (shelf.root / ".calm.draft" / "of one that was stopped").mkdir(parents=True)
     assert shelf.run("add", shelf.source, answer="y\n")[0] == 0
 
     assert shelf.here() == ["calm", "skills.lock"]
     assert not (shelf.root / "calm" / "of one that was stopped").exists()
+    assert (shelf.root / "calm" / "run.sh").stat().st_mode & 0o111 == 0o111
+    assert (shelf.root / "calm" / "references" / "more" / "a.md").read_text() == "x"
     assert [hook.content for hook in load_snapshot(shelf.root).hooks(None)] == ["Text of hint."]
     assert shelf.lock["calm"].keys() == {"source", "hash"}
     assert shelf.lock["calm"]["source"] == str(shelf.source)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine.sharing.bundle import MAX_BYTES, MAX_FILES, SharingError, SkillBundle
+from skills_engine.sharing.bundle import MAX_BYTES, MAX_FILES, FolderTree, SharingError, SkillBundle
 from skills_engine.sharing.git_tree import GitTree
 from skills_engine.sharing.sources import Arrival, SkillSource, fetch, parse_source
 from tests.skills_engine.folders import entry, make_skill
@@ -81,6 +81,8 @@ def test_a_skill_is_read_from_its_folder_without_what_is_hidden(tmp_path: Path) 
     assert sorted(found.bundle.files) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "scripts/run.sh"]
     assert found.bundle.programs == {"scripts/run.sh"}
     assert found.bundle.left_out == (".DS_Store", ".git", "node_modules")
+    (folder / "HEAD").touch()
+    assert read(folder).source.kind == "folder", "a bare repository has objects, too"
 
 
 def test_the_only_skill_is_found_and_of_several_one_is_to_be_named(tmp_path: Path) -> None:
@@ -117,6 +119,8 @@ def test_a_zip_holds_a_folder_or_the_files_themselves(tmp_path: Path) -> None:
 
     assert [read(path).name for path in (inner, flat, nameless)] == ["calm", "calm", "three"]
     assert read(inner).bundle.digest == read(flat).bundle.digest
+    both = make_zip(tmp_path / "both.zip", {"calm/SKILL.md": PAGE, "brisk/SKILL.md": PAGE})
+    assert read(f"{both}#brisk").source == SkillSource("zip", str(both), path="brisk")
 
 
 def test_the_hash_is_of_paths_and_bytes() -> None:
@@ -157,9 +161,13 @@ def test_a_git_repository_is_read_at_a_branch_a_tag_or_a_commit(repository: Path
 def test_a_local_repository_is_one_where_it_is_bare_or_a_ref_is_named(repository: Path) -> None:
     bare = repository.parent / "bare.git"
     git(repository.parent, "clone", "--quiet", "--bare", str(repository), str(bare))
-    (repository / "skills" / "calm" / "draft.md").write_text("not committed")
+    git(repository, "tag", "v1")
+    (repository / "skills" / "calm" / "new.md").write_text("new")
+    commit(repository)
 
     assert read(f"{bare}#skills/calm").source.kind == "git"
+    assert "new.md" not in read(f"{repository}#skills/calm@v1").bundle.files
+    (repository / "skills" / "calm" / "draft.md").write_text("not committed")
     assert "draft.md" not in read(f"{repository}@main#skills/calm").bundle.files
     assert "draft.md" in read(f"{repository}#skills/calm").bundle.files
 
@@ -347,6 +355,16 @@ def test_a_zip_without_modes_holds_files_and_a_dot_leads_nowhere(tmp_path: Path)
     assert set(read(path).bundle.files) == {"SKILL.md", "a.md"}
 
     assert "which leads out of it" in refusal(make_zip(tmp_path / "x.zip", {"calm/SKILL.md": PAGE, "calm/./a.md": "x"}))
+
+
+def test_a_folder_gives_as_many_bytes_as_it_may(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("xx")
+    tree = FolderTree(tmp_path)
+
+    assert list(tree.read(["a", "b"], max_bytes=4)) == [("a", b"xx"), ("b", b"xx")]
+    with pytest.raises(SharingError, match=f"^{tmp_path} holds more than"):
+        list(tree.read(["a", "b"], max_bytes=3))
 
 
 def test_links_count_with_what_they_lead_to(tmp_path: Path) -> None:
