@@ -147,7 +147,7 @@ def _above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def collect(tree: SourceTree, folder: str) -> SkillBundle:
+def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
     """Read the skill in `folder` ("": the whole tree). Raises SharingError."""
     start = f"{folder}/" if folder else ""
     own = {path.removeprefix(start): kind for path, kind in tree.entries.items() if path.startswith(start)}

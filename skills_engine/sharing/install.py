@@ -106,7 +106,7 @@ def installed_skills(root: Path) -> list[InstalledSkill]:
 
 
 def _on_disk(folder: Path) -> SkillBundle | None:
-    return collect(FolderTree(folder), "") if folder.is_dir() else None
+    return collect(FolderTree(folder)) if folder.is_dir() else None
 
 
 def add_skill(root: Path, arrival: Arrival) -> Path:

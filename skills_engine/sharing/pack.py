@@ -15,7 +15,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip knows: the same files give
 
 def pack_skill(folder: Path) -> bytes:
     """Pack the skill under its folder's name, by the rules by which one is added. Raises SharingError and OSError."""
-    bundle, packed = collect(FolderTree(folder), ""), io.BytesIO()
+    bundle, packed = collect(FolderTree(folder)), io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for path, data in sorted(bundle.files.items()):
             entry = zipfile.ZipInfo(f"{folder.name}/{path}", _TIME)

@@ -22,7 +22,7 @@ class Shelf:
 
     def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.source = make_skill(tmp_path / "source", "calm", entry(timing="after_tool_call", tool_filter=["shop__*"]))
-        self.root = tmp_path / "skills"
+        self.root = tmp_path / "parley" / "skills"  # made when it is needed
         self._capsys, self._monkeypatch = capsys, monkeypatch
 
     def run(self, *arguments: object, answer: str = "") -> tuple[int, str]:
@@ -289,7 +289,7 @@ def test_only_what_was_added_is_updated_and_removed(shelf: Shelf) -> None:
     ],
 )
 def test_a_lock_file_that_cannot_be_read_is_named(shelf: Shelf, text: str, words: str) -> None:
-    shelf.root.mkdir()
+    shelf.root.mkdir(parents=True)
     (shelf.root / "skills.lock").write_text(text)
 
     status, told = shelf.run("add", shelf.source, "--yes")

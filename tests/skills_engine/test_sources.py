@@ -115,9 +115,12 @@ def test_a_source_without_a_skill_is_refused(tmp_path: Path) -> None:
 def test_a_zip_holds_a_folder_or_the_files_themselves(tmp_path: Path) -> None:
     inner = make_zip(tmp_path / "one-v2.zip", {"calm/SKILL.md": PAGE, "__MACOSX/calm/._SKILL.md": "x"})
     flat = make_zip(tmp_path / "two.zip", {"SKILL.md": PAGE})
-    nameless = make_zip(tmp_path / "three.zip", {"skill.md": "# Three"})
+    binary = make_zip(tmp_path / "three.zip", {"SKILL.md": PAGE.encode() + b"\xff"})
+    nameless = make_zip(tmp_path / "four.zip", {"skill.md": "# Four"})
+    unfit = make_zip(tmp_path / "five.zip", {"SKILL.md": "---\nname: No. 5\n---\n"})
 
-    assert [read(path).name for path in (inner, flat, nameless)] == ["calm", "calm", "three"]
+    found = [read(path).name for path in (inner, flat, binary, nameless, unfit)]
+    assert found == ["calm", "calm", "calm", "four", "five"]
     assert read(inner).bundle.digest == read(flat).bundle.digest
     both = make_zip(tmp_path / "both.zip", {"calm/SKILL.md": PAGE, "brisk/SKILL.md": PAGE})
     assert read(f"{both}#brisk").source == SkillSource("zip", str(both), path="brisk")
@@ -275,6 +278,12 @@ def linked(tmp_path: Path, kind: str, target: str) -> str:
 @pytest.mark.parametrize("kind", ["folder", "zip", "git"])
 def test_a_link_inside_becomes_the_file_it_leads_to(tmp_path: Path, kind: str) -> None:
     assert read(linked(tmp_path, kind, "docs/../docs/a.md")).bundle.files["link.md"] == b"A"
+
+
+def test_a_link_is_followed_from_its_own_folder(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {"SKILL.md": PAGE, "docs/a.md": "A", "docs/link.md": "a.md"}
+
+    assert read(make_zip(tmp_path / "calm.zip", files, links=("docs/link.md",))).bundle.files["docs/link.md"] == b"A"
 
 
 @pytest.mark.parametrize("target", ["../../secret.txt", "/etc/passwd", "docs", "gone.md", "link.md"])
