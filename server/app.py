@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import resource
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -65,6 +66,8 @@ logger = logging.getLogger(__name__)
 FRONTEND: Final = Path(__file__).parent.parent / "frontend"
 _OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
+_SWITCH_S: Final = 0.0005
+"""Time after which a thread gives way to the event loop; the interpreter's own 5 ms would hold it."""
 
 Announce = Callable[[str], None]
 
@@ -199,6 +202,7 @@ class App:
 
         While the start waits for the database, only probes are answered. `stop` ends the wait, and nothing more starts.
         """
+        sys.setswitchinterval(_SWITCH_S)
         try:
             address = await self._http.start()
             if await self.storage.wait(stop or asyncio.Event()):

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,9 +16,6 @@ LIMIT_S: Final = 2.0
 """Time of one run; tests that have not begun by then are left out."""
 _PAUSE_S: Final = 0.0005
 """Before each test the thread sleeps for this time, so that the event loop gets the interpreter."""
-
-_SWITCH_S: Final = 0.0005
-"""Time after which that thread gives way to the event loop; the interpreter's own 5 ms would hold it."""
 
 
 class SkillTests:
@@ -63,7 +59,6 @@ class SkillTests:
             time.sleep(_PAUSE_S)
             return superseded.is_set() or time.monotonic() > end_s
 
-        sys.setswitchinterval(min(_SWITCH_S, sys.getswitchinterval()))
         try:
             reports = await asyncio.to_thread(run_reload_tests, self._snapshot, sorted(names), is_over)
         except Exception:  # the boundary of a reload

@@ -1,7 +1,6 @@
 """Tests of skills after a reload: in a thread, one run at a time, the latest version."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -64,16 +63,6 @@ async def test_what_a_reload_changed_is_tested_and_nothing_else(tmp_path: Path) 
         first = found.tests.reports["b"].failures[0]
         assert (first.name, first.file, first.line) == ("n0", "tests/a.yaml", 2)
         assert "b/hint" in first.details
-
-
-async def test_a_run_gives_way_to_the_event_loop_within_a_millisecond(tmp_path: Path) -> None:
-    sys.setswitchinterval(0.005)  # the interpreter's own
-    async with reloading(tmp_path) as found:
-        write(tmp_path, "a", PASSES)
-        found.reload()
-        await found.end()
-
-    assert sys.getswitchinterval() <= 0.001
 
 
 async def test_a_saved_file_of_tests_is_a_reload_and_takes_the_old_report_away(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 It fails closed: a text that could not be scanned is withheld, with a word in its place.
 """
 
-import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -21,8 +20,6 @@ INLINE_CHARS: Final = 4096
 """Texts up to this length are scanned in the event loop, longer ones in a thread."""
 _INLINE_S: Final = 0.001
 """Processor time of a scan in the event loop; one that takes longer begins again in a thread."""
-_SWITCH_S: Final = 0.0005
-"""Time after which a thread that scans gives way to the event loop; the interpreter's own 5 ms would hold it."""
 _PART_CHARS: Final = 32
 """Weight of one part of a structure, in characters that take as long to scan."""
 MAX_CHARS: Final = 1 << 20
@@ -45,15 +42,11 @@ class SecretScanner:
         self.is_loaded = False
 
     def load(self) -> None:
-        """Load the rules unless they are loaded, and make threads share the interpreter in shorter turns.
-
-        Raises ConfigError for a wrong line of a table.
-        """
+        """Load the rules unless they are loaded. Raises ConfigError for a wrong line of a table."""
         if not self.is_loaded:
             from server.policy.redaction.redact import load_table
 
             load_table(self._table)
-            sys.setswitchinterval(_SWITCH_S)
             self.is_loaded = True
 
     def redact(self, value: Any) -> tuple[Any, Counter[str]]:

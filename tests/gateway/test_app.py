@@ -1,6 +1,7 @@
 """server/app.py: what is built and started around a model that takes its time, or fails."""
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -104,6 +105,12 @@ async def test_whoever_came_before_the_model_had_its_name_is_told_of_it(tmp_path
         }
         async with client(server.ws_url) as other:
             assert other.frames[0]["model"]["name"] == "qwen3"
+
+
+async def test_threads_give_way_to_the_event_loop_within_a_millisecond(tmp_path: Path) -> None:
+    sys.setswitchinterval(0.005)  # the interpreter's own
+    async with serving(tmp_path, SlowModel()):
+        assert sys.getswitchinterval() <= 0.001
 
 
 async def test_stopping_while_the_model_loads_leaves_nothing_behind(tmp_path: Path) -> None:
