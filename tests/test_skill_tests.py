@@ -8,7 +8,7 @@ from pathlib import Path
 from server.skill_tests import SkillTests
 from skills_engine import SkillsLibrary, load_snapshot
 from skills_engine.testing.reload_tests import MAX_DETAIL_CHARS, run_reload_tests
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 PASSES = "  - {name: n%d, user: hello, expect: {fires: [hint]}}\n"
 FAILS = "  - {name: n%d, user: hello, expect: {fires: []}}\n"
@@ -105,11 +105,23 @@ async def test_a_skill_that_is_gone_has_no_report(tmp_path: Path) -> None:
 
 async def test_a_run_whose_time_is_over_leaves_the_rest_out(tmp_path: Path) -> None:
     write(tmp_path, "a", PASSES, PASSES, FAILS)
+    write(tmp_path, "b", PASSES)
     answers = iter([False, False, True, True])
+    names = ["a", "b", "gone"]
 
-    reports = await asyncio.to_thread(run_reload_tests, load_snapshot(tmp_path), ["a", "gone"], lambda: next(answers))
+    reports = await asyncio.to_thread(run_reload_tests, load_snapshot(tmp_path), names, lambda: next(answers))
 
     assert [(one.count, one.failed, one.not_run) for one in reports.values()] == [(3, 0, 2)]
+
+
+def test_triggers_are_tested_too(tmp_path: Path) -> None:
+    write(tmp_path, "a", "  - {name: n%d, trigger: welcome, expect: {fires: [welcome]}}\n")
+    trigger = {"name": "welcome", "file": "hint.md", "on": "connect"}
+    write_hooks_json(tmp_path / "a", {"triggers": [trigger]})
+
+    [report] = run_reload_tests(load_snapshot(tmp_path), ["a"], lambda: False).values()
+
+    assert (report.count, report.failures) == (1, ())
 
 
 async def test_mistakes_in_a_file_of_tests_are_diagnostics(tmp_path: Path) -> None:
