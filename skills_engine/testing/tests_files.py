@@ -130,7 +130,6 @@ def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:
 def _read_entry(entry: object, at: Place, mistake: Mistake) -> SkillTestSpec | None:
     """Return the test, or None once its mistakes are reported: each one that is found is taken out to find the next."""
     has_mistakes = False
-    spec: SkillTestSpec | None = None
     for _ in range(MAX_MISTAKES):
         try:
             spec = msgspec.convert(entry, SkillTestSpec)
@@ -141,7 +140,9 @@ def _read_entry(entry: object, at: Place, mistake: Mistake) -> SkillTestSpec | N
             mistake((*at, *place), message)
             if not _take_out(entry, place):
                 return None
-    if spec is None or has_mistakes:
+    else:
+        return None
+    if has_mistakes:
         return None
     for place, message in check_test(spec):
         has_mistakes = True
