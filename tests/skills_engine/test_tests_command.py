@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import signal
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -188,8 +189,11 @@ def test_watch_runs_again_after_each_change_until_it_is_interrupted(
     is_over = threading.Event()
 
     def keep_writing() -> None:  # the first change may come before the watch stands
-        while not is_over.wait(0.2):
+        for _ in range(50):
+            if is_over.wait(0.2):
+                return
             (folder / "changed").touch()
+        signal.raise_signal(signal.SIGINT)  # nothing runs again
 
     @asynccontextmanager
     async def connect(url: str, token: str | None) -> AsyncIterator[ScriptedAsker]:
@@ -197,7 +201,6 @@ def test_watch_runs_again_after_each_change_until_it_is_interrupted(
         runs += 1
         if runs == 1:
             (folder / "tests" / "a.yaml").write_text(PASSES)
-            writer.start()
         if runs == 3:
             raise KeyboardInterrupt
         yield ScriptedAsker()
@@ -207,6 +210,7 @@ def test_watch_runs_again_after_each_change_until_it_is_interrupted(
     options = parser.parse_args(["--watch", "--server", "http://here"])
     options.path = tmp_path
     writer = threading.Thread(target=keep_writing)
+    writer.start()
     try:
         assert run_tests(options, connect) == PASSED
     finally:
