@@ -6,7 +6,14 @@ from pathlib import Path
 
 from skills_engine.diagnostics import Report
 from skills_engine.testing.tests_files import parse_tests
-from skills_engine.testing.tests_report import failure_lines, junit_xml, render_results, render_summary
+from skills_engine.testing.tests_report import (
+    MAX_LINES,
+    failure_lines,
+    junit_xml,
+    narrow_lines,
+    render_results,
+    render_summary,
+)
 from skills_engine.testing.tests_runner import Failure, Outcome, SkillTestResult
 
 
@@ -86,3 +93,13 @@ def test_long_lines_are_wrapped_beside_each_other_and_keep_their_spaces() -> Non
         "  " + "x" * 56,
         "        y",
     ]
+
+
+def test_the_middle_of_a_long_side_is_left_out() -> None:
+    was = [f"call {number}" for number in range(MAX_LINES + 3)]
+
+    def shown(count: int) -> list[str]:
+        return [line.strip() for line in narrow_lines(Failure("reads", tuple(was[:count]), ()))[4:]]
+
+    assert shown(MAX_LINES) == was[:MAX_LINES]
+    assert shown(MAX_LINES + 3) == [*was[: MAX_LINES // 2], "… (3 lines)", *was[-MAX_LINES // 2 :]]
