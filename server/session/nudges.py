@@ -64,7 +64,9 @@ class Nudges:
         self._was_busy = False  # when a silence was last looked for
 
     def switch(self, *, is_on: bool) -> None:
-        """Begin or stop nudging; at the first time, greet. A silence counts from here."""
+        """Begin or stop nudging; at the first time, greet. A silence counts from the change."""
+        if is_on == self._is_on:
+            return
         self._is_on, self._open = is_on, None
         self.stir()
         if is_on and not self._has_greeted:
@@ -77,7 +79,7 @@ class Nudges:
         self._open = None
         self._sent.clear()
         self.stir()
-        self.rearm()  # a timer may be late: it was set for conditions to be asked again
+        self.rearm()
 
     def stir(self) -> None:
         """Note that it was not silent until now."""
@@ -91,16 +93,16 @@ class Nudges:
         self._open = None
         return nudge.trigger
 
-    def rearm(self) -> None:
-        """Set the timer by the triggers that there are now."""
+    def rearm(self, asked: Sequence[TriggerInfo] = ()) -> None:
+        """Set the timer by the triggers that there are now. Those `asked` that are still due wait: a condition says no."""
         self.close()
         now_s = self._now_s()
-        due_s = [
-            due_s if (due_s := self._due_s(trigger)) > now_s else now_s + CONDITION_STEP_S
+        waits_s = [
+            CONDITION_STEP_S if self._due_s(trigger) <= now_s and trigger in asked else self._due_s(trigger) - now_s
             for trigger in self._waiting()
         ]
-        if due_s:
-            self._set_timer(min(due_s) - now_s)
+        if waits_s:
+            self._set_timer(max(min(waits_s), 0))
 
     def close(self) -> None:
         """Stop the timer."""
@@ -121,8 +123,9 @@ class Nudges:
             self._was_busy = False
             self.stir()
         now_s = self._now_s()
-        self._nudge_one([trigger for trigger in self._waiting() if self._due_s(trigger) <= now_s])
-        self.rearm()
+        due = [trigger for trigger in self._waiting() if self._due_s(trigger) <= now_s]  # none: the timer was early
+        self._nudge_one(due)
+        self.rearm(asked=due)
 
     def _waiting(self) -> list[TriggerInfo]:
         if not self._is_on:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from server.approval.broker import ApprovalBroker
-from skills_engine import Skill, SkillsSnapshot, TriggerInfo
+from server.session.nudges import Nudges
+from server.wire.frames import ServerFrame
+from skills_engine import HookFacts, Skill, SkillsSnapshot, TriggerInfo
 from skills_engine.conditions.when_entry import read_when
 from skills_engine.diagnostics import Report
 from tests.session.asking import DONE, Client, in_virtual_time, question
@@ -130,6 +132,57 @@ async def test_a_trigger_saved_in_a_long_silence_fires_in_time_after_the_users_n
 
         await asyncio.sleep(5.1)  # the turn was still running when its silence was first looked for
         assert await nudges(client) == ["idle"]
+
+
+class SlowSession:
+    """Silent for ever; its clock goes 0.1 ms a second slow, and on by 0.3 ms while it is read."""
+
+    may_be_nudged = True
+    silent_since_s = 0.0
+
+    def __init__(self, *triggers: TriggerInfo) -> None:
+        self._triggers = triggers
+        self._read = 0
+        self.sent_at: list[float] = []
+
+    def now_s(self) -> float:
+        self._read += 1
+        return asyncio.get_running_loop().time() * 0.9999 + self._read * 0.0003
+
+    def send(self, frame: ServerFrame) -> None:
+        self.sent_at.append(asyncio.get_running_loop().time())
+
+    def triggers(self) -> tuple[TriggerInfo, ...]:
+        return self._triggers
+
+    def trigger_facts(self) -> HookFacts:
+        return HookFacts()
+
+
+@virtual
+async def test_a_timer_that_is_a_little_early_is_set_anew_for_the_rest() -> None:
+    session = SlowSession(trigger(after_s=4, max=5))
+    nudged = Nudges(session, session.now_s)
+    nudged.switch(is_on=True)
+
+    await asyncio.sleep(21)
+
+    nudged.close()
+    assert session.sent_at == pytest.approx([4, 8, 12, 16, 20], abs=0.1)
+
+
+@virtual
+async def test_a_configuration_sent_again_leaves_the_open_nudge_and_the_silence() -> None:
+    async with harness(trigger("connect"), trigger(after_s=4)) as client:
+        client.send("configure", nudges=True)
+        greeting = await client.until("nudge")
+        await asyncio.sleep(3)
+        client.send("configure", nudges=True)
+        answer(client, greeting)
+        await client.until("turn_end")
+
+        await asyncio.sleep(4.1)
+        assert await nudges(client) == ["connect", "idle"]
 
 
 @virtual
@@ -282,7 +335,7 @@ async def test_conditions_that_are_known_keep_the_nudge_back_until_they_hold() -
         assert await nudges(client) == []
 
         client.send("configure", language="de-CH")
-        await asyncio.sleep(31)
+        await asyncio.sleep(1)
         assert await nudges(client) == ["idle"]
 
 
