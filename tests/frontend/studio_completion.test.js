@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { complete } from "../../frontend/js/studio/completion.js";
-import { isBeforeEnd, lineOfPath, placeAt } from "../../frontend/js/studio/json_places.js";
+import { blankIn, complete, lineBreak } from "../../frontend/js/studio/completion.js";
+import { isThere, lineOfPath, placeAt } from "../../frontend/js/studio/json_places.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../skills_engine/hooks.schema.json", import.meta.url), "utf8"));
 
@@ -36,13 +36,50 @@ test("a suggestion replaces the string with its quotes and adds what a key needs
   assert.equal(plain.slice(from, to), '"tim"');
   assert.equal(items[0].insert, '"timing": ""');
   assert.equal(at('{"hooks": [{"tim|": "x"}]}').items[0].insert, '"timing"', "a colon is there already");
-  assert.equal(at('{"hooks": [{"per|"}]}').items[0].insert, '"persistent": true');
+  assert.equal(at('{"hooks": [{"timing|"}]}').items[0].insert, '"timing": ""', "a whole key, too, as long as it has no value");
 });
 
-test("a quote that ends the string is known from one that begins or stands in one", () => {
-  const isEnd = (marked) => isBeforeEnd(marked.replace("|", ""), marked.indexOf("|"));
-  assert.deepEqual(['{"tools": ["a|"]}', '{"tools": ["|"]}', '{"a|": 1}'].map(isEnd), [true, true, true]);
-  assert.deepEqual(['{"a": |"b"}', '["a \\|" b"]', '["a"|, "b"]', '["a|b"]', '["a|'].map(isEnd), Array(5).fill(false));
+test("a key begins with a value of its kind, of which what is to be filled in is chosen", () => {
+  const begun = (marked) => {
+    const { insert } = at(marked).items[0];
+    const [from, to] = blankIn(insert) ?? [];
+    return from === undefined ? insert : `${insert.slice(0, from)}<${insert.slice(from, to)}>${insert.slice(to)}`;
+  };
+  const hook = (key) => begun(`{"hooks": [{"${key}|"}]}`);
+  assert.deepEqual(["per", "ena", "vars"].map(hook), ['"persistent": false', '"enabled": false', '"vars": true']);
+  assert.deepEqual(["sti", "file", "when", "requires_t"].map(hook), ['"sticky": <1>', '"file": "<>"', '"when": {<>}', '"requires_tools": ["<>"]']);
+  assert.deepEqual(['{"tri|"', '{"triggers": [{"aft|"'].map(begun), ['"triggers": [{<>}]', '"after_s": <20>']);
+  assert.equal(begun('{"hooks": [{"role": "us|"}]}'), '"user"');
+});
+
+test("a line begins as deep as the one before, and deeper in what was opened", () => {
+  const broken = (path, marked) => {
+    const cursor = marked.indexOf("|");
+    const { text, back } = lineBreak(marked.replace("|", ""), cursor, path);
+    const to = cursor + text.length;
+    const whole = marked.slice(0, cursor) + text + marked.slice(cursor + 1);
+    return `${whole.slice(0, to - back)}|${whole.slice(to - back)}`;
+  };
+  const json = (marked) => broken("hooks/hooks.json", marked);
+  assert.equal(json('    "a": 1,|\n'), '    "a": 1,\n    |\n');
+  assert.equal(json('  "a": [|]'), '  "a": [\n    |\n  ]');
+  assert.equal(json('  {|\n  }'), '  {\n    |\n  }');
+  assert.equal(json("|{}"), "\n|{}");
+  const yaml = (marked) => broken("tests/a.yaml", marked);
+  assert.equal(yaml("tests:|"), "tests:\n  |");
+  assert.equal(yaml("  - name: a|"), "  - name: a\n    |");
+  assert.equal(yaml("  - {user: a}|"), "  - {user: a}\n  |");
+  assert.equal(broken("hooks/a.md", "Say this:|"), "Say this:\n|");
+});
+
+test("a quote or a bracket that ends something is known from one that begins or stands in a text", () => {
+  const ends = (typed) => (marked) => isThere(marked.replace("|", ""), marked.indexOf("|"), typed);
+  assert.deepEqual(['{"tools": ["a|"]}', '{"tools": ["|"]}', '{"a|": 1}'].map(ends('"')), [true, true, true]);
+  assert.deepEqual(['{"a": |"b"}', '["a \\|" b"]', '["a"|, "b"]', '["a|b"]', '["a|'].map(ends('"')), Array(5).fill(false));
+  assert.deepEqual(['["a"|]', "[{}|]", "[|]"].map(ends("]")), [true, true, true]);
+  assert.deepEqual(['["/[a|]/"]', '["a"|}', '["a"|'].map(ends("]")), [false, false, false]);
+  assert.deepEqual(['{"a": 1|}', '{"a": "{|}"}', "{|a}"].map(ends("}")), [true, false, false]);
+  assert.ok(!ends("a")("|a"));
 });
 
 test("what follows a string that is just being typed stays", () => {

@@ -1,5 +1,5 @@
 /**
- * What can be written at the cursor of a hooks.json, from its JSON Schema. Pure.
+ * What can be written at the cursor: keys and values of a hooks.json, from its JSON Schema; the next line of any file. Pure.
  *
  * @import { Step } from "./json_places.js"
  * @typedef {Record<string, any>} Schema
@@ -10,6 +10,7 @@
 import { placeAt } from "./json_places.js";
 
 const MAX_ITEMS = 50;
+export const INDENT = "  ";
 
 /**
  * @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files texts that a hook may name
@@ -22,12 +23,13 @@ export function complete(schema, text, cursor, files, isAsked = false) {
   const found = place.path.reduce((kinds, step) => kinds.flatMap((kind) => inner(kind, step, schema)), variants(schema, schema));
   const all = place.kind === "key" ? keysOf(found, place.keys, schema) : valuesOf(found, place.path, files, schema);
   const typed = place.typed.toLowerCase();
-  const items = all.filter(({ label }) => label.toLowerCase().startsWith(typed) && label !== text.slice(place.from, place.to));
-  if (!items.length) return null;
   const isClosed = text[place.to] === '"';
   const hasColon = /^"\s*:/.test(text.slice(place.to));
-  const whole = items.slice(0, MAX_ITEMS).map(({ label, detail, insert }) => ({ label, detail, insert: hasColon ? `"${label}"` : insert }));
-  return { from: place.from - 1, to: place.to + (isClosed ? 1 : 0), items: whole };
+  const whole = place.kind === "key" && !hasColon ? null : text.slice(place.from, place.to); // needs nothing more
+  const items = all.filter(({ label }) => label.toLowerCase().startsWith(typed) && label !== whole);
+  if (!items.length) return null;
+  const shown = items.slice(0, MAX_ITEMS).map(({ label, detail, insert }) => ({ label, detail, insert: hasColon ? `"${label}"` : insert }));
+  return { from: place.from - 1, to: place.to + (isClosed ? 1 : 0), items: shown };
 }
 
 /** As if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files */
@@ -79,20 +81,40 @@ function detailOf(schema, root, value) {
   return text.split(". ").find((sentence) => sentence.startsWith(`${value}:`))?.slice(value.length + 2) ?? "";
 }
 
-/** What a value of this kind begins with. @param {Schema} schema @param {Schema} root */
+/** What a value of this kind begins with: of yes and no, what is not so anyway. @param {Schema} schema @param {Schema} root @returns {string} */
 function startOf(schema, root) {
   const kind = variants(schema, root).find(({ type }) => type !== "null") ?? {};
   switch (kind.type) {
     case "boolean":
-      return "true";
+      return String(schema.default === false);
     case "integer":
     case "number":
-      return "1";
+      return String(schema.default || 1);
     case "array":
-      return '[""]';
+      return `[${kind.items ? startOf(kind.items, root) : ""}]`;
     case "object":
       return "{}";
     default:
       return '""';
   }
+}
+
+/** What of an inserted key is to be filled in: between quotes or brackets, or its number. @param {string} insert @returns {[number, number] | null} */
+export function blankIn(insert) {
+  const found = /: (\[?["{]|\[|)(\d*)["}\]]*$/.exec(insert);
+  if (!found) return null;
+  const [, open = "", number = ""] = found;
+  const from = found.index + 2 + open.length;
+  return [from, from + number.length];
+}
+
+/** What Enter writes: a line as deep as the one before, or deeper in what was just opened; the cursor then goes back by `back`. @param {string} text @param {number} cursor @param {string} path of the file */
+export function lineBreak(text, cursor, path) {
+  const line = text.slice(text.lastIndexOf("\n", cursor - 1) + 1, cursor);
+  const isYaml = path.endsWith(".yaml");
+  const [before = ""] = (isYaml ? /^ *(?:- (?![[{]))?/ : /^\s*/).exec(line) ?? [];
+  const indent = `\n${before.replace("-", " ")}`;
+  const isOpen = (isYaml ? /[[{:]\s*$/ : /[[{]\s*$/).test(line);
+  const rest = isOpen && "]}".includes(text[cursor] ?? " ") ? indent : "";
+  return { text: `${indent}${isOpen ? INDENT : ""}${rest}`, back: rest.length };
 }

@@ -89,9 +89,12 @@ export function placeAt(text, cursor) {
   return place;
 }
 
-/** Whether the quote behind the cursor ends the string that the cursor is in. @param {string} text @param {number} cursor */
-export const isBeforeEnd = (text, cursor) =>
-  text[cursor] === '"' && text[cursor - 1] !== "\\" && placeAt(text, cursor)?.to === cursor;
+/** Whether what is typed, a quote or a bracket, stands behind the cursor already and ends something there. @param {string} text @param {number} cursor @param {string} typed */
+export function isThere(text, cursor, typed) {
+  if (text[cursor] !== typed) return false;
+  if (typed !== '"') return "]}".includes(typed) && !placeAt(text, cursor);
+  return text[cursor - 1] !== "\\" && placeAt(text, cursor)?.to === cursor;
+}
 
 /** The line of a JSON path such as `$.hooks[1].when`, or of what of it is there; counted from 1. @param {string} text @param {string} path */
 export function lineOfPath(text, path) {

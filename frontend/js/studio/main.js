@@ -7,8 +7,9 @@
 
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
+import { INDENT, blankIn, lineBreak } from "./completion.js";
 import { lastConversation } from "./conversation.js";
-import { isBeforeEnd } from "./json_places.js";
+import { isThere } from "./json_places.js";
 import { reduce } from "./reduce.js";
 import { QUESTIONS } from "./rest.js";
 import { HOOKS, hasEdits, initialState } from "./state.js";
@@ -16,7 +17,6 @@ import { s, useStudioLanguage } from "../strings/studio.js";
 import { pageView } from "./views/page_view.js";
 
 const PREVIEW_MS = 250; // after the last letter
-const INDENT = "  ";
 
 const root = /** @type {Element} */ (document.getElementById("studio"));
 let state = initialState();
@@ -96,11 +96,10 @@ function insert({ from, to, text }) {
   field.focus();
   field.setSelectionRange(from, to);
   document.execCommand("insertText", false, text);
-  const inside = /(""\]?|\{\}|\[\])$/.exec(text)?.[0];
-  if (!inside || text === inside) return;
-  const cursor = from + text.length - (inside === '""]' ? 2 : 1);
-  field.setSelectionRange(cursor, cursor);
-  dispatch({ type: "typed", value: field.value, cursor });
+  const blank = blankIn(text);
+  if (!blank) return;
+  field.setSelectionRange(from + blank[0], from + blank[1]);
+  dispatch({ type: "typed", value: field.value, cursor: from + blank[1] });
 }
 
 /** Under the cursor, whose place only the numbered copy of the text can tell. */
@@ -130,11 +129,15 @@ function pressed({ key, ctrlKey, shiftKey }, field) {
     if (key === "Escape") return { type: "close_suggestions" };
     if (key.startsWith("Arrow") || key === "Home" || key === "End") dispatch({ type: "close_suggestions" });
   }
-  const isThere = key === '"' && cursor === selectionEnd && state.path === HOOKS && isBeforeEnd(value, cursor);
-  if (isThere) field.setSelectionRange(cursor + 1, cursor + 1); // a suggestion has set it, or an earlier keystroke
+  if (cursor === selectionEnd && state.path === HOOKS && isThere(value, cursor, key))
+    field.setSelectionRange(cursor + 1, cursor + 1); // a suggestion has set it, or an earlier keystroke
   else if (key === "Escape") document.getElementById("save")?.focus();
   else if (key === "Tab" && !shiftKey && !field.readOnly) document.execCommand("insertText", false, INDENT);
-  else return null;
+  else if (key === "Enter" && !shiftKey && !ctrlKey && !field.readOnly) {
+    const { text, back } = lineBreak(value, cursor, state.path);
+    document.execCommand("insertText", false, text);
+    field.setSelectionRange(field.selectionStart - back, field.selectionStart - back);
+  } else return null;
   return { type: "close_suggestions" };
 }
 
@@ -170,7 +173,7 @@ document.addEventListener("keydown", (event) => {
   dispatch(next);
 });
 document.addEventListener("focusout", ({ target }) => target === editor() && state.completion && dispatch({ type: "close_suggestions" }));
-document.addEventListener("visibilitychange", () => document.hidden || dispatch({ type: "looked" }));
+window.addEventListener("focus", () => dispatch({ type: "looked" }));
 window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("pagehide", () => state.isTrying && dispatch({ type: "try_it" })); // the browser may keep the page
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());
