@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -228,6 +229,58 @@ async def test_a_quote_that_is_there_is_not_typed_twice(tab: Page, calm: Path) -
     await tab.keyboard.type('say \\"a", "b"')
 
     await expect(editor).to_have_value('{"hooks": [{"requires_tools": ["say \\"a", "b"]}]}')
+
+
+async def test_a_trigger_is_written_with_suggestions_and_closing_brackets_and_indents_are_not_typed(
+    tab: Page, calm: Path
+) -> None:
+    await open_file(tab, "hooks/hooks.json")
+    editor = tab.get_by_label("Text of hooks/hooks.json")
+    await editor.fill("{}")
+    await editor.evaluate("(field) => field.setSelectionRange(1, 1)")
+
+    async def suggested(typed: str) -> None:
+        await tab.keyboard.type(typed)
+        await expect(tab.locator('#suggestions [aria-selected="true"]')).to_be_visible()
+        await tab.keyboard.press("Enter")
+
+    await tab.keyboard.press("Enter")
+    await suggested('"trig')
+    await suggested('"on')
+    await suggested("id")
+    await suggested(', "when')
+    await suggested('"user_t')
+    await tab.keyboard.type('more"]}, ')
+    await suggested('"after_s')
+    await tab.keyboard.type('5}, {}], "hooks": []}')
+
+    trigger = '{"on": "idle", "when": {"user_text": ["more"]}, "after_s": 5}'
+    await expect(editor).to_have_value(f'{{\n  "triggers": [{trigger}, {{}}], "hooks": []}}\n}}')
+
+
+async def test_a_file_that_is_open_follows_the_disk_when_the_window_is_looked_at(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/tone.md")
+    (calm / "hooks" / "tone.md").write_text("Theirs.")
+
+    await tab.evaluate("dispatchEvent(new Event('focus'))")
+    editor = tab.get_by_label("Text of hooks/tone.md")
+    await expect(editor).to_have_value("Theirs.")
+    await expect(editor).to_be_focused()
+
+
+async def test_whoever_makes_a_skill_by_keyboard_goes_on_in_its_editor(tab: Page, calm: Path) -> None:
+    await tab.get_by_role("button", name="New skill").click()
+    await tab.keyboard.type("loud")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_label("Text of SKILL.md")).to_have_value(re.compile("^name: loud$", re.MULTILINE))
+    await expect(tab.get_by_label("Text of SKILL.md")).to_be_focused()
+
+    await tab.get_by_role("button", name="New file").click()
+    await tab.keyboard.press("ControlOrMeta+a")
+    await tab.keyboard.type("more.md")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("alert")).to_contain_text("For a hook, name it hooks/more.md.")
+    shutil.rmtree(calm.parent / "loud")
 
 
 async def test_a_condition_that_says_no_is_named_for_the_turn_as_it_is_set(tab: Page, calm: Path) -> None:

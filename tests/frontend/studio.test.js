@@ -89,8 +89,11 @@ test("edits are not lost to another skill, an undo or a change on disk", () => {
   const changed = listing({ files: [{ path: HINT, bytes: 1, etag: "h7" }] });
   assert.equal(after(edited, { type: "skill_loaded", skill: "calm", listing: changed }).buffers[HINT].text, "Mine.");
   const clean = after(opened(), { type: "stepped", skill: "calm", way: "undo", listing: changed });
-  assert.equal(clean.buffers[HINT], undefined);
   assert.deepEqual(effect(clean, "load_file"), { type: "load_file", skill: "calm", path: HINT, focuses: false });
+  assert.equal(clean.buffers[HINT].revision, 1, "the field with the focus stays until another text is there");
+  const read = after(clean, { type: "file_loaded", skill: "calm", path: HINT, text: "Theirs.", etag: "h7" });
+  assert.deepEqual([read.buffers[HINT].text, read.buffers[HINT].revision], ["Theirs.", 2]);
+  assert.equal(effect(after(read, { type: "skill_loaded", skill: "calm", listing: changed }), "load_file"), undefined, "once");
 });
 
 test("answers that come too late change nothing", () => {
@@ -107,11 +110,30 @@ test("a new file is only here until it is saved", () => {
   assert.deepEqual(editsOf(after(state, { type: "discard" })), {});
 });
 
+test("a file that could not be saved is not begun", () => {
+  const named = (value) => after(opened(), { type: "form", form: "file" }, { type: "name", value }, { type: "submit" });
+  for (const path of ["care.md", "hooks/", "scripts/x.py", "SKILL.md.txt"]) {
+    assert.deepEqual([named(path).form, named(path).path, editsOf(named(path))], ["file", HINT, {}], path);
+    assert.match(named(path).failure.message, /hooks\//);
+  }
+  for (const path of ["hooks/care.md", "tests/a.yaml", "references/a/b.txt", "SKILL.md"]) assert.equal(named(path).path, path);
+});
+
+test("whoever makes or renames something goes on in the editor", () => {
+  const created = after(opened(), { type: "skill_created", listing: listing({ name: "loud" }) });
+  const shown = after(created, { ...effect(created, "load_skill"), type: "skill_loaded", listing: listing({ name: "loud" }) });
+  assert.equal(effect(shown, "load_file").focuses, true);
+  const to = "hooks/tone.md";
+  const files = [{ path: to, bytes: 1, etag: "h1" }];
+  const renamed = after(opened(), { type: "file_renamed", skill: "calm", path: HINT, to, etag: "h1", listing: listing({ files }) });
+  assert.deepEqual([renamed.path, effect(renamed, "begin")], [to, { type: "begin" }]);
+});
+
 test("suggestions are chosen round and round, and put in", () => {
   const state = after(opened(HOOKS, "{}"), { type: "typed", value: '{"h', cursor: 3 });
   assert.deepEqual(state.completion.items.map(({ label }) => label), ["hooks"]);
   assert.equal(after(state, { type: "choose", by: -1 }).completion.chosen, 0);
-  assert.deepEqual(effect(after(state, { type: "accept" }), "insert"), { type: "insert", from: 1, to: 3, text: '"hooks": [""]' });
+  assert.deepEqual(effect(after(state, { type: "accept" }), "insert"), { type: "insert", from: 1, to: 3, text: '"hooks": []' });
   assert.equal(after(opened(), { type: "typed", value: '{"h', cursor: 3 }).completion, null, "in hooks.json only");
 });
 

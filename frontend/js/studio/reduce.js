@@ -46,29 +46,34 @@ function roundsOf(text) {
 }
 
 const STATUSES = ["ok", "error", "refused"];
+const EDITABLE = /^(SKILL\.md|(hooks|tests|references)\/[^/].*)$/;
 
-/** A skill is shown, or shown anew: what is not edited here follows the disk. @param {State} state @param {Listing} listing @returns {State} */
-function listed(state, listing) {
+/** A skill is shown, or shown anew: what is not edited here follows the disk. @param {State} state @param {Listing} listing @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
+function listed(state, listing, options) {
   const tags = new Map(listing.files.map(({ path, etag }) => [path, etag]));
-  const kept = Object.entries(state.buffers).filter(([path, buffer]) => isDirty(buffer) || tags.get(path) === buffer.etag);
+  const isKept = (/** @type {string} */ path, /** @type {Buffer} */ buffer) =>
+    isDirty(buffer) || tags.get(path) === buffer.etag || (path === state.path && tags.has(path)); // that one until it is read anew
+  const kept = Object.entries(state.buffers).filter(([path, buffer]) => isKept(path, buffer));
   const next = { ...state, skill: listing.name, listing, buffers: Object.fromEntries(kept), failure: null };
   const isThere = tags.has(state.path) || next.buffers[state.path];
-  return opened(next, isThere ? state.path : (listing.files.find(({ etag }) => etag !== null)?.path ?? PAGE));
+  return opened(next, isThere ? state.path : (listing.files.find(({ etag }) => etag !== null)?.path ?? PAGE), options);
 }
 
 /** @param {State} state @param {string} path @param {{focuses?: boolean}} [options] focuses: the editor, once the file is there @returns {State} */
 function opened(state, path, { focuses = false } = {}) {
   const shown = { ...state, path, completion: null, form: null };
-  const isKnown = state.buffers[path] || !state.listing?.files.some((file) => file.path === path);
+  const buffer = state.buffers[path];
+  const file = state.listing?.files.find((one) => one.path === path);
+  const isKnown = !file || (buffer && (isDirty(buffer) || buffer.etag === file.etag));
   const next = previewing(shown);
   if (isKnown) return focuses ? withEffects(next, { type: "begin" }) : next;
   return withEffects(next, { type: "load_file", skill: state.skill, path, focuses });
 }
 
-/** Another skill, without anything of this one. @param {State} state @param {string} skill @returns {State} */
-function leftFor(state, skill) {
+/** Another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
+function leftFor(state, skill, options) {
   const fresh = { ...initialState(), ...lasting(state), skill };
-  const next = withEffects(fresh, { type: "load_skill", skill }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+  const next = withEffects(fresh, { type: "load_skill", skill, ...options }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
   return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
 }
 
@@ -95,7 +100,7 @@ const STEPS = {
     if (event.failure.code !== "skill_unknown" || hasEdits(state)) return shown;
     return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // somebody has deleted it
   },
-  skill_loaded: (state, { skill, listing }) => (skill === state.skill ? listed(state, listing) : state),
+  skill_loaded: (state, { skill, listing, focuses }) => (skill === state.skill ? listed(state, listing, { focuses }) : state),
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
@@ -103,7 +108,7 @@ const STEPS = {
     const next = withBuffer(state, path, { text, etag, saved: text, revision });
     return focuses ? withEffects(next, { type: "begin" }) : next;
   },
-  /** The user is back at this tab: others may have changed the files. */
+  /** The user is back at this window: others may have changed the files. */
   looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
   typed(state, { value, cursor, isAsked = false }) {
@@ -198,13 +203,14 @@ const STEPS = {
     if (form === "skill") return withEffects(state, { type: "create_skill", name });
     if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
     if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
+    if (!EDITABLE.test(name)) return failed(state, { failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" } });
     const isThere = listing?.files.some((file) => file.path === name) || buffers[name];
     const made = isThere ? state : withBuffer(state, name, { etag: null });
     return opened(made, name, { focuses: true });
   },
   skill_created(state, { listing }) {
     const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return announced(leftFor({ ...state, skills }, listing.name), s.created(listing.name));
+    return announced(leftFor({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
   },
   skill_renamed(state, { skill, listing }) {
     const skills = (state.skills ?? []).map((one) => (one.name === skill ? { ...one, name: listing.name } : one));
@@ -225,7 +231,7 @@ const STEPS = {
     if (skill !== state.skill) return state;
     const { text = "", revision = 0 } = state.buffers[path] ?? {};
     const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag, revision });
-    return announced(listed({ ...moved, path: to, form: null }, listing), s.renamed(to));
+    return announced(withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }), s.renamed(to));
   },
   delete_file(state, { isSure = false }) {
     const { skill, path, buffers } = state;

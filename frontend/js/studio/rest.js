@@ -59,7 +59,7 @@ export const QUESTIONS = {
     const [{ is_on: isOn, skills }, { schema }] = await Promise.all([ask(ROOT), ask("/api/hooks/schema")]);
     return { type: "skills_loaded", isOn, skills, schema };
   },
-  load_skill: async ({ skill }) => ({ type: "skill_loaded", skill, listing: await ask(of(skill)) }),
+  load_skill: async ({ skill, focuses }) => ({ type: "skill_loaded", skill, focuses, listing: await ask(of(skill)) }),
   async load_file({ skill, path, focuses }) {
     const { text, etag } = await ask(fileOf(skill, path));
     return { type: "file_loaded", skill, path, text, etag, focuses };

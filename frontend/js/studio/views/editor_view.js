@@ -125,9 +125,10 @@ function problemList(state, found) {
 /** @param {State} state @param {import("../state.js").Diagnostic} found */
 function problemView(state, { severity, file, path, message }) {
   const line = inFile({ ...state, path: file }, [{ severity, file, path, message }])[0]?.line ?? 1;
+  const isListed = state.listing?.files.some((one) => one.path === file && one.etag !== null);
   const place = { class: "button small", "aria-label": s.goTo(file, line), "data-path": file, "data-line": line };
   return h("li", { class: `problem-${severity}`, key: `${file} ${path} ${message}` }, [
-    file && !state.buffers[file] && h("code", {}, file),
+    file && !state.buffers[file] && (isListed ? button("open_file", file, { "data-path": file }) : h("code", {}, file)),
     file && state.buffers[file] && button("go_to", file === state.path ? s.line(line) : `${file} · ${s.line(line)}`, place),
     h("p", {}, h("span", { class: "visually-hidden" }, s.levels[severity]), path && h("code", {}, path), " ", message),
   ]);
