@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from scripts import frame_schemas as schemas
-from server.config import Config, Section
+from server.config import Config, Section, ToolsSettings
+from server.tools.builtin import build_registry
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES
 
 ROOT = Path(__file__).parent.parent
@@ -60,6 +61,14 @@ def test_protocol_md_names_every_frame_and_field(frame: type[msgspec.Struct]) ->
     assert f"`{frame.__struct_config__.tag}`" in page
     for field in msgspec.structs.fields(frame):
         assert re.search(rf"\b{field.encode_name}\b", page), field.encode_name
+
+
+def test_hooks_md_names_the_built_in_tools_with_their_arguments() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (`\w+`(?:, `\w+`)*)[^|]* \| [^|]* \|$", read("docs/hooks.md"), re.MULTILINE)
+    tools = build_registry(ToolsSettings(), ROOT).specs
+
+    found = {name: re.findall(r"\w+", arguments) for name, arguments in rows}
+    assert found == {tool.name: list(tool.parameters["properties"]) for tool in tools}
 
 
 def notice_codes() -> set[str]:
