@@ -20,7 +20,7 @@ _REASONS = {
     "tool_filter": "tool_filter names none of: {}",
     "requires_tools": "the turn has not all of the tools that it requires: {}",
     "once": "once a {}: it has fired already",
-    "cooldown": "cooldown: it fired less than {} turns ago",
+    "cooldown": "cooldown: after it fired, it stays out for this many turns: {}",
     "when": "its condition does not hold: {}",
     "group": "another hook of the group {} was put in",
     "budget": "there was no room for it in skills.hook_tokens",
@@ -153,7 +153,7 @@ def _detail(said: NotFired) -> str:
         case "once":
             return hook.once or ""
         case "cooldown":
-            return str(hook.memory_turns + 1)
+            return str(hook.cooldown)
         case "group":
             return hook.group or ""
     return said.path
