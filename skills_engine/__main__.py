@@ -23,6 +23,7 @@ from skills_engine.sharing import share_command
 from skills_engine.sharing.bundle import SharingError
 from skills_engine.skills_folder import list_skills
 from skills_engine.testing import tests_command
+from skills_engine.testing.tests_checks import TIME_FORMS, clock_of
 from skills_engine.testing.tests_format import CallSpec
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerInfo
 
@@ -110,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     simulate_command.add_argument("--user", metavar="NAME", help="the user who is logged in")
     simulate_command.add_argument("--model", default="", metavar="NAME", help="the model, or local or cloud")
     simulate_command.add_argument(
-        "--time", type=_time, metavar="TIME", help="when the turn starts, such as 2026-11-22T23:30 (default: now)"
+        "--time", type=_time, metavar="TIME", help=f"when the turn starts, such as {TIME_FORMS} (default: now)"
     )
     ending = simulate_command.add_mutually_exclusive_group()
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
@@ -160,9 +161,9 @@ def _tool_call(text: str) -> CallSpec:
 
 def _time(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text).astimezone()
+        return clock_of(text, None).astimezone()
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text} is not a time: write it like 2026-11-22T23:30") from error
+        raise argparse.ArgumentTypeError(f"{text} is not a time: write it like {TIME_FORMS}") from error
 
 
 def _lint(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Checks of a test that no struct can make: keys that exclude each other, times and patterns. Pure."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 
 from skills_engine.bounded_yaml import Place
@@ -12,7 +12,7 @@ DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """The clock of a test that names no time: a Monday at noon, so that it ends the same on every day."""
 
-_TIME_FORMS = "14:05, sun 23:30 or 2026-11-22 14:05"
+TIME_FORMS = "14:05, sun 23:30 or 2026-11-22 14:05"
 _ASKED = ("language", "skills", "tools")
 """Keys that a test may use when it asks a model through a server; the rest is as it is there."""
 
@@ -31,16 +31,16 @@ def patterns_of(value: str | Sequence[str] | None) -> dict[str, Patterns]:
     return {text: pattern_of(text) for text in texts}
 
 
-def clock_of(text: str | None) -> datetime:
-    """Return the time that a test names, in UTC where it names no offset. Raises ValueError."""
+def clock_of(text: str | None, zone: tzinfo | None = UTC) -> datetime:
+    """Return the time that a test names, in `zone` where it names no offset. Raises ValueError."""
     if text is None:
         return DEFAULT_TIME
     day, _, clock = text.rpartition(" ")
     if day.lower() in DAYS or (not day and "T" not in text):
         date = DEFAULT_TIME.date() + timedelta(days=DAYS.index(day.lower()) if day else 0)
-        return datetime.combine(date, time.fromisoformat(clock), UTC)
+        return datetime.combine(date, time.fromisoformat(clock), zone)
     found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
 def check_test(spec: SkillTestSpec) -> Found:
@@ -71,7 +71,7 @@ def _check_turn(turn: TurnSpec, at: Place, test: SkillTestSpec) -> Found:
     try:
         clock_of(turn.time)
     except ValueError:
-        yield (*at, "time"), f"expected a time such as {_TIME_FORMS}; got {turn.time}"
+        yield (*at, "time"), f"expected a time such as {TIME_FORMS}; got {turn.time}"
     tools = test.tools if turn.tools is None else turn.tools
     yield from _check_script(turn, (*at, "script"), tools)
     if turn.expect is not None:

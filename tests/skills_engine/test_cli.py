@@ -269,6 +269,9 @@ def test_simulate_takes_the_facts_that_conditions_ask_for(tmp_path: Path, capsys
     assert shown.count("[a/failed,") == 1
     assert "not fired" not in shown
 
+    assert main([*play, "--round", "shop=error", "--time=sun 23:30"]) == 0
+    assert capsys.readouterr().out.count("[a/facts,") == 3, "the forms of tests, by the local clock"
+
     assert main([*play, "--round", "shop=refused", "--language=fr"]) == 0
     assert capsys.readouterr().out.splitlines()[-3:] == [
         "not fired: a/facts (after_user_input): its condition does not hold: when.language",
