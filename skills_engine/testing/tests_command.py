@@ -134,7 +134,7 @@ async def _report(
         print(text, end="\n\n")
     print(render_summary(results, time.perf_counter() - started_s), flush=True)
     if options.junit is not None:
-        options.junit.write_text(junit_xml(results), "utf-8")
+        options.junit.write_bytes(junit_xml(results))
     return _status(results, found, has_bad_hooks=has_bad_hooks)
 
 

@@ -1,5 +1,6 @@
 """Reports of test runs: lines for a terminal, and JUnit's XML for builds. Pure."""
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +13,7 @@ from skills_engine.testing.tests_runner import Failure, Outcome, SkillTestResult
 MAX_LINES = 40
 """The most lines of one side; the middle of a longer one is left out."""
 _COLUMN = 56
+_NOT_IN_XML = re.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _VERBS: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "skipped", "error": "could not be run"}
 
 
@@ -48,7 +50,7 @@ def narrow_lines(failure: Failure) -> list[str]:
     return [f"{failure.title}:", *failure.reasons, *below]
 
 
-def junit_xml(results: Sequence[SkillTestResult]) -> str:
+def junit_xml(results: Sequence[SkillTestResult]) -> bytes:
     """Return the results in the form that build servers read: one suite for each file of tests."""
     root = ET.Element("testsuites")
     for (skill, file), group in groupby(results, key=lambda result: (result.test.skill, result.test.file)):
@@ -60,11 +62,12 @@ def junit_xml(results: Sequence[SkillTestResult]) -> str:
         for result in found:
             _add_test(suite, result)
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return xml + b"\n"
 
 
 def _add_test(suite: ET.Element, result: SkillTestResult) -> None:
-    attributes = {"classname": result.test.skill, "name": result.test.name, "file": result.test.file}
+    attributes = {"classname": result.test.skill, "name": _xml_text(result.test.name), "file": result.test.file}
     test = ET.SubElement(suite, "testcase", attributes, time=f"{result.duration_s:.3f}", line=str(result.test.line))
     if result.outcome == "failed":
         titles = ", ".join(failure.title for failure in result.failures)
@@ -76,7 +79,7 @@ def _add_test(suite: ET.Element, result: SkillTestResult) -> None:
 
 def _xml_text(text: str) -> str:
     """Leave out what XML cannot hold."""
-    return "".join(char for char in text if char in "\n\t" or char >= " ")
+    return _NOT_IN_XML.sub("", text)
 
 
 def _head(result: SkillTestResult, root: Path) -> str:
