@@ -3,6 +3,7 @@
 Nothing is checked out, so no hook, filter or submodule of anybody runs; and git asks no questions.
 """
 
+import io
 import os
 import signal
 import subprocess
@@ -64,19 +65,18 @@ class GitTree:
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
         wanted = [self._objects[path] for path in paths]
-        reachable = self._git("rev-list", "--objects", "--missing=print", self.commit).decode(errors="replace")
-        missing = {line[1:] for line in reachable.splitlines() if line.startswith("?")}.intersection(wanted)
-        if missing:
-            self._git(*_FETCH, "--no-write-fetch-head", "--stdin", "origin", lines=missing)
+        reachable = self._git("rev-list", "--objects", "--missing=print", self.commit).splitlines()
+        missing = {line[1:].decode() for line in reachable if line.startswith(b"?")}.intersection(wanted)
+        if missing:  # at once: git itself would fetch one by one
+            self._git(*_FETCH, "--stdin", "origin", lines=missing)
         sizes = self._git("cat-file", "--batch-check=%(objectsize)", lines=wanted).split()
         if sum(map(int, sizes)) > max_bytes:
             raise too_much(self._url)
-        found = self._git("cat-file", "--batch", lines=wanted)
-        at = 0
+        found = io.BytesIO(self._git("cat-file", "--batch", lines=wanted))
         for path, size in zip(paths, map(int, sizes), strict=True):
-            start = found.index(b"\n", at) + 1
-            yield path, found[start : start + size]
-            at = start + size + 1
+            found.readline()  # the object's id, type and size
+            yield path, found.read(size)
+            found.read(1)  # a line break
 
     def _git(self, *arguments: str, lines: Iterable[str] = ()) -> bytes:
         """Run git to its end, or kill it with its children at a limit; returns what it wrote."""

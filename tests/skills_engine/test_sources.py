@@ -175,6 +175,20 @@ def test_a_local_repository_is_one_where_it_is_bare_or_a_ref_is_named(repository
     assert "draft.md" in read(f"{repository}#skills/calm").bundle.files
 
 
+def test_the_files_of_a_skill_are_fetched_at_once(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    served = tmp_path / "served.sh"
+    served.write_text(f'#!/bin/sh\necho >> {tmp_path}/log\nexec "$@"\n')
+    served.chmod(0o755)
+    (tmp_path / ".gitconfig").write_text(f"[uploadpack]\n  packObjectsHook = {served}\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    assert len(read(f"{repository.as_uri()}#skills/calm").bundle.files) == 3
+    assert (tmp_path / "log").read_text() == "\n\n", "once the commit with its folders, once the files"
+
+
 def test_nothing_of_the_repository_is_run(repository: Path, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     for name in ("post-checkout", "reference-transaction", "post-merge"):
@@ -366,13 +380,17 @@ def test_a_zip_without_modes_holds_files_and_a_dot_leads_nowhere(tmp_path: Path)
     assert "which leads out of it" in refusal(make_zip(tmp_path / "x.zip", {"calm/SKILL.md": PAGE, "calm/./a.md": "x"}))
 
 
-def test_a_folder_gives_as_many_bytes_as_it_may(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["folder", "git"])
+def test_a_source_gives_as_many_bytes_as_it_may(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
     for name in ("a", "b"):
-        (tmp_path / name).write_text("xx")
-    tree = FolderTree(tmp_path)
+        (folder / name).write_text("xx")
+    where = str(folder) if kind == "folder" else make_repository(folder).as_uri()
+    tree = FolderTree(folder) if kind == "folder" else GitTree(where, None, tmp_path)
 
     assert list(tree.read(["a", "b"], max_bytes=4)) == [("a", b"xx"), ("b", b"xx")]
-    with pytest.raises(SharingError, match=f"^{tmp_path} holds more than"):
+    with pytest.raises(SharingError, match=f"^{where} holds more than"):
         list(tree.read(["a", "b"], max_bytes=3))
 
 
