@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import os
 import zipfile
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from skills_engine.authoring.scaffold import new_skill
+from skills_engine.authoring.scaffold import new_skill, schema_text
 from skills_engine.studio.skill_files import MAX_TEXT_BYTES
 from tests.gateway.rest.conftest import Client, Reply
 from tests.support.openai_server import OpenAIServer
@@ -165,6 +166,7 @@ async def test_a_file_is_renamed_and_deleted_and_both_are_undone_and_redone(oper
         "hooks/hooks.json",
         "tests/hint.yaml",
     ]
+    assert (moved.body["path"], moved.body["etag"]) == ("hooks/calm.md", moved.tag.strip('"'))
     taken = await operator.ask(
         "POST", f"{CALM}/file/name?path=hooks/calm.md", json={"path": "SKILL.md"}, headers={"If-Match": moved.tag}
     )
@@ -236,6 +238,7 @@ async def test_a_skill_is_downloaded_as_a_zip(server: Parley, operator: Client, 
         data = await answer.read()
 
     assert answer.headers["Content-Disposition"] == 'attachment; filename="calm.zip"'
+    assert (answer.content_type, answer.headers["Cache-Control"]) == ("application/zip", "no-store")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.namelist() == [
             "calm/SKILL.md",
@@ -243,6 +246,23 @@ async def test_a_skill_is_downloaded_as_a_zip(server: Parley, operator: Client, 
             "calm/hooks/hooks.json",
             "calm/tests/hint.yaml",
         ]
+
+
+async def test_a_download_has_a_plain_name_and_one_that_cannot_be_made_says_why(
+    server: Parley, operator: Client, calm: Path
+) -> None:
+    odd = calm.rename(calm.with_name("x-1_2.ö (3)"))
+    async with ClientSession() as http, http.get(f"{server.url}/api/skills/{odd.name}/zip") as zipped:
+        assert zipped.headers["Content-Disposition"] == 'attachment; filename="x-1_2.___3_.zip"'
+
+    os.mkfifo(odd / "pipe")
+    refused = await operator.get(f"/api/skills/{odd.name}/zip")
+    assert (refused.status, refused.code) == (422, "skill_not_packed")
+    assert refused.body["error"]["message"] == "pipe is neither a file nor a folder: put a file there"
+
+
+async def test_the_schema_of_hooks_is_that_of_the_files(operator: Client) -> None:
+    assert (await operator.get("/api/hooks/schema")).body == {"schema": json.loads(schema_text())}
 
 
 async def test_only_operators_see_and_change_skills(anna: Client, operator: Client, calm: Path) -> None:
@@ -266,16 +286,30 @@ async def test_a_form_of_another_site_changes_nothing(operator: Client, calm: Pa
 
 
 async def test_every_change_is_in_the_audit_log(server: Parley, operator: Client, calm: Path) -> None:
-    await put(operator, HINT, "x", **{"If-Match": "*"})
+    await put(operator, HINT, "ö", **{"If-Match": "*"})
     await operator.post(f"{CALM}/undo", {}, tag="*")
+    await operator.post(f"{CALM}/redo", {}, tag="*")
     await put(operator, HINT, "x", **{"If-Match": '"old"'})
+    await operator.post(f"{CALM}/file/name?path=hooks/hint.md", {"path": "hooks/new.md"}, tag="*")
+    await operator.ask("DELETE", f"{CALM}/file?path=hooks/new.md", headers={"If-Match": "*"})
+    await operator.post(f"{CALM}/name", {"name": "serene"}, tag="*")
+    await operator.ask("DELETE", "/api/skills/serene", headers={"If-Match": "*"})
 
     await server.app.storage.audit.flush()
     entries = [row["entry"] for row in (await operator.get("/api/audit?phase=skill")).body["entries"]]
-    assert [(entry["outcome"], entry["details"]) for entry in reversed(entries)] == [
-        ("created", {"skill": "calm"}),
-        ("written", {"skill": "calm", "path": "hooks/hint.md", "bytes": 1}),
-        ("undone", {"skill": "calm"}),
+    assert [(entry["message"], entry["outcome"], entry["details"]) for entry in reversed(entries)] == [
+        ("skill calm created", "created", {"skill": "calm"}),
+        ("skill calm hooks/hint.md written", "written", {"skill": "calm", "path": "hooks/hint.md", "bytes": 2}),
+        ("skill calm undone", "undone", {"skill": "calm"}),
+        ("skill calm redone", "redone", {"skill": "calm"}),
+        (
+            "skill calm hooks/hint.md renamed",
+            "renamed",
+            {"skill": "calm", "path": "hooks/hint.md", "to": "hooks/new.md"},
+        ),
+        ("skill calm hooks/new.md deleted", "deleted", {"skill": "calm", "path": "hooks/new.md"}),
+        ("skill calm renamed", "renamed", {"skill": "calm", "to": "serene"}),
+        ("skill serene deleted", "deleted", {"skill": "serene"}),
     ]
     assert entries[0]["user"] == "local"
 

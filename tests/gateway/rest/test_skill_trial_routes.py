@@ -111,6 +111,26 @@ async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_t
     assert (wrong.status, wrong.body["error"]["path"]) == (400, "$.time")
 
 
+async def test_a_preview_shows_what_the_model_would_read_of_each_call(calm: Path, operator: Client) -> None:
+    calls = [
+        {"tool": "read_file", "arguments": {"path": "x"}},
+        {"tool": "a", "result": "Given."},
+        {"tool": "b", "status": "error"},
+        {"tool": "c", "status": "refused"},
+        {"tool": "d", "status": "refused", "result": "Not now."},
+    ]
+    reply = await operator.post(f"{CALM}/preview", {"text": "Hi", "rounds": [calls]})
+
+    lines = reply.body["calls"][2]["lines"]
+    assert [line["text"] for line in lines if line["role"] == "tool"] == [
+        "(result of read_file)",
+        "Given.",
+        "(an error)",
+        "(refused)",
+        "Not now.",
+    ]
+
+
 async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, operator: Client) -> None:
     case = "tests:\n  - name: is calm\n    user: Hi\n    expect: {fires: [hint], reads: [{contains: calm}]}\n"
     passed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case}})
