@@ -37,11 +37,13 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class SilentHook:
-    """A hook that did not fire in a turn, with the code of the reason and what fills it in."""
+    """A hook that stayed out, with the code of the reason and what fills it in."""
 
     hook: HookInfo
     code: str
     detail: str = ""
+    has_fired: bool = False
+    """Whether another injection of the turn put it in."""
 
     @property
     def reason(self) -> str:
@@ -67,7 +69,7 @@ class TurnSequence:
         self._batch: Sequence[CallFacts] = ()  # of the round before
         self._tools_ran: dict[str, None] = {}
         self._reached: set[str] = set()
-        self._not_fired: dict[int, NotFired] = {}  # id of the hook → its last reason
+        self._not_fired: dict[tuple[int, str, str], NotFired] = {}  # by id of the hook, reason and path
 
     @property
     def state(self) -> HookState | None:
@@ -116,21 +118,25 @@ class TurnSequence:
         self._hooks.remove("after_tool_call")
 
     def silent_hooks(self) -> list[SilentHook]:
-        """Return the hooks of the turn that have not fired so far, each with the last reason."""
+        """Return why hooks of the turn have stayed out so far: each reason of a hook once, the first one first."""
         fired = {id(hook) for hook in self._hooks.fired}
-        return [self._silent(hook) for hook in self._hooks.hooks if id(hook) not in fired]
+        found: dict[int, list[SilentHook]] = {id(hook): [] for hook in self._hooks.hooks}
+        for (key, reason, _), out in self._not_fired.items():
+            found[key].append(SilentHook(out.hook, reason, _detail(out), key in fired))
+        for hook in self._hooks.hooks:
+            if not found[id(hook)] and id(hook) not in fired:
+                found[id(hook)].append(self._without_occasion(hook))
+        return [silent for silent_hooks in found.values() for silent in silent_hooks]
 
     def _inject(self, timing: str, **facts: Any) -> list[HookFrame]:
         persistent = self._hooks.inject(timing, **facts)
         self._reached.add(timing)
         for one in self._hooks.not_fired:
             if one.reason != "tool_filter":  # which says nothing about the calls that it is for
-                self._not_fired[id(one.hook)] = one
+                self._not_fired.setdefault((id(one.hook), one.reason, one.path), one)
         return persistent
 
-    def _silent(self, hook: HookInfo) -> SilentHook:
-        if (last := self._not_fired.get(id(hook))) is not None:
-            return SilentHook(hook, last.reason, _detail(last))
+    def _without_occasion(self, hook: HookInfo) -> SilentHook:
         if hook.timing in self._reached:
             names = ", ".join(self._tools_ran)
             hints = (did_you_mean(name, self._tools_ran, cutoff=0.8) for name in sorted(hook.tool_filter or ()))

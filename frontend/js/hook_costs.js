@@ -64,7 +64,7 @@ export function hookFates(turns) {
   };
   for (const { ago, trace } of turns) {
     for (const injected of trace.injected) fateOf(injected).firedAgo ??= ago;
-    if (ago === 0) for (const silent of trace.notFired) fateOf(silent).silence = silent;
+    if (ago === 0) for (const silent of trace.notFired) fateOf(silent).silence ??= silent;
   }
   return fates;
 }

@@ -16,8 +16,9 @@
  *   total_ms?: number | null, reply?: string}} ModelDone
  * @typedef {{skill: string, hook: string, timing: string, persistent?: boolean, message?: string}} Injected
  * @typedef {{skill: string, hook: string, timing: string, reason: string, code?: string, detail?: string,
- *   path?: string}} NotFired
- *   `reason` in the server's words, `code` and `detail` for ours; `path` of the condition that did not hold
+ *   path?: string, fired?: boolean}} NotFired
+ *   `reason` in the server's words, `code` and `detail` for ours; `path` of the condition that did not hold;
+ *   `fired` at another time of the turn
  *
  * @typedef {object} HookStep What a process hook or a builtin did.
  * @property {number} call the model call it belongs to

@@ -41,7 +41,7 @@ class HookRecord(NamedTuple):
     state: Callable[[], HookState | None]
     """The state for the next turn (L1-45); None: no hook needs one."""
     not_fired: Callable[[], Iterable[TraceEvent]]
-    """The reasons of the hooks that have not fired, unless they were told."""
+    """The reasons why hooks stayed out, unless they were told."""
 
 
 ChunkKind = Literal[

@@ -101,14 +101,14 @@ class Tracer:
                 )
 
     def end(self, silent_hooks: Iterable[SilentHook]) -> Iterator[LLMChunk]:
-        """Report what left the list since the last call, and the hooks that never entered it; for a completed turn."""
+        """Report what left the list since the last call, and why hooks stayed out of it; for a completed turn."""
         if not self.is_on:
             return
         yield from self._changes()
         yield from (LLMChunk(trace=event) for event in self.not_fired(silent_hooks))
 
     def not_fired(self, silent_hooks: Iterable[SilentHook]) -> Iterator[TraceEvent]:
-        """Report the hooks that never entered the list, those that are off included; once."""
+        """Report why hooks stayed out, those that are off included; once."""
         if not self.is_on or self._has_told_reasons:
             return
         self._has_told_reasons = True
@@ -200,7 +200,7 @@ class Tracer:
 def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
     hook = silent.hook
     facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing}
-    facts |= {"reason": silent.reason, "code": silent.code, "detail": silent.detail}
+    facts |= {"reason": silent.reason, "code": silent.code, "detail": silent.detail, "fired": silent.has_fired}
     return facts | ({"path": silent.path} if silent.path else {})
 
 

@@ -83,7 +83,8 @@ def _render_hook_cost(cost: HookCost, compared: int) -> str:
 
 def _render_silent(silent: SilentHook) -> str:
     hook = silent.hook
-    return f"not fired: {hook.skill}/{hook.name} ({hook.timing}): {silent.reason}"
+    when = " at other times" if silent.has_fired else ""
+    return f"not fired{when}: {hook.skill}/{hook.name} ({hook.timing}): {silent.reason}"
 
 
 def _render_message(message: ReadMessage) -> str:

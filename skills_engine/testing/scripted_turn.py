@@ -44,7 +44,7 @@ class PlayedTurn:
     not_fired: list[NotFired] = field(default_factory=list)
     """Hooks that stayed out, one entry for each injection of their timing."""
     silent: list[SilentHook] = field(default_factory=list)
-    """The hooks that never fired, with the reasons for their author."""
+    """The hooks that stayed out, with the reasons for their author."""
     history: list[Message] = field(default_factory=list)
     """The messages that a client keeps: those before, the user's, persistent hooks and the reply."""
     state: HookState = field(default_factory=HookState)

@@ -230,8 +230,8 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
 def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
     """Return why a hook stayed out, with the path of the condition; if it fired at times, each further reason once."""
     name = f"{_full_name(hook)} ({hook.timing})"
-    if silent := [one.reason for one in played.silent if one.hook == hook]:
-        return [f"{name} stayed out: {silent[0]}"]
+    if silent := [one.reason for one in played.silent if one.hook == hook and not one.has_fired]:
+        return [f"{name} stayed out: {reason}" for reason in silent]
     if not played.calls:
         return [f"{name} stayed out: there was no turn"]
     others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)

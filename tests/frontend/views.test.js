@@ -345,6 +345,8 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
     { skill: "calm", hook: "late", timing: "after_tool_call", reason: "no tool ran" },
     { skill: "calm", hook: "aloud", timing: "after_user_input", reason: "in English", path: "when.not.channel" },
     { skill: "off", hook: "tone", timing: "before_planning", reason: "the skill is switched off" },
+    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "no room", code: "budget", detail: "" },
+    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "once", code: "once", detail: "turn", fired: true },
   ];
   const metrics = { model_request: 10, first_token: 40, total: 100 };
   page.receive(
@@ -359,6 +361,7 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
     /calm \/ late.*no tool ran/,
     /calm \/ aloud.*Its condition does not hold: when\.not\.channel/,
     /off \/ tone.*the skill is switched off/,
+    /calm \/ briefbefore_each_agentthere was no room .*calm \/ briefbefore_each_agentfired at other timesonce a turn/,
   ])
     assert.match(textOf([notFired]), said);
   const stretches = elements(view).filter(({ tag }) => tag === "rect").map(({ attributes }) => attributes.width);

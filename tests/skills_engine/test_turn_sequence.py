@@ -78,22 +78,34 @@ def test_a_timing_that_was_not_reached_says_so() -> None:
     assert reasons(hooks, batches=[]) == {"after": "no tool ran"}
 
 
-def test_the_last_reason_counts_but_for_calls_of_other_tools() -> None:
+def test_each_reason_of_a_hook_is_told_once_in_the_order_of_the_turn() -> None:
+    hooks = [
+        hook("dear", "before_each_agent", content="x" * 40, group="tone"),
+        hook("later", "before_each_agent", group="tone", priority=1, when=when({"round": {"min": 2}})),
+        hook("first", "before_each_agent", once="turn", priority=1),
+    ]
+    sequence = TurnSequence(HookManager([], hooks, facts=HookFacts(hook_tokens=5)))
+    for _ in range(4):
+        sequence.begin_round("step")
+
+    assert [(silent.hook.name, silent.code, silent.has_fired) for silent in sequence.silent_hooks()] == [
+        ("dear", "budget", False),
+        ("dear", "group", False),
+        ("later", "when", True),
+        ("first", "once", True),
+    ]
+
+
+def test_calls_of_other_tools_are_no_reason_beside_one_of_its_own() -> None:
     failed = when({"tool_status": ["error"], "round": 2})
     hooks = [hook("x", "after_tool_call", when=failed, tool_filter=frozenset({"a"}))]
     a, b = CallFacts(name="a", status="error"), CallFacts(name="b")
 
-    assert reasons(hooks, batches=[[a], [CallFacts(name="a"), b]]) == {
+    assert reasons(hooks, batches=[[CallFacts(name="a"), b], [b]]) == {
         "x": "its condition does not hold: when.tool_status"
     }
     assert reasons(hooks, batches=[[b]]) == {"x": "tool_filter names none of: b"}
     assert reasons(hooks, batches=[[b], [a]]) == {}
-
-
-def test_what_fired_once_is_not_silent() -> None:
-    rounds = [hook("first", "before_each_agent", when=when({"round": 1}))]
-
-    assert reasons(rounds, batches=[[CallFacts(name="a")]]) == {}
 
 
 def test_a_turn_without_a_planning_round_says_so() -> None:

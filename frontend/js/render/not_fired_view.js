@@ -14,12 +14,13 @@ export function notFiredView(notFired) {
 }
 
 /** @param {NotFired} silent */
-function itemView({ skill, hook, timing, ...why }) {
+function itemView({ skill, hook, timing, fired, ...why }) {
   return h(
     "li",
-    { key: `${skill}/${hook}/${timing}` },
+    { key: `${skill}/${hook}/${timing}/${why.code}/${why.path ?? ""}` },
     h("span", { class: "hook-name" }, `${skill} / ${hook}`),
     h("span", { class: "tag" }, timing),
+    fired && h("span", { class: "tag" }, t.inspector.firedAtOtherTimes),
     h("span", { class: "reason" }, reasonView(why)),
   );
 }

@@ -433,6 +433,7 @@ export const en = {
     fromHistory: "from the history",
     callsOf: (/** @type {string} */ names) => `calls ${names}`,
     notFired: "Hooks that did not fire",
+    firedAtOtherTimes: "fired at other times",
     conditionFailed: "Its condition does not hold: ",
     reasons: /** @type {Readonly<Record<string, (detail: string) => string>>} */ ({
       enabled: () => "it is switched off: enabled is false",

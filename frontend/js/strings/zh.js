@@ -407,6 +407,7 @@ export const zh = {
     fromHistory: "来自历史",
     callsOf: (names) => `调用 ${names}`,
     notFired: "未触发的钩子",
+    firedAtOtherTimes: "在其他时机已触发",
     conditionFailed: "条件不成立：",
     reasons: {
       enabled: () => "已关闭：enabled 为 false",

@@ -126,6 +126,8 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     """Name, number or path that the reason is about, such as the name of a group."""
     path: str
     """The condition that said no, such as `when.not.channel`; "" where another key did."""
+    fired: bool
+    """Whether it fired at another time of the turn."""
 
 
 class Preview(Struct, frozen=True, kw_only=True):
@@ -280,6 +282,7 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
                 code=one.code,
                 detail=one.detail,
                 path=one.path,
+                fired=one.has_fired,
             )
             for one in played.silent
         ],
