@@ -112,9 +112,7 @@ class Tracer:
         if not self.is_on or self._has_told_reasons:
             return
         self._has_told_reasons = True
-        off = (SilentHook(hook, "skill_off") for hook in self._hooks_off)
-        for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
-            yield TraceEvent("not_fired", {"hooks": batch})
+        yield from not_fired_events(silent_hooks, self._hooks_off)
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
         """`sent` may hold messages that a hook wrote for this call; a shortened message is shown as a new one."""
@@ -197,9 +195,16 @@ class Tracer:
         }
 
 
+def not_fired_events(silent_hooks: Iterable[SilentHook], hooks_off: Iterable[HookInfo]) -> Iterator[TraceEvent]:
+    """Report why hooks stayed out of a turn. `hooks_off`: those of skills that are switched off."""
+    off = (SilentHook(hook, "skill_off") for hook in hooks_off)
+    for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
+        yield TraceEvent("not_fired", {"hooks": batch})
+
+
 def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
     hook = silent.hook
-    facts = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing}
+    facts: dict[str, Any] = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing}
     facts |= {"reason": silent.reason, "code": silent.code, "detail": silent.detail, "fired": silent.has_fired}
     return facts | ({"path": silent.path} if silent.path else {})
 

@@ -31,7 +31,7 @@ from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
 from server.session.turn_writer import code_of
-from server.session.turns import Turns
+from server.session.turns import Turns, unstarted_record
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo
@@ -466,8 +466,8 @@ class Session:
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
             snapshot = self._services.skills()
-            hooks = snapshot.hooks(enabled_skills(self._settings.skills, snapshot))
-            self._turns.end_unstarted(turn_id, state, hooks)
+            record = unstarted_record(state, snapshot, enabled_skills(self._settings.skills, snapshot))
+            self._turns.end_unstarted(turn_id, record, shows_trace=self._settings.trace)
 
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""

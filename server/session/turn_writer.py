@@ -227,7 +227,7 @@ class TurnWriter:
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
             self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
-        for event in self.hook_record.not_fired():
+        for event in self.hook_record.not_fired() if self.shows_trace else ():
             self.write(TTSResult(trace=event))
         state = self.hook_record.state()
         self.hook_record = NO_RECORD  # it holds the turn, which may hold this

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from server import log
 from server.agent.chunks import HookRecord
+from server.agent.trace import not_fired_events
 from server.errors import TurnError
 from server.fair_share import turn_user
 from server.metrics import Metrics
@@ -20,7 +21,8 @@ from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
-from skills_engine import HookInfo, HookState
+from skills_engine import HookState, SkillsSnapshot
+from skills_engine.turn_sequence import SilentHook
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +93,7 @@ class Turns:
         writer = self._writer(
             request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
         )
-        writer.hook_record = _hook_record(request.hook_state, request.snapshot.hooks(request.skills))
+        writer.hook_record = unstarted_record(request.hook_state, request.snapshot, request.skills)
         of_client = [tool for tool in request.tools if tool.name not in self._services.handler.tool_names]
         request = replace(request, ask=TurnAsker(self._approvals, writer, request.facts, request.timer, of_client))
         if request.tools:
@@ -125,11 +127,11 @@ class Turns:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
         return True
 
-    def end_unstarted(self, turn_id: str, hook_state: HookState, hooks: Iterable[HookInfo]) -> None:
+    def end_unstarted(self, turn_id: str, record: HookRecord, *, shows_trace: bool) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
         self.interrupt()
-        writer = self._writer(turn_id, self._services.now_s())
-        writer.hook_record = _hook_record(hook_state, hooks)
+        writer = self._writer(turn_id, self._services.now_s(), shows_trace=shows_trace)
+        writer.hook_record = record
         writer.start("voice", [])
         writer.end("interrupted")
 
@@ -199,10 +201,12 @@ class Turns:
             self._on_over()
 
 
-def _hook_record(before: HookState, hooks: Iterable[HookInfo]) -> HookRecord:
+def unstarted_record(before: HookState, snapshot: SkillsSnapshot, skills: Sequence[str] | None) -> HookRecord:
     """Return the record of a turn that ends before any hook is put in."""
+    hooks = snapshot.hooks(skills)
     state = before.next(()) if any(hook.has_memory for hook in hooks) else None
-    return HookRecord(state=lambda: state, not_fired=tuple)
+    silent_hooks = (SilentHook(hook, "no_start") for hook in hooks)
+    return HookRecord(lambda: state, lambda: not_fired_events(silent_hooks, snapshot.hooks_off(skills)))
 
 
 def _account(writer: TurnWriter, metrics: Metrics) -> None:

@@ -76,6 +76,26 @@ async def test_a_turn_that_is_cut_before_the_model_is_there_counts() -> None:
     assert state_of(client.frames) == HookState(5)
 
 
+@pytest.mark.rule("L1-41")
+async def test_a_turn_that_is_cut_before_the_model_is_there_names_why_no_hook_fired() -> None:
+    pause = Pause()
+    async with SessionHarness(FakeAgent([[pause], [pause]]), snapshot=REMEMBERS) as client:
+        client.chat()
+        client.send("interrupt")
+        await client.until("turn_end")
+        client.send("configure", trace=True)
+        for skills in (["tutor"], []):
+            client.chat(skills=skills)
+            client.send("interrupt")
+            await client.until("turn_end")
+
+    told = [frame["data"]["hooks"] for frame in client.frames if frame.get("event") == "not_fired"]
+    assert [[(one["hook"], one["code"]) for one in hooks] for hooks in told] == [
+        [("greet", "no_start")],
+        [("greet", "skill_off")],
+    ]
+
+
 async def test_without_a_hook_that_remembers_nothing_is_to_be_kept() -> None:
     async with SessionHarness(FakeAgent([say("Hi.")]), snapshot=snapshot(cooldown=None)) as client:
         client.chat(state=FIRED.signed(SIGNER))

@@ -444,6 +444,7 @@ export const en = {
       group: (name) => `another hook of the group ${name} was put in`,
       budget: () => "there was no room for it in skills.hook_tokens",
       persistent: () => "the turn's limit of persistent hooks was reached",
+      no_start: () => "not reached: the turn ended before hooks were put in",
       no_planning: () => "not reached: no planning round",
       no_loop: () => "not reached: no agent loop",
       no_tool: () => "no tool ran",

@@ -418,6 +418,7 @@ export const zh = {
       group: (name) => `组 ${name} 中的另一个钩子已插入`,
       budget: () => "skills.hook_tokens 没有余量",
       persistent: () => "已达到本轮持久钩子的上限",
+      no_start: () => "未到达：本轮在插入钩子之前已结束",
       no_planning: () => "未到达：没有规划阶段",
       no_loop: () => "未到达：没有进入工具循环",
       no_tool: () => "没有运行工具",
