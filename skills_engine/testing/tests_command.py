@@ -132,7 +132,9 @@ async def _report(
         ]
     if text := render_results(results, root):
         print(text, end="\n\n")
-    print(render_summary(results, time.perf_counter() - started_s), flush=True)
+    mistakes = sum(len(of_skill.diagnostics) for of_skill in found.values())
+    left_out = f"; mistakes in the files: {mistakes}" if mistakes else ""
+    print(render_summary(results, time.perf_counter() - started_s) + left_out, flush=True)
     if options.junit is not None:
         options.junit.write_bytes(junit_xml(results))
     return _status(results, found, has_bad_hooks=has_bad_hooks)
