@@ -52,6 +52,16 @@ test("each edit is previewed, and a save sends the version it began with", () =>
   assert.equal(saved.buffers[HINT].text, "Be loud.");
 });
 
+test("a save says that the last working version stays in use, but not for mistakes in tests", () => {
+  const said = (...files) => {
+    const diagnostics = files.map((file) => ({ severity: "error", file, path: "", message: "wrong" }));
+    const saved = { type: "saved", skill: "calm", path: HINT, text: "x", etag: "h2", listing: listing({ diagnostics }) };
+    return after(opened(), saved).announcements.at(-1).text;
+  };
+  assert.equal(said("tests/a.yaml"), `${HINT} is saved.`);
+  assert.equal(said("tests/a.yaml", HOOKS), `${HINT} is saved, with 1 error: the last working version stays in use.`);
+});
+
 test("what is typed while a save is under way stays unsaved", () => {
   const state = after(opened(), { type: "typed", value: "One.", cursor: 0 }, { type: "save" }, { type: "typed", value: "Two.", cursor: 0 });
   const files = [{ path: HINT, bytes: 4, etag: "h2" }];

@@ -149,7 +149,8 @@ const STEPS = {
   saved(state, { skill, path, text, etag, listing }) {
     if (skill !== state.skill) return { ...state, isSaving: false };
     const next = listed({ ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null }, listing);
-    const errors = listing.diagnostics.filter((/** @type {{severity: string}} */ { severity }) => severity === "error").length;
+    const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) => severity === "error" && !file.startsWith("tests/");
+    const errors = listing.diagnostics.filter(isStopped).length;
     return announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
   },
   save_failed(state, { path, failure }) {
