@@ -108,7 +108,52 @@ async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_t
         "its condition does not hold: when.all[0].language",
         "when.all[0].language",
     )
-    assert (wrong.status, wrong.body["error"]["path"]) == (400, "$.time")
+    assert (wrong.status, wrong.code, wrong.body["error"]["path"]) == (400, "body_invalid", "$.time")
+    assert wrong.body["error"]["message"] == "expected a time such as 2026-11-22T14:05"
+
+
+async def test_conditions_of_a_preview_ask_its_facts(calm: Path, operator: Client) -> None:
+    conditions: dict[str, dict[str, Any]] = {
+        "words": {"when": {"user_text": ["before"], "scan_turns": 2}},
+        "first": {"when": {"turn": 1}},
+        "voice": {"when": {"channel": "voice"}},
+        "local": {"when": {"model": ["local"]}},
+        "cloud": {"when": {"model": ["cloud"]}},
+        "named": {"when": {"model": ["scripted"]}},
+        "anna": {"when": {"user": ["anna"]}},
+        "operator": {"when": {"user": ["operator"]}},
+        "other": {"when": {"skills": ["other"]}},
+        "tool": {"requires_tools": ["shop__refund"]},
+    }
+    edits = {"hooks/hooks.json": hooks(*(entry(name, file="hint.md", **keys) for name, keys in conditions.items()))}
+    history = [{"role": "user", "content": "before"}, {"role": "assistant", "content": "Then."}]
+    rounds = [[{"tool": "shop__refund"}]]
+    at_home = {"channel": "voice", "user": "anna", "is_operator": False, "skills_off": ["other"], "rounds": rounds}
+
+    fired = []
+    for turn in (
+        {},
+        {"history": history, "model": "local", **at_home},
+        {"model": "cloud", "user": "bert", "tools": False, "rounds": rounds},
+    ):
+        reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", **turn})
+        fired.append([name.removeprefix("calm/") for name, _ in marked(reply) if name.startswith("calm/")])
+        said = [(line["role"], line["text"]) for line in reply.body["calls"][0]["lines"] if not line["hook"]]
+        assert (said[1:3] == [("user", "before"), ("assistant", "Then.")]) is ("history" in turn)
+
+    assert fired == [
+        ["first", "local", "named", "other"],
+        ["words", "voice", "local", "anna", "tool"],
+        ["first", "cloud", "operator", "other"],
+    ]
+
+
+async def test_a_preview_keeps_within_what_hooks_may_cost(tmp_path: Path, calm: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"skills": {"hook_tokens": 1}}) as server:
+        reply = await Client(server).post(f"{CALM}/preview", {"text": "Hi"})
+
+    assert marked(reply) == []
+    assert [one["hook"] for one in reply.body["not_fired"]] == ["hint", "hint"]
 
 
 async def test_a_preview_shows_what_the_model_would_read_of_each_call(calm: Path, operator: Client) -> None:
