@@ -49,7 +49,7 @@ class GitTree:
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
         self._max_fetched_bytes = max_fetched_bytes
-        self._git("init", "--quiet", "--bare", "--template=", str(scratch / "repository"))
+        self._git("init", "--template=")
         self._git("remote", "add", "origin", url)
         self._git(*_FETCH, "--depth=1", "origin", ref or "HEAD")
         self.commit = self._git("rev-parse", "FETCH_HEAD^{commit}").decode().strip()

@@ -25,10 +25,10 @@ def make_repository(folder: Path) -> Path:
     return folder
 
 
-def commit(folder: Path) -> str:
+def commit(folder: Path, *arguments: str) -> str:
     """Commit everything; returns the commit."""
     git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "x")
+    git(folder, "commit", "--quiet", "--message", "x", *arguments)
     return git(folder, "rev-parse", "HEAD")
 
 

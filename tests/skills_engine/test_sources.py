@@ -189,6 +189,16 @@ def test_the_files_of_a_skill_are_fetched_at_once(
     assert (tmp_path / "log").read_text() == "\n\n", "once the commit with its folders, once the files"
 
 
+def test_only_the_newest_commit_is_fetched_into_a_repository_without_hooks(repository: Path, tmp_path: Path) -> None:
+    commit(repository, "--allow-empty")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    tree = GitTree(repository.as_uri(), None, scratch)
+
+    assert git(scratch / "repository", "rev-list", "--count", tree.commit) == "1"
+    assert not (scratch / "repository" / "hooks").exists()
+
+
 def test_nothing_of_the_repository_is_run(repository: Path, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     for name in ("post-checkout", "reference-transaction", "post-merge"):
