@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         "--text",
         action="append",
         metavar="TEXT",
-        help="what the user says; give it again for what the user says next, the last is of this turn",
+        help="what the user says; give it again for the next turn, of which the last is printed",
     )
     simulate_command.add_argument(
         "--round",

@@ -22,20 +22,22 @@ def play(
     facts: HookFacts | None = None,
     trigger: TriggerInfo | None = None,
 ) -> PlayedTurn:
-    """`texts`: the user's messages so far, this turn's last, unless a `trigger` begins it.
+    """Play a turn for each of `texts`, then that of the `trigger` if there is one; return the last turn.
 
-    `rounds`: the calls of the model in each round, after which it answers; none = it needs no tools. The turn has the
-    tools of `facts`, those that are called, and the built-in ones.
+    Each goes on with history and state of the one before. `rounds`: the calls of the model in each round of each turn,
+    after which it answers; none = it needs no tools. The turns have the tools of `facts`, those that are called, and the
+    built-in ones.
     """
-    before = texts if trigger else texts[:-1]
     facts = HookFacts() if facts is None else facts
     called = {call.tool or "" for batch in rounds for call in batch}
-    facts = replace(
-        facts, user_messages=tuple(texts), tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset()
-    )
+    facts = replace(facts, tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset())
     script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
-    history = [{"role": "user", "content": earlier} for earlier in before]
-    return play_turn(hooks, trigger or texts[-1], script, history=history, facts=facts)
+    played = PlayedTurn(state=facts.state)
+    beginnings: list[str | TriggerInfo] = [*texts, *([trigger] if trigger else [])]
+    for beginning in beginnings:
+        facts = replace(facts, state=played.state)
+        played = play_turn(hooks, beginning, script, history=played.history, facts=facts)
+    return played
 
 
 def render(played: PlayedTurn) -> str:

@@ -1,8 +1,8 @@
 """One turn with a scripted model in the place of a real one: what each call reads, and which hooks fire or stay out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.hook_state import HookState
@@ -12,6 +12,9 @@ from skills_engine.hook_manager import HookManager, Message
 from skills_engine.testing.tests_format import CallSpec, StepSpec
 from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook, TurnSequence
+
+MAX_PERSISTENT: Final = 64
+"""The default of `limits.max_hook_frames_per_turn` (L1-30)."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,11 @@ def play_turn(
 ) -> PlayedTurn:
     """Play one turn. A script that begins with calls needs tools; one that ends without an answer answers nothing.
 
-    `beginning`: what the user says, or the trigger that begins the turn, unless its conditions do not hold.
+    `beginning`: what the user says, or the trigger that begins the turn, unless its conditions do not hold. The user
+    messages of `facts` are those of the history and this one.
     """
+    said = [message["content"] for message in history if message["role"] == "user" and "_hook" not in message]
+    facts = replace(facts, user_messages=(*said, *([beginning] if isinstance(beginning, str) else ())))
     if isinstance(beginning, TriggerInfo):
         if (stayed_out := _why_no_turn(beginning, history, facts)) is not None:
             return PlayedTurn(silent=[stayed_out], history=list(history), state=facts.state)
@@ -96,7 +102,7 @@ class _Recorder(HookManager):
     def __init__(
         self, played: PlayedTurn, messages: list[Message], hooks: Sequence[HookInfo], facts: HookFacts
     ) -> None:
-        super().__init__(messages, hooks, facts=facts)
+        super().__init__(messages, hooks, max_persistent=MAX_PERSISTENT, facts=facts)
         self._played = played
 
     def inject(self, timing: str, **facts: Any) -> list[dict[str, Any]]:

@@ -153,7 +153,7 @@ class SkillTestRunner:
         history = [*start.history, *self.history(test)]
         state, turns = start.state, []
         for turn in test.turns:
-            facts = self._facts(test, turn, history, state)
+            facts = self._facts(test, turn, state)
             hooks = self.hooks_in_force(test, turn)
             beginning = self._trigger(test, turn) or turn.user or ""
             played = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
@@ -170,13 +170,11 @@ class SkillTestRunner:
                 raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {test.skill}")
         return list(dict.fromkeys(skills))
 
-    def _facts(self, test: SkillTest, turn: TurnSpec, history: Sequence[Message], state: HookState) -> HookFacts:
+    def _facts(self, test: SkillTest, turn: TurnSpec, state: HookState) -> HookFacts:
         tools = turn.tools
         if tools is None:
             tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
-        said = [message["content"] for message in history if message["role"] == "user" and "_hook" not in message]
         return HookFacts(
-            user_messages=tuple(said) if turn.user is None else (*said, turn.user),
             channel=turn.channel or "text",
             language=turn.language,
             model="" if turn.model is None else turn.model,

@@ -1,6 +1,7 @@
 """Hooks with conditions against the rules read a second time: random hooks.json, conversations, scripts."""
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -98,16 +99,27 @@ def test_simulated_and_scripted_turns_go_as_the_rules_say(
         script = replace(script, planning=True, max_persistent=1000)  # a script always plans, and knows no limit
         hooks, facts, model = played.start(script)
 
-        again = TurnModel(model.hooks, replace(facts, tools=_with_called(script)), model.before)
+        again = foresee_each(played.said, replace(script, needs_tools=bool(script.batches)), model)
         simulated = simulate.play(
             hooks, texts=played.said, rounds=_rounds(script), tools=bool(facts.tools), facts=facts
         )
-        _assert_played(simulated, foresee(replace(script, needs_tools=bool(script.batches)), again))
+        _assert_played(simulated, again)
 
-        turn = play_turn(hooks, script.said, _steps(script), history=[], facts=facts)
+        before = [{"role": "user", "content": said} for said in played.said[:-1]]
+        turn = play_turn(hooks, script.said, _steps(script), history=before, facts=facts)
         expected = foresee(script, model)
         _assert_played(turn, expected)
         played.end(turn.state if expected.state else None, expected.state)
+
+
+def foresee_each(said: Sequence[str], script: TurnScript, model: TurnModel) -> Foreseen:
+    """Foresee the script for each of these texts, and return what becomes of the last."""
+    state, foreseen = model.before, Foreseen()
+    for number in range(1, len(said) + 1):
+        facts = replace(model.facts, user_messages=tuple(said[:number]), tools=_with_called(script))
+        foreseen = foresee(script, TurnModel(model.hooks, facts, state))
+        state = foreseen.state or state
+    return foreseen
 
 
 def _assert_played(turn: PlayedTurn, expected: Foreseen) -> None:

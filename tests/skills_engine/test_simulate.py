@@ -1,5 +1,8 @@
 """A turn without a model: each call reads what the rules say."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from skills_engine import TIMINGS, HookInfo
@@ -142,6 +145,39 @@ def test_a_play_can_be_read() -> None:
         "not fired: tutor/after_tool_call (after_tool_call): not reached: no agent loop"
     )
     assert render(play(hooks, rounds=[calls("a")])).count("\n\ncall ") == 2
+
+
+@pytest.mark.rule("L1-44")
+@pytest.mark.parametrize(
+    ("keys", "fires"),
+    [
+        ({"cooldown": 1}, [True, False, True]),
+        ({"once": "conversation"}, [True, False, False]),
+        ({"sticky": 1, "cooldown": 1}, [True, True, False]),
+    ],
+)
+def test_each_text_is_a_turn_that_goes_on_from_the_one_before(keys: dict[str, Any], fires: list[bool]) -> None:
+    hooks = [replace(hook("after_user_input"), **keys), hook("before_planning", persistent=True)]
+
+    turns = [play(hooks, texts=["a", "b", "c"][:count]) for count in (1, 2, 3)]
+
+    assert [hooks[0] in played.fired for played in turns] == fires
+    assert [one["content"] for one in turns[1].history] == ["a", "<before_planningä>", "b", "<before_planningä>"]
+
+
+@pytest.mark.rule("L1-30")
+def test_a_turn_has_room_for_64_persistent_hooks() -> None:
+    played = play([replace(hook("after_user_input", persistent=True), name=f"{number}") for number in range(65)])
+
+    assert [(one.hook.name, one.code) for one in played.silent] == [("64", "persistent")]
+
+
+def test_a_hook_that_fired_at_another_time_says_why_not_always() -> None:
+    played = play([replace(hook("before_each_agent"), once="turn")], rounds=[calls("a")])
+
+    assert render(played).endswith(
+        "not fired at other times: tutor/before_each_agent (before_each_agent): once a turn: it has fired already"
+    )
 
 
 def test_costs_are_printed_for_each_call_and_each_hook() -> None:

@@ -292,12 +292,10 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
 
 
 def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
-    said = [one.content for one in wanted.history if one.role == "user"]
     called = [one.tool for batch in wanted.rounds for one in batch]
     model = trial.model
     is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
     return HookFacts(
-        user_messages=(*said, wanted.text),
         channel=wanted.channel,
         language=wanted.language,
         model=model.name if wanted.model is None else wanted.model,
