@@ -178,23 +178,29 @@ class ItemList:
         self.count(item)
 
     def append(self, item: Item) -> list[str]:
-        """Add an item of the server's; return the ids of the oldest, which had to go for it."""
-        gone = []
+        """Add an item of the server's; return the ids of those that had to go for it.
+
+        They are the oldest, and one under the same id, which a client can foresee.
+        """
+        gone = [item.id] if self.remove(item.id) else []
         while self.items and (len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes):
             gone.append(self.items[0].id)
-            self.remove(gone[-1])
+            self._drop(self.items[0])
         self.items.append(item)  # whatever its size: the reply is being said
         self._by_id[item.id] = item
         self.count(item)
         return gone
 
     def remove(self, item_id: str) -> bool:
-        item = self._by_id.pop(item_id, None)
-        if item is None:
-            return False
+        item = self._by_id.get(item_id)
+        if item is not None:
+            self._drop(item)
+        return item is not None
+
+    def _drop(self, item: Item) -> None:
+        self._by_id.pop(item.id, None)
         self.items.remove(item)
         self._bytes -= item.counted_bytes
-        return True
 
     def check_input(self, items: Iterable[Item], *, at: str) -> None:
         """Refuse more items for a response than a conversation holds; each counts as often as it is there.

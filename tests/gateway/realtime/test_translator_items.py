@@ -117,6 +117,27 @@ def test_a_full_conversation_refuses_items_and_lets_the_oldest_go_for_what_is_sa
     assert len(world.last(wire.Respond).messages) == READY.limits.max_messages
 
 
+@pytest.mark.timeout(20)  # it ran for ever
+def test_an_id_that_the_server_gives_is_in_the_conversation_once() -> None:
+    """Its ids can be foreseen: they are numbered."""
+    world = RealtimeWorld()
+    serial = int(world.events[-1]["event_id"][-5:], 16)
+    for number in range(20):  # each takes three ids
+        world.say("forged", item_id=f"item_{READY.session_id}{serial + 60 + number:05x}")
+    ask_and_hear = [world.client("response.create"), world.sentence("Mine."), world.end_turn()]
+
+    added = next(event for events in ask_and_hear for event in events if event["type"] == "conversation.item.added")
+    item_id = added["item"]["id"]
+    assert [event["item_id"] for event in world.of("conversation.item.deleted")] == [item_id]
+    (shown,) = world.client("conversation.item.retrieve", item_id=item_id)
+    assert shown["item"]["role"] == "assistant"
+    world.client("conversation.item.delete", item_id=item_id)
+    for _ in range(READY.limits.max_messages):
+        world.say("more")
+    assert types(world.utterance("u1", "Still there?")).count("conversation.item.deleted") == 1
+    assert texts(world.last(wire.Respond).messages)[-1] == ("user", "Still there?")
+
+
 def test_a_conversation_is_bounded_in_bytes() -> None:
     ready = msgspec.structs.replace(READY, limits=msgspec.structs.replace(READY.limits, max_message_bytes=10_000))
     world = RealtimeWorld(ready=ready)

@@ -4,6 +4,7 @@ import base64
 import json
 from typing import Any, Final
 
+import msgspec
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -133,7 +134,8 @@ class HearingWorld(RealtimeWorld):
         self.is_deaf = False
         self._utterances = 0
         self.settings = wire.Configure()
-        super().__init__(ready=READY)
+        limits = msgspec.structs.replace(READY.limits, max_messages=8)
+        super().__init__(ready=msgspec.structs.replace(READY, limits=limits))
 
     def new_utterance(self) -> str:
         self._utterances += 1
@@ -214,10 +216,30 @@ class RealtimeSequences(RuleBasedStateMachine):
         answers = self.send(kind)
         assert answers
 
-    @rule(item=ITEM, after=st.sampled_from([None, None, "root", 0, 1, 2]))
-    def create(self, item: dict[str, Any], after: str | int | None) -> None:
+    @rule(
+        item=ITEM,
+        after=st.sampled_from([None, None, "root", 0, 1, 2]),
+        again=st.one_of(st.none(), st.integers(0, 5)),
+    )
+    def create(self, item: dict[str, Any], after: str | int | None, again: int | None) -> None:
+        """Create an item, also under an id that was the server's or is."""
         previous = self.some_item(after) if isinstance(after, int) else after
+        if again is not None:
+            item = item | {"id": self.some_item(again)}
         self.send("conversation.item.create", item=item, previous_item_id=previous)
+
+    @rule(ahead=st.integers(1, 8), after=st.sampled_from([None, "root"]))
+    def foresee(self, ahead: int, after: str | None) -> None:
+        """Create items under ids that the server will give, as they are numbered; then let it give some."""
+        last = int(self.world.events[-1]["event_id"][-5:], 16)
+        for number in range(4):
+            item_id = f"item_{READY.session_id}{last + 4 * 3 + ahead + number:05x}"
+            item = {"type": "message", "role": "user", "content": [], "id": item_id}
+            self.send("conversation.item.create", item=item, previous_item_id=after)
+        self.send("response.create")
+        if self.world.turn is not None:
+            self.sentence("Hi. ", 1, 24_000)
+            self.world.hook()
 
     def some_item(self, number: int) -> str:
         ids = [event["item"]["id"] for event in self.world.of("conversation.item.added")][-6:] + IDS[:1]
@@ -399,6 +421,13 @@ class RealtimeSequences(RuleBasedStateMachine):
         assert len(translator._input._recordings) <= 1 + len(self.world.unrecognized)
         assert (self.world.turn is None) or (translator._response is not None)
 
+    @invariant()
+    def every_item_stands_under_its_own_id(self) -> None:
+        conversation = self.world.translator._conversation
+        assert conversation.items == sorted(conversation._by_id.values(), key=conversation.items.index)
+        assert len(conversation.items) <= 8
+        assert conversation._bytes == sum(item.counted_bytes for item in conversation.items)
+
     def teardown(self) -> None:
         world = self.world
         world.discard()
@@ -416,4 +445,4 @@ class RealtimeSequences(RuleBasedStateMachine):
 @pytest.mark.timeout(7200)
 def test_every_event_gets_its_answer_whatever_comes() -> None:
     for _ in range(10 if IS_SOAK else 1):  # what hypothesis remembers of 10,000 takes gigabytes
-        run_state_machine_as_test(RealtimeSequences, settings=examples(300, 1_000, steps=30))
+        run_state_machine_as_test(RealtimeSequences, settings=examples(250, 1_000, steps=30))
