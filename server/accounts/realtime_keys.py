@@ -15,7 +15,7 @@ from server.errors import AuthError, CredentialExpired, ServerError
 KEY_PREFIX: Final = "ek_"
 MAX_KEY_CHARACTERS: Final = 6 << 10
 """Length of a key: it travels in one header, and servers and proxies take 8 KiB of those."""
-_MAX_CONTENT_BYTES: Final = 1 << 20  # what a request may carry, so no key of ours unpacks to more
+_MAX_CONTENT_BYTES: Final = 256 << 10  # before it is compressed
 _INVALID: Final = "the Realtime key is not valid here; make one with POST /v1/realtime/client_secrets"
 
 
@@ -52,14 +52,16 @@ class RealtimeKeys:
 
     def issue(self, content: RealtimeKey) -> str:
         """Raises RealtimeKeyTooLarge."""
-        body = _encode(zlib.compress(msgspec.json.encode(content), level=9))
-        value = f"{KEY_PREFIX}{body}.{_sign(self._keys[0], body)}"
-        if len(value) > MAX_KEY_CHARACTERS:
-            raise RealtimeKeyTooLarge(
-                f"the session's key would have {len(value)} characters, at most {MAX_KEY_CHARACTERS} fit into a header; "
-                "shorten instructions and tools, and send the rest with session.update"
-            )
-        return value
+        data = msgspec.json.encode(content)
+        if len(data) <= _MAX_CONTENT_BYTES:
+            body = _encode(zlib.compress(data, level=9))
+            value = f"{KEY_PREFIX}{body}.{_sign(self._keys[0], body)}"
+            if len(value) <= MAX_KEY_CHARACTERS:
+                return value
+        raise RealtimeKeyTooLarge(
+            f"the session does not fit into a key, which may have {MAX_KEY_CHARACTERS} characters (compressed); "
+            "shorten instructions and tools, and send the rest with session.update"
+        )
 
     def read(self, value: str) -> RealtimeKey:
         """Raises AuthError for what no server with our secret has made, and for a key that is over."""

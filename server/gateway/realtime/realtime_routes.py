@@ -14,8 +14,8 @@ from server.gateway.realtime.session_config import SessionConfig
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.models.model_host import ModelHost
 
-_MAX_BODY_BYTES: Final = 256 << 10
-"""Far more than fits into a key when compressed."""
+_MAX_BODY_BYTES: Final = 1 << 20
+"""Far more than fits into a key, for who sends too much to learn what is too large."""
 _PLACES: Final = {
     "modalities": ("output_modalities",),
     "max_response_output_tokens": ("max_output_tokens",),
@@ -133,10 +133,10 @@ class RealtimeRoutes:
 
     def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
         try:
-            config = SessionConfig().updated(session, mcp_servers=self._mcp_servers)
             value, expires_at = self._accounts.issue_realtime_key(
                 call.principal, msgspec.json.encode(session), lasts_s=lifetime.seconds
             )
+            config = SessionConfig().updated(session, mcp_servers=self._mcp_servers)
         except FrameError as error:
             raise Refusal(400, error.code, str(error), path=error.path) from None
         except RealtimeKeyTooLarge as error:

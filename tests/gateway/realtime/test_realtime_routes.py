@@ -14,6 +14,7 @@ from tests.support.parley import Parley
 
 __all__ = ["anna", "bert", "operator", "server"]  # fixtures
 KEYS = "/v1/realtime/client_secrets"
+NOISE = "".join(f"{number * number:x}" for number in range(20_000))
 
 
 def openai(server: Parley, key: str) -> AsyncOpenAI:
@@ -90,7 +91,10 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ("POST", KEYS, {"json": {"session": []}}, 400, "body_invalid"),
         ("POST", KEYS, {"data": b"{", "headers": {"Content-Type": "application/json"}}, 400, "body_invalid"),
         ("POST", KEYS, {"data": b"{}"}, 415, "body_not_json"),
-        ("POST", KEYS, {"json": {"session": {"x": "x" * 300_000}}}, 413, "body_too_large"),
+        ("POST", KEYS, {"json": {"session": {"instructions": NOISE[:20_000]}}}, 400, "session_too_large"),
+        ("POST", KEYS, {"json": {"session": {"tools": [{"name": NOISE[:80_000]}]}}}, 400, "session_too_large"),
+        ("POST", KEYS, {"json": {"session": {"x": "x" * 300_000}}}, 400, "session_too_large"),
+        ("POST", KEYS, {"json": {"session": {"instructions": "x" * 20_000}}}, 400, "invalid_value"),
         ("POST", KEYS, {"json": {}, "headers": {"Origin": "https://evil.example"}}, 403, "foreign_request"),
         ("POST", "/v1/realtime/sessions", {"json": {"input_audio_format": "mp3"}}, 400, "invalid_value"),
         ("POST", "/v1/realtime/sessions", {"json": []}, 400, "body_invalid"),
