@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from skills_engine.conditions.condition import Condition
-from skills_engine.conditions.when_entry import Text, Texts, WhenEntry, read_when
+from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 Timing = Literal["after_user_input", "before_planning", "before_first_agent", "before_each_agent", "after_tool_call"]
@@ -98,7 +98,7 @@ _EXPECTED = {
 _CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
 _CHECKED = [field for field in _FIELDS.values() if field.name not in ("tool_filter", "when")]  # they have readers
-_DECIDING = ("enabled", "when", "once", "cooldown", "sticky", "priority", "group", "requires_tools", "vars")
+_DECIDING = tuple(field.name for field in _FIELDS.values() if not field.required)
 _READ_AS_CONDITION = frozenset({"if", "unless", "only", "match", "matcher", "every", "budget"})
 """Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40)."""
 
@@ -188,7 +188,8 @@ def _report_unknown(key: str, place: str, report: Report) -> None:
             place, "unknown key: the hook is dropped, as it might fire when it should not; conditions are in when"
         )
     else:
-        report.warning(place, f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
+        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, _FIELDS)
+        report.warning(place, f"unknown key, ignored{hint}")
 
 
 def _is_one_letter_off(word: str, known: str) -> bool:

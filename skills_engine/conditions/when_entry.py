@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -97,7 +98,7 @@ class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all
     ] = UNSET
 
 
-_FIELDS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
+CONDITIONS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
 _STRINGS = "a list of 1 to 32 non-empty strings"
 _PATTERNS = f'{_STRINGS}, such as ["refund", "/order \\\\d+/i"]'
 _ALIASES = {"and": "all", "or": "any"}
@@ -113,7 +114,13 @@ _EXPECTED = {
     "channel": "voice or text",
     "language": f'{_STRINGS}, such as ["de", "pt-BR"]',
     "time": 'an object of from and to (such as "09:00"), days (such as ["sat", "sun"]) and timezone',
+    **dict.fromkeys(("from", "to"), 'a time from "00:00" to "23:59"'),
+    "days": "a list of mon, tue, wed, thu, fri, sat, sun",
+    "timezone": "a name such as Europe/Berlin",
+    **dict.fromkeys(("min", "max"), "a number from 1 on"),
 }
+_INSIDE = re.compile(r" unknown field `(.+)`$| - at `\$\.(\w+)")
+"""The place of a mistake inside `time`, `round` or `turn`, in msgspec's words."""
 
 
 def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
@@ -161,8 +168,8 @@ class _Reader:
             case "scan_turns" if "user_text" not in siblings:
                 self._error(path, "counts beside user_text only")
                 return None
-        if key not in _FIELDS:
-            hint = f" (did you mean {_ALIASES[key]}?)" if key in _ALIASES else did_you_mean(key, _FIELDS)
+        if key not in CONDITIONS:
+            hint = f" (did you mean {_ALIASES[key]}?)" if key in _ALIASES else did_you_mean(key, CONDITIONS)
             self._error(path, f"unknown condition{hint}")
             return None
         if self._known is not None and key not in (*self._known, "scan_turns"):
@@ -170,13 +177,21 @@ class _Reader:
             return None
         self.leaves += key != "scan_turns"
         try:
-            right = msgspec.convert(value, _FIELDS[key])
+            right = msgspec.convert(value, CONDITIONS[key])
             return None if key == "scan_turns" else _leaf(key, right, path, siblings.get("scan_turns", 1))
-        except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair, where words are chosen from
-            self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
+            self._wrong(key, value, path, _INSIDE.search(str(error)))
         except ValueError as error:
-            self._error(path, str(error))
+            self._error(path + ".timezone" * (key == "time"), str(error))
         return None
+
+    def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
+        if inside is None:
+            self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
+        elif unknown := inside[1]:
+            self._error(f"{path}.{unknown}", f"unknown key: expected {_EXPECTED[key]}")
+        else:
+            self._error(f"{path}.{inside[2]}", f"expected {_EXPECTED[inside[2]]}; got {quoted(value[inside[2]])}")
 
     def _list(self, value: object, path: str, depth: int) -> list[Node]:
         if not isinstance(value, list):

@@ -16,7 +16,9 @@ MAX_DEPTH = 8
 MAX_LIST = 32
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIMINGS = ("after_user_input", "before_planning", "before_first_agent", "before_each_agent", "after_tool_call")
-NEW_KEYS = ("enabled", "when", "once", "cooldown", "sticky", "priority", "group", "requires_tools", "vars")
+OPTIONAL_KEYS = (
+    *("tool_filter", "enabled", "when", "once", "cooldown", "sticky", "priority", "group", "requires_tools", "vars"),
+)
 LIKE_CONDITIONS = ("if", "unless", "only", "match", "matcher", "every", "budget")
 VARIABLES = (
     *("date", "time", "weekday", "timezone", "user", "language", "channel", "model", "skill"),
@@ -68,7 +70,7 @@ def _read_entry(skill: str, entry: Any, texts: Mapping[str, str]) -> Hook:
     _demand(isinstance(entry, dict))
     for key in entry:
         _demand(key not in LIKE_CONDITIONS)
-        _demand(key in NEW_KEYS or not any(_is_one_letter_off(key, known) for known in NEW_KEYS))
+        _demand(key in OPTIONAL_KEYS or not any(_is_one_letter_off(key, known) for known in OPTIONAL_KEYS))
     _demand(_is_text(entry.get("name")))
     _demand(entry.get("timing") in TIMINGS)
     _demand(entry.get("role") in ("system", "user"))

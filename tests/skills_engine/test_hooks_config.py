@@ -109,12 +109,14 @@ def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
 
 @pytest.mark.rule("L1-04")
 def test_an_unknown_key_is_a_warning_and_names_the_one_that_was_meant(tmp_path: Path) -> None:
-    folder = make_skill(tmp_path, "tutor", entry(tool_filters=["read_file"], colour=1))
+    folder = make_skill(tmp_path, "tutor", entry(persistence=True, colour=1, user_text=["a"], time={}))
 
     assert names(folder) == ["hint"]
     assert problems(folder) == [
-        ("warning", "$.hooks[0].tool_filters", "unknown key, ignored (did you mean tool_filter?)"),
+        ("warning", "$.hooks[0].persistence", "unknown key, ignored (did you mean persistent?)"),
         ("warning", "$.hooks[0].colour", "unknown key, ignored"),
+        ("warning", "$.hooks[0].user_text", "unknown key, ignored (did you mean when.user_text?)"),
+        ("warning", "$.hooks[0].time", "unknown key, ignored (did you mean when.time?)"),
     ]
 
 
@@ -639,6 +641,7 @@ def test_a_wrong_condition_drops_the_hook_and_is_named_by_its_place(tmp_path: Pa
         "vaars",
         "cooldwon",
         "groups",
+        "tool_filer",
     ],
 )
 def test_a_key_that_reads_like_a_condition_drops_the_hook(tmp_path: Path, key: Any) -> None:

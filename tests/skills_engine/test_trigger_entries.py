@@ -65,6 +65,7 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
         ({"unless": {"user": ["eve"]}}, "unless", "the trigger is dropped"),
         ({"cooldown": 3}, "cooldown", "the trigger is dropped"),
         ({"enabled": False}, "enabled", "the trigger is dropped"),
+        ({"tool_filter": ["a"]}, "tool_filter", "the trigger is dropped"),
     ],
 )
 def test_a_mistake_is_named_by_its_place(tmp_path: Path, changed: dict[str, Any], place: str, message: str) -> None:
