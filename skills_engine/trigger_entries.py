@@ -8,14 +8,14 @@ import msgspec
 
 from skills_engine.conditions.condition import Condition, Moment, SearchedTurn
 from skills_engine.conditions.turn_facts import HookFacts
-from skills_engine.conditions.when_entry import Text, WhenEntry, read_when
+from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean
 from skills_engine.hook_entries import HookInfo, Role, is_like_a_condition, right_values
 
 TriggerEvent = Literal["connect", "idle"]
 TRIGGER_EVENTS: tuple[TriggerEvent, ...] = get_args(TriggerEvent)
 
-_CONDITIONS = ("user", "time", "language", "model", "channel", "skills", "turn", "user_text")
+_CONDITIONS = [name for name in SharedConditions.__struct_fields__ if name != "scan_turns"]
 OF_HISTORY = frozenset({"turn", "user_text", "scan_turns"})
 """Conditions about the conversation, which the client sends only when it answers."""
 _LAST = 1000  # above every priority of a hook
@@ -37,7 +37,7 @@ class TriggerEntry(msgspec.Struct, forbid_unknown_fields=True):
         msgspec.Meta(description="For idle: how often, until the user does something."),
     ] = 2
     when: Annotated[
-        WhenEntry | msgspec.UnsetType,
+        TriggerWhenEntry | msgspec.UnsetType,
         msgspec.Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
     ] = msgspec.UNSET
 

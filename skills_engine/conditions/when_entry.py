@@ -57,10 +57,9 @@ _Span = _Count | CountSpan
 
 
 # The source of the JSON Schema and of the checks; the descriptions are what an editor shows.
-class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all", "any_": "any", "not_": "not"}):
-    all_: Annotated["list[WhenEntry] | UnsetType", Meta(description="All of these hold.")] = UNSET
-    any_: Annotated["list[WhenEntry] | UnsetType", Meta(description="One of these holds.")] = UNSET
-    not_: Annotated["WhenEntry | UnsetType", Meta(description="This does not hold.")] = UNSET
+class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "not_": "not"}):
+    """The conditions that count in hooks and triggers."""
+
     user_text: Annotated[
         Texts | UnsetType,
         Meta(description="One is in the user's last message: a text of whole words, or an expression: /…/ or /…/i."),
@@ -69,17 +68,6 @@ class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all
         Annotated[int, Meta(ge=1, le=20)] | UnsetType,
         Meta(description="With user_text: so many of the last user messages are searched."),
     ] = UNSET
-    tool: Annotated[Texts | UnsetType, Meta(description="The tool that ran; * and ? stand for any.")] = UNSET
-    tool_status: Annotated[
-        Annotated[list[ToolStatus], Meta(min_length=1, max_length=32)] | UnsetType,
-        Meta(description="How the tool call ended."),
-    ] = UNSET
-    tool_args: Annotated[
-        dict[Text, Texts] | UnsetType,
-        Meta(description="The path of an argument (dots lead inwards) and the patterns of which it holds one."),
-    ] = UNSET
-    tool_result: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the result holds one.")] = UNSET
-    round: Annotated[_Span | UnsetType, Meta(description="The round of the agent loop; the first one is 1.")] = UNSET
     turn: Annotated[
         _Span | UnsetType, Meta(description="The number of user messages in the conversation, this one included.")
     ] = UNSET
@@ -96,6 +84,29 @@ class WhenEntry(msgspec.Struct, forbid_unknown_fields=True, rename={"all_": "all
             description="The clock when the turn started; the span may pass midnight. Without a timezone: the server's."
         ),
     ] = UNSET
+
+
+class TriggerWhenEntry(SharedConditions, forbid_unknown_fields=True):
+    all_: Annotated["list[TriggerWhenEntry] | UnsetType", Meta(description="All of these hold.")] = UNSET
+    any_: Annotated["list[TriggerWhenEntry] | UnsetType", Meta(description="One of these holds.")] = UNSET
+    not_: Annotated["TriggerWhenEntry | UnsetType", Meta(description="This does not hold.")] = UNSET
+
+
+class WhenEntry(SharedConditions, forbid_unknown_fields=True):
+    all_: Annotated["list[WhenEntry] | UnsetType", Meta(description="All of these hold.")] = UNSET
+    any_: Annotated["list[WhenEntry] | UnsetType", Meta(description="One of these holds.")] = UNSET
+    not_: Annotated["WhenEntry | UnsetType", Meta(description="This does not hold.")] = UNSET
+    tool: Annotated[Texts | UnsetType, Meta(description="The tool that ran; * and ? stand for any.")] = UNSET
+    tool_status: Annotated[
+        Annotated[list[ToolStatus], Meta(min_length=1, max_length=32)] | UnsetType,
+        Meta(description="How the tool call ended."),
+    ] = UNSET
+    tool_args: Annotated[
+        dict[Text, Texts] | UnsetType,
+        Meta(description="The path of an argument (dots lead inwards) and the patterns of which it holds one."),
+    ] = UNSET
+    tool_result: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the result holds one.")] = UNSET
+    round: Annotated[_Span | UnsetType, Meta(description="The round of the agent loop; the first one is 1.")] = UNSET
 
 
 CONDITIONS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}

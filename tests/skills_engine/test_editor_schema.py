@@ -82,10 +82,31 @@ def test_an_editor_has_something_to_show_for_each_field() -> None:
     ],
 )
 def test_schema_and_loader_agree(tmp_path: Path, item: Any) -> None:
+    _assert_agreed(tmp_path, {"$schema": "x", "hooks": [item]})
+
+
+@pytest.mark.parametrize(
+    ("when", "is_right"),
+    [
+        ({"user": ["eve"], "any": [{"not": {"time": {"to": "12:00"}}}, {"turn": 2}]}, True),
+        ({"user_text": ["a"], "scan_turns": 2, "channel": "voice", "language": ["de"]}, True),
+        ({"model": ["local"], "skills": ["a"]}, True),
+        ({"tool": ["a"]}, False),
+        ({"round": 1}, False),
+        ({"all": [{"not": {"tool_status": ["ok"]}}]}, False),
+    ],
+)
+def test_schema_and_loader_agree_on_conditions_of_triggers(tmp_path: Path, when: Any, is_right: bool) -> None:
+    trigger = {"name": "greet", "file": "hint.md", "on": "connect", "when": when}
+
+    assert _assert_agreed(tmp_path, {"hooks": [entry()], "triggers": [trigger]}) is is_right
+
+
+def _assert_agreed(tmp_path: Path, document: Any) -> bool:
     folder = make_skill(tmp_path, "tutor", entry())
-    document = {"$schema": "x", "hooks": [item]}
     write_hooks_json(folder, document)
 
     is_valid = jsonschema.Draft202012Validator(SCHEMA).is_valid(document)
 
     assert is_valid is (read_hooks(folder).diagnostics == ())
+    return is_valid
