@@ -409,6 +409,7 @@ def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) 
         ('{"hooks": [1,, 2]}', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [1,', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [\n  {"a": "b,\n}]}', "", "is not JSON: line 2, column 12: Unterminated string"),
+        ('{"hooks": ["a\r\n]}', "", "is not JSON: line 1, column 14: Unterminated string"),
         ('{"hooks": ["a\tb"]}', "", "is not JSON: line 1, column 14: Invalid control character"),
         ('{"hooks": ["a', "", "is not JSON: line 1, column 12: Unterminated string"),
         ('{"hooks": ' + "1" * 5000 + "}", "", "is not JSON that can be read"),
