@@ -139,8 +139,10 @@ def _hook(entry: Mapping[str, Any], name: str, imported: ImportedLorebook) -> tu
     for key in ("sticky", "cooldown"):
         if (turns := _number(entry.get(key)) or 0) > 0:
             hook[key] = min(turns, MAX_TURNS)
+            if turns > MAX_TURNS:
+                imported.note(f"{key}: lowered to the {MAX_TURNS} turns that there are at most", name)
     if {"sticky", "cooldown"} & hook.keys() or delay:
-        imported.note("sticky, cooldown, delay: the numbers are kept, but count turns here and messages there", name)
+        imported.note("sticky, cooldown, delay: the numbers count turns here and messages there", name)
     if group := str(entry.get("group") or "").strip():
         hook["group"], *others = [one.strip() for one in group.split(",")]
         if others:
@@ -177,6 +179,8 @@ def _when(entry: Mapping[str, Any], name: str, imported: ImportedLorebook) -> di
             imported.note(f"scanDepth 0: {_NEVER_MET}", name)
             return None
         scan = {"scan_turns": min(depth, MAX_SCAN_TURNS)} if depth > 1 else {}
+        if depth > MAX_SCAN_TURNS:
+            imported.note(f"scanDepth: lowered to the {MAX_SCAN_TURNS} messages that there are at most", name)
         imported.note("scanDepth: counts the user's messages only; the replies are not searched", name)
     primary = list(_patterns(_keys(entry.get("key")), entry, name, imported))
     if not primary:

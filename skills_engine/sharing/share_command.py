@@ -214,7 +214,8 @@ def _import(arguments: argparse.Namespace) -> int:
         require_free(arguments.dir, skill)
     for skill, bundle in book.skills.items():
         folder = put_skill(arguments.dir, skill, bundle)
-        _show(f"imported: {folder} ({len(bundle.files) - 2} hooks)")
+        count = len(bundle.files) - 2
+        _show(f"imported: {folder} ({count} hook{'s' * (count != 1)})")
     for message, hooks in book.notes.items():
         more = f" and {len(hooks) - MAX_NAMED} more" if len(hooks) > MAX_NAMED else ""
         _show(f"differs: {message}: {', '.join([*hooks][:MAX_NAMED])}{more}")

@@ -184,7 +184,7 @@ def test_times_groups_and_depth_are_taken_over_and_what_they_count_is_listed(imp
     assert hook["when"] == {"user_text": ["a"], "scan_turns": 4, "turn": {"min": 2}}
     assert differs == [
         "scanDepth: counts the user's messages only; the replies are not searched: x",
-        "sticky, cooldown, delay: the numbers are kept, but count turns here and messages there: x",
+        "sticky, cooldown, delay: the numbers count turns here and messages there: x",
         "several groups: only the first is kept: x",
         "groupWeight: in a group the highest priority wins, not chance: x",
         "groupOverride: in a group the highest priority always wins: y",
@@ -450,14 +450,31 @@ def test_values_of_other_kinds_than_expected_do_no_harm(imported: Importer) -> N
     assert len(imported.snapshot.hooks(None)) == len(strange) + 1
 
 
-def test_numbers_past_what_a_hook_may_have_are_cut_to_it(imported: Importer) -> None:
-    imported.book(lore("x", "a", sticky=1_000_000, cooldown=MAX_TURNS + 1, scanDepth=1000, delay=1_000_000_000))
+def test_numbers_past_what_a_hook_may_have_are_cut_to_it_and_listed(imported: Importer) -> None:
+    entry = lore("x", "a", sticky=1_000_000, cooldown=MAX_TURNS + 1, scanDepth=MAX_SCAN_TURNS + 1, delay=1_000_000_000)
+    differs = imported.book(entry)
 
+    assert [line for line in differs if "lowered" in line] == [
+        "scanDepth: lowered to the 20 messages that there are at most: x",
+        "sticky: lowered to the 1000 turns that there are at most: x",
+        "cooldown: lowered to the 1000 turns that there are at most: x",
+    ]
     hook = imported.hooks()["x"]
     assert "turn" not in hook["when"]
     assert (hook["sticky"], hook["cooldown"]) == (MAX_TURNS, MAX_TURNS)
     assert hook["when"]["scan_turns"] == MAX_SCAN_TURNS
     assert imported.snapshot.diagnostics == ()
+
+
+def test_the_largest_numbers_that_a_hook_may_have_are_kept(imported: Importer) -> None:
+    differs = imported.book(lore("x", "a", sticky=MAX_TURNS, cooldown=MAX_TURNS, scanDepth=MAX_SCAN_TURNS))
+
+    assert not any("lowered" in line for line in differs)
+
+
+def test_the_hooks_of_each_skill_are_counted(imported: Importer) -> None:
+    assert imported.run({"entries": [lore("x", "a")]})[1][0].endswith("old-town (1 hook)")
+    assert imported.run({"entries": [lore("x", "a"), lore("y", "b")]}, "--name", "new")[1][0].endswith("new (2 hooks)")
 
 
 def test_a_book_with_too_many_entries_is_refused(imported: Importer) -> None:
