@@ -46,6 +46,7 @@ async def test_a_new_skill_is_listed_with_its_files_and_can_be_read(operator: Cl
     assert listed.body == {"is_on": True, "skills": [{"name": "calm", "is_writable": True}]}
     assert names(shown) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "tests/hint.yaml"]
     assert shown.body["diagnostics"] == []
+    assert read.body["path"] == "hooks/hint.md"
     assert (read.body["text"], read.tag) == ("Be calm.\n", f'"{read.body["etag"]}"')
     again = await operator.post("/api/skills", {"name": "calm"})
     assert (again.status, again.code) == (409, "skill_exists")
@@ -225,7 +226,7 @@ async def test_a_skill_is_renamed_with_its_page_and_its_past_and_deleted_into_th
 
     stale = await operator.ask("DELETE", "/api/skills/serene", headers={"If-Match": renamed.tag})
     gone = await operator.ask("DELETE", "/api/skills/serene", headers={"If-Match": undone.tag})
-    assert (stale.status, gone.status) == (412, 200)
+    assert (stale.status, gone.status, gone.body) == (412, 200, {"status": "ok"})
     assert list((tmp_path / "skills").iterdir()) == []
     [binned] = (tmp_path / "data" / "skill_bin").iterdir()
     assert (binned / "hooks" / "hint.md").read_text() == "Be calm.\n"

@@ -157,14 +157,18 @@ async def test_a_preview_keeps_within_what_hooks_may_cost(tmp_path: Path, calm: 
 
 
 async def test_a_preview_shows_what_the_model_would_read_of_each_call(calm: Path, operator: Client) -> None:
-    calls = [
-        {"tool": "read_file", "arguments": {"path": "x"}},
+    batch = [
+        {"tool": "read_file", "arguments": {"x": "read_file"}},
         {"tool": "a", "result": "Given."},
-        {"tool": "b", "status": "error"},
-        {"tool": "c", "status": "refused"},
+        {"tool": "b", "status": "error", "arguments": {"x": "b"}},
+        {"tool": "c", "status": "refused", "arguments": {"x": "c"}},
         {"tool": "d", "status": "refused", "result": "Not now."},
     ]
-    reply = await operator.post(f"{CALM}/preview", {"text": "Hi", "rounds": [calls]})
+    asked = ("read_file", "b", "c")
+    whens = {tool: {"tool": [tool], "tool_args": {"x": [tool]}} for tool in asked}
+    entries = (entry(tool, timing="after_tool_call", file="hint.md", when=when) for tool, when in whens.items())
+    edits = {"hooks/hooks.json": hooks(*entries)}
+    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [batch]})
 
     lines = reply.body["calls"][2]["lines"]
     assert [line["text"] for line in lines if line["role"] == "tool"] == [
@@ -174,6 +178,7 @@ async def test_a_preview_shows_what_the_model_would_read_of_each_call(calm: Path
         "(refused)",
         "Not now.",
     ]
+    assert [name for name, _ in marked(reply, 2) if name.startswith("calm/")] == [f"calm/{tool}" for tool in asked]
 
 
 async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, operator: Client) -> None:
@@ -201,6 +206,7 @@ async def tried(server: Parley, body: dict[str, Any]) -> dict[str, list[dict[str
     lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
     async with ClientSession() as http, http.post(f"{server.url}{CALM}/try", json=body) as answer:
         assert (answer.status, answer.content_type) == (200, "application/jsonl")
+        assert answer.headers["Cache-Control"] == "no-store"
         async for raw in answer.content:
             line = json.loads(raw)
             lines[line.pop("version")].append(line)
