@@ -23,6 +23,7 @@ from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.probes import Probes, Readiness, show_speech, show_storage
+from server.gateway.realtime.session_config import ServerTools
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
@@ -157,9 +158,8 @@ class App:
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         services = self._build_services(signer)
-        self.sockets = WebSocketServer(
-            services, authenticator, settings.limits, mcp_servers=frozenset(settings.tools.mcp)
-        )
+        self._server_tools = ServerTools(settings.tools.mcp.keys(), lambda: executor.tool_names)
+        self.sockets = WebSocketServer(services, authenticator, settings.limits, server_tools=self._server_tools)
         self._http = self._build_http(authenticator, accounts, SkillTrial(services))
 
     @classmethod
@@ -320,7 +320,7 @@ class App:
                 fetcher=self._fetcher,
                 skill_files=_skill_files(self._settings, self._data_dir),
                 skill_trial=trial,
-                mcp_servers=frozenset(self._settings.tools.mcp),
+                server_tools=self._server_tools,
             ),
             metrics=self._metrics,
             frontend=FRONTEND,

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
@@ -16,6 +16,7 @@ from server.errors import FrameError
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
 from server.gateway.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
+from server.gateway.realtime.session_config import NO_TOOLS, ServerTools
 from server.gateway.realtime.translator import RealtimeTranslator
 from server.gateway.responses import refuse
 from server.session.outbox import OutboxLimits
@@ -51,9 +52,9 @@ class WebSocketServer:
         limits: config.LimitsSettings,
         *,
         outbox_limits: OutboxLimits | None = None,
-        mcp_servers: Collection[str] = (),
+        server_tools: ServerTools = NO_TOOLS,
     ) -> None:
-        self._mcp_servers = mcp_servers
+        self._server_tools = server_tools
         self._services = services
         self._authenticator = authenticator
         self._limits = limits
@@ -82,10 +83,10 @@ class WebSocketServer:
         """Serve one client of `/v1/realtime`, within the same limits."""
         try:
             key_session = self._authenticator.realtime_session(request)
-            defaults = realtime_defaults(request, key_session, mcp_servers=self._mcp_servers)
+            defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
-        translator = RealtimeTranslator(defaults=defaults, mcp_servers=self._mcp_servers)
+        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
         return await self._admit(request, REALTIME_PROTOCOL, partial(RealtimeDialect, translator=translator))
 
     async def _admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from server.errors import FrameError
 from server.gateway.connection import LOGIN_OVER, ConnectionContext
-from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.session_config import ServerTools, SessionConfig
 from server.gateway.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
@@ -150,4 +150,4 @@ def realtime_defaults(
     session: dict[str, Any] = {} if key_session is None else msgspec.json.decode(key_session)
     if request.query.get("intent") == "transcription":
         session.setdefault("type", "transcription")
-    return SessionConfig().updated(session, mcp_servers=mcp_servers)
+    return SessionConfig().updated(session, server_tools=ServerTools(mcp_servers))

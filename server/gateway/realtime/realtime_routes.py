@@ -1,7 +1,7 @@
 """`/v1/realtime/client_secrets`, `/v1/realtime/sessions` and `/v1/models`: what stock clients ask before they connect."""
 
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from server.accounts.accounts import Accounts
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
-from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.session_config import ServerTools, SessionConfig
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.models.model_host import ModelHost
 
@@ -87,10 +87,10 @@ class OpenAIModels(Struct, frozen=True, kw_only=True):
 class RealtimeRoutes:
     """Makes Realtime keys, which are stored nowhere, and names the model."""
 
-    def __init__(self, accounts: Accounts, models: ModelHost, *, mcp_servers: Collection[str]) -> None:
+    def __init__(self, accounts: Accounts, models: ModelHost, *, server_tools: ServerTools) -> None:
         self._accounts = accounts
         self._models = models
-        self._mcp_servers = mcp_servers
+        self._server_tools = server_tools
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -136,7 +136,7 @@ class RealtimeRoutes:
             value, expires_at = self._accounts.issue_realtime_key(
                 call.principal, msgspec.json.encode(session), lasts_s=lifetime.seconds
             )
-            config = SessionConfig().updated(session, mcp_servers=self._mcp_servers)
+            config = SessionConfig().updated(session, server_tools=self._server_tools)
         except FrameError as error:
             raise Refusal(400, error.code, str(error), path=error.path) from None
         except RealtimeKeyTooLarge as error:

@@ -13,6 +13,9 @@ Event = dict[str, Any]
 _NOT_THEIRS: Final = ("internal", "speech_unavailable", "turn_refused_draining", "too_many_turns")
 """Codes of errors for which the client's event is not to blame."""
 
+_CODES: Final = {"frame_invalid": "invalid_value", "frame_malformed": "invalid_json"}
+"""Codes of this API for those of `parley.v1`."""
+
 
 class EventFactory:
     """Makes events and ids that occur once on a connection."""
@@ -33,7 +36,7 @@ class EventFactory:
         """Return the `error` that answers the client's event `event_id`, if it had an id."""
         error = {
             "type": "server_error" if refusal.code in _NOT_THEIRS else "invalid_request_error",
-            "code": refusal.code,
+            "code": _CODES.get(refusal.code, refusal.code),
             "message": str(refusal),
             "param": refusal.path,
             "event_id": event_id,

@@ -1,7 +1,8 @@
 """Configuration of a Realtime session: read, merged, checked and echoed. Pure."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, cast
 
 import msgspec
@@ -134,6 +135,19 @@ OutputTokens = Annotated[int, Meta(ge=1, le=1_000_000)] | Literal["inf"]
 ClientInstructions = Annotated[str, Meta(max_length=16_384)]
 
 
+@dataclass(frozen=True, slots=True)
+class ServerTools:
+    """The server's own tools, as far as what a client asks for depends on them."""
+
+    mcp_servers: Collection[str] = ()
+    """Labels of the MCP servers that the operator has configured."""
+    names: Callable[[], Collection[str]] = tuple
+    """Returns the names that no tool of a client may have."""
+
+
+NO_TOOLS: Final = ServerTools()
+
+
 class SessionConfig(Struct, frozen=True, kw_only=True):
     """The whole configuration, as `session.created` and `session.updated` echo it."""
 
@@ -157,14 +171,15 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
         """Names of our own events that the client has asked for."""
         return EXTRAS.intersection(self.include or ())
 
-    def updated(self, changes: Mapping[str, Any], *, mcp_servers: Collection[str] = ()) -> "SessionConfig":
+    def updated(self, changes: Mapping[str, Any], *, server_tools: ServerTools = NO_TOOLS) -> "SessionConfig":
         """Return the configuration with the fields of `session` in a `session.update`; others keep their value.
 
         Raises FrameError, whose path is the `param` of the error event.
         """
         merged = _merge(msgspec.to_builtins(self), changes)
         config: SessionConfig = convert(merged, SessionConfig, at="session")
-        check_tools(config.tools, config.tool_choice, at="session", mcp_servers=mcp_servers)
+        if not changes.keys().isdisjoint(("tools", "tool_choice")):
+            check_tools(config.tools, config.tool_choice, at="session", server_tools=server_tools)
         if config.prompt is not None:
             text = "prompt templates are not here; send their text as `instructions`"
             raise FrameError("unsupported_parameter", text, path="session.prompt")
@@ -211,14 +226,18 @@ def invalid(text: str, *, at: str = "") -> FrameError:
 
 
 def check_tools(
-    tools: list[FunctionTool | McpTool], choice: ToolChoices, *, at: str, mcp_servers: Collection[str]
+    tools: list[FunctionTool | McpTool], choice: ToolChoices, *, at: str, server_tools: ServerTools
 ) -> None:
     """Refuse what would promise tools that are not here. Raises FrameError."""
     names: set[str] = set()
+    taken = server_tools.names() if tools else ()
     for index, tool in enumerate(tools):
         if isinstance(tool, FunctionTool):
             if tool.name in names:
                 raise FrameError("invalid_value", f"two tools are named {tool.name}", path=f"{at}.tools[{index}].name")
+            if tool.name in taken:
+                text = f"the server has a tool {tool.name}; give yours another name"
+                raise FrameError("invalid_value", text, path=f"{at}.tools[{index}].name")
             names.add(tool.name)
             if tool.parameters.get("type", "object") != "object":
                 text = "a JSON Schema of type object is expected"
@@ -227,9 +246,15 @@ def check_tools(
         if tool.server_url or tool.connector_id or tool.tunnel_id:
             text = "the server calls no MCP server of a client's; name one that the operator configured (server_label)"
             raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}]")
-        if tool.server_label not in mcp_servers:
+        if tool.server_label not in server_tools.mcp_servers:
             text = f"no MCP server {tool.server_label[:100]!r} is configured here"
             raise FrameError("invalid_value", text, path=f"{at}.tools[{index}].server_label")
+        if tool.allowed_tools is not None:
+            text = "the tools of an operator's MCP server are there all, or by the operator's policy; leave this out"
+            raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}].allowed_tools")
+        if tool.require_approval not in (None, "never"):
+            text = "the operator's policy decides what needs approval; leave this out"
+            raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}].require_approval")
     if len(tools) > MAX_TOOLS or len(msgspec.json.encode(tools)) > MAX_TOOLS_BYTES:
         text = f"at most {MAX_TOOLS} tools and {MAX_TOOLS_BYTES >> 10} KiB of them are accepted"
         raise FrameError("too_many_tools", text, path=f"{at}.tools")

@@ -1,6 +1,5 @@
 """Fields of `configure` and `respond` that a Realtime configuration comes to. Pure."""
 
-from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -15,6 +14,7 @@ from server.gateway.realtime.session_config import (
     McpTool,
     OutputConfig,
     SemanticVad,
+    ServerTools,
     ServerVad,
     SessionConfig,
     ToolChoices,
@@ -56,10 +56,10 @@ def spec_of(
     response_id: str,
     conversation_id: str,
     items: list[Item] | None,
-    mcp_servers: Collection[str],
+    server_tools: ServerTools,
 ) -> ResponseSpec:
     """Return what a response is to be, of the client's wishes and its session. Raises FrameError."""
-    check_tools(wishes.tools or [], wishes.tool_choice or "auto", at="response", mcp_servers=mcp_servers)
+    check_tools(wishes.tools or [], wishes.tool_choice or "auto", at="response", server_tools=server_tools)
     if wishes.prompt is not None:
         text = "prompt templates are not here; send their text as `instructions`"
         raise FrameError("unsupported_parameter", text, path="response.prompt")

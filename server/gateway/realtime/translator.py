@@ -1,6 +1,6 @@
 """Realtime events ↔ frames of `parley.v1`: the whole of a Realtime session but its socket. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, assert_never
 
@@ -14,7 +14,7 @@ from server.gateway.realtime.input_audio import InputBuffer
 from server.gateway.realtime.item_requests import ItemRequests
 from server.gateway.realtime.response_events import ResponseStatus, ResponseWriter
 from server.gateway.realtime.server_events import Event, EventFactory
-from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.gateway.realtime.session_settings import settings_of, spec_of
 from server.wire import frames as wire
 
@@ -52,14 +52,11 @@ class RealtimeTranslator:
         self,
         *,
         defaults: SessionConfig | None = None,
-        mcp_servers: Collection[str] = (),
+        server_tools: ServerTools = NO_TOOLS,
     ) -> None:
-        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`.
-
-        `mcp_servers`: labels of the MCP servers that the operator has configured.
-        """
+        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`."""
         self._config = defaults or SessionConfig()
-        self._mcp_servers = mcp_servers
+        self._server_tools = server_tools
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
         self._conversation = ItemList(max_items=0, max_bytes=0)
@@ -135,7 +132,7 @@ class RealtimeTranslator:
         voices = ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
         if config.audio.output.voice is None and voices:
-            config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}}, mcp_servers=self._mcp_servers)
+            config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}})
         return self._configure(_Asked(None, config=config, is_first=True))
 
     def _running(self, frame: wire.ServerFrame) -> ResponseWriter | None:
@@ -252,8 +249,8 @@ class RealtimeTranslator:
         if asked.config is None or asked.settings is None or (asked.is_refused and not asked.is_first):
             return []
         if asked.is_refused and asked.config.tools:  # those of the key it has come with
-            bare = SessionConfig(model=asked.config.model)
-            return self._configure(_Asked(None, config=bare, is_first=True, errors=asked.errors))
+            rest = msgspec.structs.replace(asked.config, tools=[], tool_choice="auto")
+            return self._configure(_Asked(None, config=rest, is_first=True, errors=asked.errors))
         dropped: list[Event] = []
         if not asked.settings.keys().isdisjoint(("input", "turn_detection")):
             dropped = self._input.reset()
@@ -327,7 +324,7 @@ class RealtimeTranslator:
             case client.OutputClear():
                 return self._clear_output()
             case client.SessionUpdate():
-                config = self._config.updated(event.session, mcp_servers=self._mcp_servers)
+                config = self._config.updated(event.session, server_tools=self._server_tools)
                 config = msgspec.structs.replace(config, model=self._config.model)
                 return self._configure(_Asked(event.event_id, config=config))
             case client.ItemCreate() if self._config.type == "transcription":
@@ -380,7 +377,7 @@ class RealtimeTranslator:
             response_id=self._events.new_id("resp"),
             conversation_id=self._conversation_id,
             items=None if wishes.input is None else self._items.items_of(wishes.input, at="response.input"),
-            mcp_servers=self._mcp_servers,
+            server_tools=self._server_tools,
         )
         self._response = response = ResponseWriter(spec, self._events, self._conversation)
         self._last_response = spec.id

@@ -1,6 +1,6 @@
 """Routes of the API: every operation, the OpenAPI document, and an error for paths and methods that do not exist."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from aiohttp import web
@@ -9,6 +9,7 @@ from msgspec import Struct
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
 from server.gateway.realtime.realtime_routes import RealtimeRoutes
+from server.gateway.realtime.session_config import ServerTools
 from server.gateway.responses import refuse
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.model_routes import ModelRoutes
@@ -58,7 +59,7 @@ class RestApi:
         fetcher: ModelFetcher,
         skill_files: SkillFiles,
         skill_trial: SkillTrial,
-        mcp_servers: Collection[str],
+        server_tools: ServerTools,
     ) -> None:
         """`processes`, `builtins`: how the hooks of either kind fare now."""
         self._authenticator = authenticator
@@ -80,7 +81,7 @@ class RestApi:
             *SessionRoutes(storage.page_sessions, storage.audit).operations(),
             *SkillRoutes(skill_files, storage.audit).operations(),
             *SkillTrialRoutes(skill_files, skill_trial).operations(),
-            *RealtimeRoutes(accounts, models, mcp_servers=mcp_servers).operations(),
+            *RealtimeRoutes(accounts, models, server_tools=server_tools).operations(),
             Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
         )
         self._rest: web.AbstractResource | None = None

@@ -41,13 +41,15 @@ class RealtimeWorld:
     The session answers pings and begins every turn that is asked for, unless `refuse` says why not.
     """
 
-    def __init__(self, *, defaults: SessionConfig | None = None, ready: wire.Ready = READY) -> None:
+    def __init__(
+        self, *, defaults: SessionConfig | None = None, ready: wire.Ready = READY, refuse: wire.Error | None = None
+    ) -> None:
         self.translator = RealtimeTranslator(defaults=defaults)
         self.checker = RealtimeEventChecker()
         self.events: list[Event] = []
         self.frames: list[wire.AnyClientFrame] = []
         self.sound: list[bytes] = []
-        self.refuse: wire.Error | None = None
+        self.refuse = refuse
         self.notice: wire.Notice | None = None
         self.turn: str | None = None
         """The turn that runs."""

@@ -156,19 +156,24 @@ async def test_nothing_said_yet_is_a_conversation_too(server: Parley, model: Ope
     assert said(greeting) == "Welcome!"
 
 
-async def test_what_the_session_refuses_is_an_error_of_the_event_that_asked(
+async def test_a_tool_named_like_one_of_the_servers_is_an_error_of_the_event_that_asked(
     server: Parley, model: OpenAIServer
 ) -> None:
     ours = LAMP | {"name": "current_time"}
     async with realtime_client(server.url) as client:
         await client.send("session.update", event_id="e1", session={"type": "realtime", "tools": [LAMP, ours]})
         error = (await client.until("error"))["error"]
+        await client.send("response.create", event_id="e2", response={"tools": [LAMP, ours]})
+        other = await client.receive()
         updated = await client.update(output_modalities=["text"])
         model.queue(text("Hi."))
         await client.say("Hello?")
         await client.respond()
 
-    assert (error["event_id"], error["param"]) == ("e1", "session.tools[1].name")
+    assert (error["event_id"], error["param"], error["code"]) == ("e1", "session.tools[1].name", "invalid_value")
+    assert other["type"] == "error", "and no response.created before it"
+    other = other["error"]
+    assert (other["event_id"], other["param"], other["code"]) == ("e2", "response.tools[1].name", "invalid_value")
     assert updated["session"]["tools"] == []
     assert "lamp" not in model.requests[0].tool_names
 

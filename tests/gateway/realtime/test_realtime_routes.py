@@ -99,6 +99,13 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ("POST", "/v1/realtime/sessions", {"json": {"input_audio_format": "mp3"}}, 400, "invalid_value"),
         ("POST", "/v1/realtime/sessions", {"json": []}, 400, "body_invalid"),
         ("POST", KEYS, {"json": {"session": {"output_modalities": ["smell"]}}}, 400, "invalid_value"),
+        (
+            "POST",
+            KEYS,
+            {"json": {"session": {"tools": [{"type": "function", "name": "current_time"}]}}},
+            400,
+            "invalid_value",
+        ),
         ("GET", KEYS, {}, 404, None),
         ("GET", "/v1/nothing", {}, 404, None),
         ("GET", "/v1/realtime", {}, 400, None),

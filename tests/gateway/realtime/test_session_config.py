@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.errors import FrameError
-from server.gateway.realtime.session_config import SessionConfig
+from server.gateway.realtime.session_config import ServerTools, SessionConfig
 
 
 def test_an_update_changes_the_fields_that_it_gives() -> None:
@@ -36,6 +36,9 @@ def test_null_gives_a_field_its_default_back() -> None:
         ({"output_modalities": ["audio", "text"]}, "invalid_value", "session.output_modalities"),
         ({"tools": [{"type": "mcp", "server_label": "x", "server_url": "http://x"}]}, "unsupported_parameter", "session.tools[0]"),
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "invalid_value", "session.tools[0].server_label"),
+        ({"tools": [{"type": "mcp", "server_label": "lab", "allowed_tools": ["add"]}]}, "unsupported_parameter", "session.tools[0].allowed_tools"),
+        ({"tools": [{"type": "mcp", "server_label": "lab", "require_approval": "always"}]}, "unsupported_parameter", "session.tools[0].require_approval"),
+        ({"tools": [{"type": "function", "name": "clock"}]}, "invalid_value", "session.tools[0].name"),
         ({"tools": [{"type": "function"}]}, "missing_required_parameter", "session.tools[0].name"),
         ({"tools": [{"type": "function", "name": f"t{i}"} for i in range(129)]}, "too_many_tools", "session.tools"),
         ({"tracing": {"workflow_name": "x" * 300_000}}, "session_too_large", "session"),
@@ -49,9 +52,17 @@ def test_null_gives_a_field_its_default_back() -> None:
 )  # fmt: skip
 def test_a_wrong_value_is_refused_by_its_place(changes: dict[str, Any], code: str, param: str) -> None:
     with pytest.raises(FrameError) as caught:
-        SessionConfig().updated(changes)
+        SessionConfig().updated(changes, server_tools=ServerTools(["lab"], lambda: ["clock"]))
 
     assert (caught.value.code, caught.value.path) == (code, param)
+
+
+def test_a_tool_of_the_servers_that_has_come_since_stands_in_no_other_updates_way() -> None:
+    config = SessionConfig().updated({"tools": [{"type": "function", "name": "clock"}]})
+
+    config = config.updated({"instructions": "Be brief."}, server_tools=ServerTools(names=lambda: ["clock"]))
+
+    assert config.instructions == "Be brief."
 
 
 def test_extras_of_ours_are_not_echoed() -> None:

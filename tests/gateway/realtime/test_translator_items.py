@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from server.gateway.realtime.session_config import SessionConfig
 from server.wire import frames as wire
 from tests.gateway.realtime.realtime_world import METRICS, READY, RealtimeWorld, types
 
@@ -458,10 +459,26 @@ def test_settings_that_the_session_refuses_are_not_in_force() -> None:
     (error,) = world.client("session.update", event_id="e1", session={"tools": [LAMP], "instructions": "Hm."})
     (updated,) = world.client("session.update", session={"audio": {"output": {"speed": 1.5}}})
 
-    assert (error["error"]["param"], error["error"]["event_id"]) == ("session.tools[0].name", "e1")
+    assert (error["error"]["code"], error["error"]["param"]) == ("invalid_value", "session.tools[0].name")
+    assert error["error"]["event_id"] == "e1"
     assert (updated["session"]["tools"], updated["session"]["instructions"]) == ([], "")
     assert world.last(wire.Configure).tools is UNSET
     assert world.last(wire.Configure).speed == 1.5
+
+
+def test_a_key_whose_tools_are_refused_keeps_the_rest_of_its_session() -> None:
+    given = {"instructions": "Be brief.", "audio": {"output": {"speed": 1.5}}, "tools": [LAMP]}
+    choice = {"type": "function", "name": "lamp"}
+    refusal = wire.Error(code="frame_invalid", message="a tool of the server", path="$.tools[0].name")
+
+    world = RealtimeWorld(defaults=SessionConfig().updated(given | {"tool_choice": choice}), refuse=refusal)
+
+    assert types(world.events) == ["session.created", "error"]
+    session, error = world.events[0]["session"], world.events[1]["error"]
+    assert (session["instructions"], session["audio"]["output"]["speed"]) == ("Be brief.", 1.5)
+    assert (session["tools"], session["tool_choice"]) == ([], "auto")
+    assert (error["code"], error["param"]) == ("invalid_value", "session.tools[0].name")
+    assert world.last(wire.Configure).instructions == "Be brief."
 
 
 def test_instructions_that_count_as_none_are_said_so_and_not_echoed() -> None:
