@@ -357,7 +357,7 @@ def test_macros_that_mean_the_same_here_are_filled_in(imported: Importer) -> Non
 def test_a_character_card_brings_its_book(imported: Importer) -> None:
     status, lines = imported.run(CARD, "--name", "rome")
 
-    assert (status, lines[0]) == (0, f"imported: {imported.root}/rome (1 hooks)")
+    assert (status, lines[0]) == (0, f"imported: {imported.root}/rome (1 hook)")
     hook = imported.hooks("rome")["rome"]
     assert (hook["role"], hook["sticky"]) == ("user", 2)
     leaf = {"user_text": ["/Rome/i"], "scan_turns": 2}
