@@ -129,6 +129,17 @@ test("a file that could not be saved is not begun", () => {
   for (const path of ["hooks/care.md", "tests/a.yaml", "references/a/b.txt", "SKILL.md"]) assert.equal(named(path).path, path);
 });
 
+test("a failed test is shown at its line, in a file that was never opened too", () => {
+  const path = "tests/a.yaml";
+  const state = opened(HINT, "x", { files: [{ path: HINT, bytes: 1, etag: "h1" }, { path, bytes: 1, etag: "t1" }] });
+  const there = after(state, { type: "go_to", path: HINT, line: "1" });
+  assert.deepEqual(effect(there, "line"), { type: "line", line: 1 });
+  const asked = after(state, { type: "go_to", path, line: "5" });
+  assert.equal(effect(asked, "line"), undefined, "there is nothing yet to go to");
+  const read = after(asked, { ...effect(asked, "load_file"), type: "file_loaded", text: "tests:", etag: "t1" });
+  assert.deepEqual(effect(read, "line"), { type: "line", line: 5 });
+});
+
 test("whoever makes or renames something goes on in the editor", () => {
   const created = after(opened(), { type: "skill_created", listing: listing({ name: "loud" }) });
   const shown = after(created, { ...effect(created, "load_skill"), type: "skill_loaded", listing: listing({ name: "loud" }) });

@@ -59,15 +59,15 @@ function listed(state, listing, options) {
   return opened(next, isThere ? state.path : (listing.files.find(({ etag }) => etag !== null)?.path ?? PAGE), options);
 }
 
-/** @param {State} state @param {string} path @param {{focuses?: boolean}} [options] focuses: the editor, once the file is there @returns {State} */
-function opened(state, path, { focuses = false } = {}) {
+/** @param {State} state @param {string} path @param {{focuses?: boolean, line?: number}} [options] focuses: the editor, once the file is there; line: there @returns {State} */
+function opened(state, path, { focuses = false, line = 0 } = {}) {
   const shown = { ...state, path, completion: null, form: null };
   const buffer = state.buffers[path];
   const file = state.listing?.files.find((one) => one.path === path);
   const isKnown = !file || (buffer && (isDirty(buffer) || buffer.etag === file.etag));
   const next = previewing(shown);
-  if (isKnown) return focuses ? withEffects(next, { type: "begin" }) : next;
-  return withEffects(next, { type: "load_file", skill: state.skill, path, focuses });
+  if (isKnown) return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
+  return withEffects(next, { type: "load_file", skill: state.skill, path, focuses, ...(line && { line }) });
 }
 
 /** Another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
@@ -102,11 +102,11 @@ const STEPS = {
   },
   skill_loaded: (state, { skill, listing, focuses }) => (skill === state.skill ? listed(state, listing, { focuses }) : state),
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
-  file_loaded(state, { skill, path, text, etag, focuses = false }) {
+  file_loaded(state, { skill, path, text, etag, focuses = false, line = 0 }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
     const revision = (state.buffers[path]?.revision ?? 0) + 1;
     const next = withBuffer(state, path, { text, etag, saved: text, revision });
-    return focuses ? withEffects(next, { type: "begin" }) : next;
+    return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
   /** The user is back at this window: others may have changed the files. */
   looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
@@ -258,8 +258,7 @@ const STEPS = {
     return { ...state, preview, failure: state.failure?.of === "preview_failed" ? null : state.failure };
   },
   go_to(state, { path, line }) {
-    const next = path === state.path ? state : opened(state, path);
-    return withEffects(next, { type: "line", line: Number(line) });
+    return opened(state, path, { focuses: true, line: Number(line) });
   },
 
   try_it(state) {

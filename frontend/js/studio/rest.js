@@ -60,9 +60,9 @@ export const QUESTIONS = {
     return { type: "skills_loaded", isOn, skills, schema };
   },
   load_skill: async ({ skill, focuses }) => ({ type: "skill_loaded", skill, focuses, listing: await ask(of(skill)) }),
-  async load_file({ skill, path, focuses }) {
+  async load_file({ skill, path, focuses, line }) {
     const { text, etag } = await ask(fileOf(skill, path));
-    return { type: "file_loaded", skill, path, text, etag, focuses };
+    return { type: "file_loaded", skill, path, text, etag, focuses, line };
   },
   async save({ skill, path, text, etag }) {
     const saved = await ask(fileOf(skill, path), { method: "PUT", etag, body: { text } });
