@@ -48,12 +48,9 @@ class Connector:
         except gaierror as error:
             raise ConnectionError(f"{self._url}: there is no such host; check the address") from error
         except OSError as error:
-            cure = "start the server there, or give the address of one that runs"
-            raise ConnectionError(f"nothing answers at {self._url}; {cure}") from error
+            raise ConnectionError(f"nothing answers at {self._url}: start a server there, or name another") from error
         except websockets.InvalidMessage as error:
-            raise ConnectionError(
-                f"what answers at {self._url} hangs up or is no web server; check the address"
-            ) from error
+            raise ConnectionError(f"{self._url}: no web server, or one that hangs up; check the address") from error
         self._opened_s = _now_s()
         return socket
 

@@ -640,10 +640,7 @@ async def test_a_refused_login_names_the_token(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("host", "why"),
     [
-        (
-            "localhost:1",
-            "nothing answers at ws://localhost:1/ws; start the server there, or give the address of one that runs",
-        ),
+        ("localhost:1", "nothing answers at ws://localhost:1/ws: start a server there, or name another"),
         ("nobody.invalid:1", "ws://nobody.invalid:1/ws: there is no such host; check the address"),
     ],
 )
@@ -662,7 +659,7 @@ async def test_what_is_no_web_server_is_named() -> None:
         host = f"127.0.0.1:{doors.sockets[0].getsockname()[1]}"
         code, _, err = await run(host, "--say", "hi")
 
-    assert (code, err) == (1, f"talk: what answers at ws://{host}/ws hangs up or is no web server; check the address\n")
+    assert (code, err) == (1, f"talk: ws://{host}/ws: no web server, or one that hangs up; check the address\n")
 
 
 @pytest.mark.parametrize(
