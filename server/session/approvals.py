@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
 
@@ -16,8 +16,8 @@ from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
+from server.session.chat_handler import TurnRequest
 from server.session.sentence_assembler import SpokenSentence
-from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter
 from server.tool_calls import TurnFacts
 from server.wire import frames as wire
@@ -201,19 +201,14 @@ class TurnAsker:
     that is shown is closed, also when `ask` is cancelled or the turn ends.
     """
 
-    def __init__(
-        self,
-        approvals: Approvals,
-        turn: TurnWriter,
-        facts: TurnFacts,
-        timer: TurnTimer,
-        client_tools: Iterable[wire.ToolItem] = (),
-    ) -> None:
+    def __init__(self, approvals: Approvals, turn: TurnWriter, request: TurnRequest, own: Collection[str]) -> None:
+        """`own`: names of the server's tools, which hide a client's."""
         self._approvals = approvals
         self._turn = turn
-        self._facts = facts
-        self._timer = timer
-        self._definitions = {tool.name: [tool.description, tool.parameters] for tool in client_tools}
+        self._facts = request.facts
+        self._timer = request.timer
+        of_client = [tool for tool in request.tools if tool.name not in own]
+        self._definitions = {tool.name: [tool.description, tool.parameters] for tool in of_client}
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None
         turn.on_ending = self._end

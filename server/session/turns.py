@@ -94,8 +94,8 @@ class Turns:
             request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
         )
         writer.hook_record = unstarted_record(request.hook_state, request.snapshot, request.skills)
-        of_client = [tool for tool in request.tools if tool.name not in self._services.handler.tool_names]
-        request = replace(request, ask=TurnAsker(self._approvals, writer, request.facts, request.timer, of_client))
+        own = self._services.handler.tool_names if request.tools else ()
+        request = replace(request, ask=TurnAsker(self._approvals, writer, request, own))
         if request.tools:
             request = replace(request, client=self._client_calls.of_turn(writer))
         self.running = writer

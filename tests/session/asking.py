@@ -70,14 +70,14 @@ class AskingAgent(FakeAgent):
 
     plans: list[list[AskStep]] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
-    facts: list[TurnFacts | None] = field(default_factory=list)
+    requests: list[TurnRequest] = field(default_factory=list)
 
     async def chat_stream(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]:
-        self.facts.append(_REQUEST.get().facts)
+        self.requests.append(_REQUEST.get())
         yield LLMChunk(model_request=True)
-        for step in self.plans[min(len(self.facts), len(self.plans)) - 1]:
+        for step in self.plans[min(len(self.requests), len(self.plans)) - 1]:
             match step:
                 case LLMChunk():
                     yield step
@@ -90,6 +90,10 @@ class AskingAgent(FakeAgent):
                     async with asyncio.TaskGroup() as batch:
                         asked = [batch.create_task(ask_human().ask(each)) for each in step]
                     self.answers += [task.result() for task in asked]
+
+    @property
+    def facts(self) -> list[TurnFacts]:
+        return [request.facts for request in self.requests]
 
 
 class Client(SessionHarness):

@@ -26,7 +26,7 @@ async def test_what_is_remembered_for_a_conversation_is_not_asked_there_again() 
     told = client.of("approval_resolved")[1]
     assert (told["turn_id"], told["approved"], told["by"], told["tool"]) == ("t2", True, "remembered", "read_file")
     assert [answer.by for answer in client.agent.answers] == ["user", "remembered"]
-    assert [facts.conversation for facts in client.agent.facts if facts] == ["c1", "c1", "c2"]
+    assert [facts.conversation for facts in client.agent.facts] == ["c1", "c1", "c2"]
 
 
 async def test_what_is_remembered_is_one_call_and_no_other() -> None:

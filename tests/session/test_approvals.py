@@ -8,8 +8,6 @@ from server import config
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
 from server.approval.broker import ApprovalBroker
-from server.session.approvals import TurnAsker
-from server.session.turn_limits import TurnTimer
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, kinds
 
@@ -188,10 +186,8 @@ async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_an
     async with Client([pause]) as client:
         client.chat()
         await pause.reached.wait()
-        turn, facts = client.session._turns.running, client.agent.facts[0]
-        assert turn is not None
-        assert facts is not None
-        late = TurnAsker(client.session._approvals, turn, facts, TurnTimer())
+        late = client.agent.requests[0].ask
+        assert late is not None
         client.send("interrupt")
 
         answer = await late.ask(question())
