@@ -8,8 +8,6 @@ from msgspec import Meta, Struct
 from server.errors import FrameError
 from server.gateway.realtime.session_config import (
     ClientInstructions,
-    FunctionTool,
-    McpTool,
     Modalities,
     OutputTokens,
     ToolChoices,
@@ -76,7 +74,7 @@ class ResponseWishes(Struct, kw_only=True):
     instructions: ClientInstructions | None = None
     output_modalities: Modalities | None = None
     audio: ResponseAudio | None = None
-    tools: list[FunctionTool | McpTool] | None = None
+    tools: list[dict[str, Any]] | None = None
     tool_choice: ToolChoices | None = None
     max_output_tokens: OutputTokens | None = None
     metadata: Metadata | None = None

@@ -22,6 +22,8 @@ _NULLABLE: Final = frozenset(
 """Fields that null switches off; null for any other field means its default."""
 _MERGED: Final = frozenset(("audio", "input", "output"))
 """Objects of which an update may give a part; any other object replaces the one before."""
+_FILLED: Final = {"format": {"type": "audio/pcm"}, "turn_detection": {}, "tool": {"type": "function"}}
+"""Objects in which null means a field's default, and those of these that the API gives one."""
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
 _AT: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
 
@@ -176,7 +178,7 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
 
         Raises FrameError, whose path is the `param` of the error event.
         """
-        merged = _merge(msgspec.to_builtins(self), changes)
+        merged = merge(msgspec.to_builtins(self), changes)
         config: SessionConfig = convert(merged, SessionConfig, at="session")
         if not changes.keys().isdisjoint(("tools", "tool_choice")):
             check_tools(config.tools, config.tool_choice, at="session", server_tools=server_tools)
@@ -263,13 +265,22 @@ def check_tools(
         raise FrameError("unsupported_parameter", text, path=f"{at}.tool_choice")
 
 
-def _merge(whole: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def merge(whole: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data with the changes of a client, before it is checked."""
     merged = dict(whole)
     for name, value in changes.items():
         if value is None and name not in _NULLABLE:
             merged.pop(name, None)  # its default
         elif name in _MERGED and isinstance(value, Mapping) and isinstance(merged.get(name), Mapping):
-            merged[name] = _merge(merged[name], value)
+            merged[name] = merge(merged[name], value)
         else:
-            merged[name] = value
+            merged[name] = _filled(name, value)
     return merged
+
+
+def _filled(name: str, value: Any) -> Any:
+    if name == "tools" and isinstance(value, list):
+        return [_filled("tool", each) for each in value]
+    if name not in _FILLED or not isinstance(value, Mapping):
+        return value
+    return _FILLED[name] | {key: each for key, each in value.items() if each is not None}

@@ -20,6 +20,7 @@ from server.gateway.realtime.session_config import (
     ToolChoices,
     check_tools,
     convert,
+    merge,
 )
 from server.gateway.realtime.sound_formats import rate_of
 from server.wire import frames as wire
@@ -59,7 +60,8 @@ def spec_of(
     server_tools: ServerTools,
 ) -> ResponseSpec:
     """Return what a response is to be, of the client's wishes and its session. Raises FrameError."""
-    check_tools(wishes.tools or [], wishes.tool_choice or "auto", at="response", server_tools=server_tools)
+    asked = convert(merge({}, {"tools": wishes.tools or []}), SessionConfig, at="response")
+    check_tools(asked.tools, wishes.tool_choice or "auto", at="response", server_tools=server_tools)
     if wishes.prompt is not None:
         text = "prompt templates are not here; send their text as `instructions`"
         raise FrameError("unsupported_parameter", text, path="response.prompt")
@@ -68,7 +70,7 @@ def spec_of(
     output = config.audio.output
     if wishes.audio is not None:
         given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
-        output = convert(msgspec.to_builtins(output) | given, OutputConfig, at="response.audio.output")
+        output = convert(merge(msgspec.to_builtins(output), given), OutputConfig, at="response.audio.output")
     modalities = wishes.output_modalities or config.output_modalities
     return ResponseSpec(
         id=response_id,
@@ -78,13 +80,17 @@ def spec_of(
         voice=output.speaker,
         max_output_tokens=wishes.max_output_tokens or config.max_output_tokens,
         metadata=wishes.metadata,
-        overrides=_overrides(wishes, output, modalities, config),
+        overrides=_overrides(wishes, asked.tools, output, modalities, config),
         input=items,
     )
 
 
 def _overrides(
-    wishes: ResponseWishes, output: OutputConfig, modalities: list[Any], config: SessionConfig
+    wishes: ResponseWishes,
+    tools: list[FunctionTool | McpTool],
+    output: OutputConfig,
+    modalities: list[Any],
+    config: SessionConfig,
 ) -> dict[str, Any]:
     """Return the fields of `respond` in which a response differs from its session."""
     fields: dict[str, Any] = {}
@@ -99,7 +105,7 @@ def _overrides(
     if wishes.max_output_tokens is not None:
         fields["max_tokens"] = _tokens(wishes.max_output_tokens)
     if wishes.tools is not None:
-        fields["tools"] = _tools(wishes.tools)
+        fields["tools"] = _tools(tools)
     if wishes.tool_choice is not None:
         fields["tool_choice"] = _choice(wishes.tool_choice)
     return fields

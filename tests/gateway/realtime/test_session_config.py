@@ -27,6 +27,25 @@ def test_null_gives_a_field_its_default_back() -> None:
     assert (echo["instructions"], echo["max_output_tokens"]) == ("", "inf")
 
 
+def test_null_within_an_object_means_its_fields_default_too() -> None:
+    """OpenAI's types have these as optional, so clients that write out a whole object send null."""
+    tool = {"name": "lamp", "description": None, "parameters": None, "type": None}
+    detection = {"type": "semantic_vad", "eagerness": None, "create_response": None, "interrupt_response": None}
+    sound = {"input": {"turn_detection": detection}, "output": {"format": {"rate": None, "type": None}}}
+
+    echo = SessionConfig().updated({"tools": [tool], "audio": sound}).echo()
+
+    nothing = {"type": "object", "properties": {}}
+    assert echo["tools"] == [{"type": "function", "name": "lamp", "description": "", "parameters": nothing}]
+    assert echo["audio"]["input"]["turn_detection"] == {
+        "type": "semantic_vad",
+        "eagerness": "auto",
+        "create_response": True,
+        "interrupt_response": True,
+    }
+    assert echo["audio"]["output"]["format"] == {"type": "audio/pcm", "rate": 24_000}
+
+
 @pytest.mark.parametrize(
     ("changes", "code", "param"),
     [

@@ -367,6 +367,18 @@ def test_a_response_takes_settings_for_itself_and_echoes_its_metadata() -> None:
     assert (response["max_output_tokens"], response["output_modalities"]) == (99, ["text"])
 
 
+def test_a_response_may_leave_fields_of_its_tools_and_format_null() -> None:
+    world = RealtimeWorld()
+    tool = {"name": "lamp", "type": None, "description": None, "parameters": None}
+    wishes = {"tools": [tool], "audio": {"output": {"format": {"type": "audio/pcm", "rate": None}, "voice": None}}}
+
+    (created,) = world.client("response.create", response=wishes)
+
+    assert created["response"]["audio"]["output"]["format"] == {"type": "audio/pcm", "rate": 24_000}
+    (given,) = world.last(wire.Respond).tools
+    assert (given.name, given.description, given.parameters) == ("lamp", "", {"type": "object", "properties": {}})
+
+
 def test_a_response_outside_of_the_conversation_leaves_nothing_in_it() -> None:
     world = RealtimeWorld()
     world.say("Hello?", item_id="one")
