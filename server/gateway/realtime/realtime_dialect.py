@@ -149,5 +149,5 @@ def realtime_defaults(
     """
     session: dict[str, Any] = {} if key_session is None else msgspec.json.decode(key_session)
     if request.query.get("intent") == "transcription":
-        session.setdefault("type", "transcription")
+        session["type"] = "transcription"
     return SessionConfig().updated(session, server_tools=ServerTools(mcp_servers))

@@ -24,6 +24,11 @@ _MERGED: Final = frozenset(("audio", "input", "output"))
 """Objects of which an update may give a part; any other object replaces the one before."""
 _FILLED: Final = {"format": {"type": "audio/pcm"}, "turn_detection": {}, "tool": {"type": "function"}}
 """Objects in which null means a field's default, and those of these that the API gives one."""
+_VAD_BOUNDS: Final = {
+    "threshold": (0.2, 0.95),
+    "silence_duration_ms": (192, 10_000),
+    "prefix_padding_ms": (0, 2000),
+}
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
 _AT: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
 
@@ -67,6 +72,12 @@ class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
     """Without effect."""
     create_response: bool = True
     interrupt_response: bool = True
+
+    def __post_init__(self) -> None:
+        """Take the nearest numbers that voice detection has, which the client is then shown."""
+        for name, (least, most) in _VAD_BOUNDS.items():
+            if (value := getattr(self, name)) is not None:
+                msgspec.structs.force_setattr(self, name, min(max(value, least), most))
 
 
 class SemanticVad(Struct, tag_field="type", tag="semantic_vad", frozen=True):

@@ -116,12 +116,11 @@ def _detection(detection: ServerVad | SemanticVad | None) -> wire.DetectionSetti
         case None:
             return wire.DetectionSettings(mode="push_to_talk")
         case ServerVad():
-            threshold, silence_ms = detection.threshold, detection.silence_duration_ms
-            return wire.DetectionSettings(  # the nearest that there is
+            return wire.DetectionSettings(
                 mode="server_vad",
-                threshold=None if threshold is None else min(max(threshold, 0.2), 0.95),
-                silence_ms=None if silence_ms is None else min(max(silence_ms, 192), 10_000),
-                prefix_ms=None if detection.prefix_padding_ms is None else min(detection.prefix_padding_ms, 2000),
+                threshold=detection.threshold,
+                silence_ms=detection.silence_duration_ms,
+                prefix_ms=detection.prefix_padding_ms,
             )
         case SemanticVad():
             eagerness = "medium" if detection.eagerness == "auto" else detection.eagerness

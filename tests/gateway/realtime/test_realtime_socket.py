@@ -131,8 +131,10 @@ async def test_a_transcription_session_is_asked_for_in_the_address_or_in_the_key
     async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="any") as backend:
         secret = await backend.realtime.client_secrets.create(session={"type": "transcription"})
         assert secret.session.type == "transcription"
+        other = await backend.realtime.client_secrets.create(session={"type": "realtime", "instructions": "Hm."})
 
-    for query, headers in (("intent=transcription", {}), ("model=any", bearer(secret.value))):
+    asked = [("intent=transcription", {}), ("model=any", bearer(secret.value))]
+    for query, headers in (*asked, ("intent=transcription", bearer(other.value))):
         url = f"{server.url.replace('http', 'ws', 1)}/v1/realtime?{query}"
         async with connect(url, additional_headers=headers) as socket:
             assert json.loads(await socket.recv())["session"]["type"] == "transcription"

@@ -6,6 +6,7 @@ import pytest
 
 from server.errors import FrameError
 from server.gateway.realtime.session_config import ServerTools, SessionConfig
+from server.gateway.realtime.session_settings import settings_of
 
 
 def test_an_update_changes_the_fields_that_it_gives() -> None:
@@ -82,6 +83,27 @@ def test_a_tool_of_the_servers_that_has_come_since_stands_in_no_other_updates_wa
     config = config.updated({"instructions": "Be brief."}, server_tools=ServerTools(names=lambda: ["clock"]))
 
     assert config.instructions == "Be brief."
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ({"threshold": 1, "silence_duration_ms": 0, "prefix_padding_ms": 9999}, (0.95, 192, 2000)),
+        ({"threshold": 0, "silence_duration_ms": 10_000, "prefix_padding_ms": 0}, (0.2, 10_000, 0)),
+        ({"threshold": 0.5, "silence_duration_ms": 500, "prefix_padding_ms": 300}, (0.5, 500, 300)),
+    ],
+)
+def test_the_numbers_of_turn_detection_are_shown_as_they_are_in_force(
+    asked: dict[str, Any], shown: tuple[Any, ...]
+) -> None:
+    detection = {"type": "server_vad", **asked}
+
+    config = SessionConfig().updated({"audio": {"input": {"turn_detection": detection}}})
+
+    echo = config.echo()["audio"]["input"]["turn_detection"]
+    assert (echo["threshold"], echo["silence_duration_ms"], echo["prefix_padding_ms"]) == shown
+    given = settings_of(config, conversation="c")["turn_detection"]
+    assert (given.threshold, given.silence_ms, given.prefix_ms) == shown
 
 
 def test_extras_of_ours_are_not_echoed() -> None:
