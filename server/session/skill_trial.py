@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
@@ -76,7 +75,6 @@ class SkillTrial:
             received_s=self._services.now_s(),
             snapshot=snapshot,
         )
-        request = replace(request, policy="demote")  # whoever the author is, the messages come from a form
         limit_s = self._services.limits.max_turn_s
         try:
             async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
