@@ -41,9 +41,10 @@ async def test_the_answer_is_shown_piece_by_piece_with_the_skills_it_was_given()
 async def test_a_turn_that_takes_too_long_is_ended() -> None:
     agent = FakeAgent([[Pause()]])
     async with SessionHarness(agent, limits=config.LimitsSettings(max_turn_s=0.05)) as harness:
-        with pytest.raises(TurnError, match=r"longer than 0\.05 s"):
+        with pytest.raises(TurnError, match=r"^the turn ran longer than 0\.05 s and was ended$") as late:
             await answered(SkillTrial(harness.services))
 
+    assert late.value.code == "provider_timeout"
     assert agent.asked[0].is_closed
 
 

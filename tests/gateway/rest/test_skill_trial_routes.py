@@ -244,7 +244,18 @@ async def test_a_failure_of_the_model_is_told_beside_the_other_answer(
     lines = await tried(server, {"files": {"hooks/hint.md": "Be loud."}, "text": "Hi"})
 
     assert words(lines["saved"]) == "Calm."
-    assert lines["edited"][-1]["end"]["code"] == "provider_auth"
+    end = lines["edited"][-1]["end"]
+    assert (end["code"], "refused a call without a key" in end["message"]) == ("provider_auth", True)
+
+
+async def test_the_language_of_a_trial_counts_for_conditions(calm: Path, server: Parley, model: OpenAIServer) -> None:
+    model.respond = by_hook
+    edits = {"hooks/hint.md": "Be loud.", "hooks/hooks.json": hooks(entry("hint", when={"language": ["de"]}))}
+
+    spoken = await tried(server, {"files": edits, "text": "Hi", "language": "de-CH"})
+    unspoken = await tried(server, {"files": edits, "text": "Hi"})
+
+    assert [words(lines["edited"]) for lines in (spoken, unspoken)] == ["Loud!", "Calm."]
 
 
 async def test_without_tools_none_is_offered_and_with_them_they_run(
