@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from skills_engine.conditions.hook_state import Firing, HookState
@@ -40,6 +41,8 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, 
         if hook.once is not None and hook.sticky is not None:
             message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
             report.warning(f"{place}.sticky", message)
+        if hook.once == "conversation" and hook.cooldown is not None:
+            report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
         _variables_advice(hook, place, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _trigger_advice(trigger, place, report)
@@ -52,8 +55,8 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
         for path, key, value in _leaves(json.loads(trigger.when.source), f"{place}.when"):
-            if _is_any_time(key, value):
-                report.warning(path, _ANY_TIME)
+            if message := _constant(key, value):
+                report.warning(path, message)
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
                 report.warning(path, "never holds: connect is answered in a conversation without messages only")
     for name in sorted(used_variables(trigger.content)):
@@ -61,11 +64,11 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
 
 
 def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield place, name and value of every condition in the tree."""
+    """Yield place, name and value of every condition in the tree, and every `any` without one."""
     for key, value in when.items():
         path = f"{place}.{key}"
         match key:
-            case "all" | "any":
+            case "all" | "any" if value or key == "all":
                 for index, part in enumerate(value):
                     yield from _leaves(part, f"{path}[{index}]")
             case "not":
@@ -75,8 +78,8 @@ def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any
 
 
 def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
-    if _is_any_time(key, value):
-        report.warning(path, _ANY_TIME)
+    if message := _constant(key, value):
+        report.warning(path, message)
     elif key == "round" and hook.timing not in _LOOP:
         report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
     elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
@@ -88,6 +91,9 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
     elif key == "tool":
         for name in value:
             _tool_advice(name, path, report)
+        filters = sorted(hook.tool_filter or ()) if ".not" not in path else []
+        if filters and not any(_may_overlap(name, other) for name in value for other in filters):
+            report.warning(path, f"never holds: tool_filter names other tools: {', '.join(filters)}")
     elif key == "language":
         for name in value:
             if not _LANGUAGE.match(name):
@@ -100,8 +106,22 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
 
 
-def _is_any_time(key: str, value: Any) -> bool:
-    return key == "time" and not value.get("days") and value.get("from") == value.get("to")
+def _constant(key: str, value: Any) -> str:
+    """Return what to say of a condition that always or never holds, wherever it stands; "" of others."""
+    if key == "any":
+        return "never holds: it has no alternatives"
+    if key != "time" or value.get("days"):
+        return ""
+    start, end = value.get("from", "00:00"), value.get("to")
+    return _ANY_TIME if end == start or (end is None and start == "00:00") else ""
+
+
+def _may_overlap(name: str, other: str) -> bool:
+    """Tell whether a tool may fit both names or globs."""
+    if _GLOB.isdisjoint(name) or _GLOB.isdisjoint(other):
+        return fnmatchcase(name, other) or fnmatchcase(other, name)
+    start, other_start = (re.split(r"[*?[]", glob)[0] for glob in (name, other))
+    return start.startswith(other_start) or other_start.startswith(start)
 
 
 def _includes_first(value: Any) -> bool:
