@@ -30,7 +30,8 @@ PASSED, FAILED, NOT_RUN = 0, 1, 2
 
 EPILOG = (
     "Exit status: 0 all tests passed, 1 a test failed or a skill has an error, "
-    "2 a test could not be run: a mistake in its file, a hook or skill that there is not, no answer from the server."
+    "2 a test could not be run: a mistake in its file, a hook or skill that there is not, no answer from the server. "
+    "With --variants, which only compares, never 1."
 )
 
 
