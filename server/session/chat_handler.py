@@ -22,7 +22,7 @@ from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tool_calls import TurnAborted, TurnFacts
-from server.tools.client_tools import AskClient, client_tools
+from server.tools.client_tools import AskClient, ClientTool, client_tools
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 from skills_engine.authoring.costs import CostMeter
@@ -257,14 +257,15 @@ class ChatHandler:
         self, request: TurnRequest, layers: TurnLayers | None = None, *, facts: HookFacts = _NO_FACTS
     ) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
+        tools: list[ClientTool] = []
+        if request.client is not None:
+            tools = client_tools(request.tools, request.client, are_left_open=request.client_tools == "end")
         return TurnOptions(
             catalog=catalog.text,
             language=request.language,
             instructions=request.instructions,
             max_tokens=request.max_tokens,
-            client_tools=()
-            if (client := request.client) is None
-            else client_tools(request.tools, client, are_left_open=request.client_tools == "end"),
+            client_tools=tools,
             tool_choice=request.tool_choice,
             trace=request.trace,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
