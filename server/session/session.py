@@ -369,7 +369,7 @@ class Session:
             costs=self._costs,
         )
 
-    # --- nudges; these are for Nudges (NudgedSession)
+    # --- nudges; these are for Nudges (NudgedSession), and for a timeout of the Realtime dialect
 
     def triggers(self) -> Sequence[TriggerInfo]:
         snapshot = self._services.skills()

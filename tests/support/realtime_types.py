@@ -14,7 +14,7 @@ MODELS: Final[dict[str, type[BaseModel]]] = {
     get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(RealtimeServerEvent)[0])
 }
 """The types of OpenAI's package, by the `type` of their event."""
-_NEVER: Final = ("conversation.item.created", "input_audio_buffer.timeout_triggered")
+_NEVER: Final = ("conversation.item.created",)
 
 
 def as_sent(event: Event) -> Event:
@@ -33,6 +33,7 @@ class RealtimeEventChecker:
         self._done: Counter[str] = Counter()
         self._parts: dict[str, str] = {}  # open content part → words so far
         self._speaking: str | None = None  # item of the speech that has started and not stopped
+        self._timed_out: str | None = None  # item of the silence that the next event commits
 
     def check(self, event: Event) -> None:
         """Check an event, as a client reads it."""
@@ -41,7 +42,15 @@ class RealtimeEventChecker:
         if event["type"].startswith("parley."):
             return
         check_type(event)
+        if self._timed_out is not None:
+            assert (event["type"], event["item_id"]) == ("input_audio_buffer.committed", self._timed_out)
+            self._timed_out = None
         match event["type"]:
+            case "input_audio_buffer.timeout_triggered":
+                assert not self._open, "a response runs"
+                assert self._speaking is None, "somebody speaks"
+                assert 0 <= event["audio_start_ms"] <= event["audio_end_ms"]
+                self._timed_out = event["item_id"]
             case "input_audio_buffer.speech_started":
                 assert self._speaking is None, f"{self._speaking} has not stopped"
                 self._speaking = event["item_id"]

@@ -59,6 +59,8 @@ class Item:
     data: dict[str, Any]
     utterance: str | None = None
     """The utterance whose words it has."""
+    silence_ms: int | None = None
+    """Silence that it stands for, which the model reads as the user's message."""
     is_waiting: bool = False
     """Its words are still being recognised."""
     hook: wire.Message | None = None
@@ -150,6 +152,12 @@ class ItemList:
     def unanswered(self) -> list[str]:
         """Return the ids of the user's items at the end."""
         return [item.id for item in takewhile(lambda item: item.role == "user", reversed(self.items))]
+
+    def awaits_output(self) -> bool:
+        """Whether calls stand at the end that the client has not answered."""
+        last = list(takewhile(lambda item: item.kind != "message", reversed(self.items)))
+        answered = {item.data["call_id"] for item in last if item.kind == "function_call_output"}
+        return any(item.data["call_id"] not in answered for item in last)
 
     def insert(self, item: Item, after: str | None) -> None:
         """Add a client's item behind that one (None: at the end, "root": first).
@@ -305,6 +313,8 @@ def _message_of(item: Item) -> wire.Message | None:
         return item.hook
     role: wire.Role = item.data["role"]
     content: str | list[wire.TextPart | wire.ImagePart] = item.text
+    if item.silence_ms is not None:
+        content = f"(The user has said nothing for {item.silence_ms / 1000:g} seconds.)"
     if any(part["type"] == "input_image" for part in item.data["content"]):
         content = [
             wire.ImagePart(image_url=wire.ImageUrl(url=part["image_url"]))

@@ -44,6 +44,7 @@ class InputBuffer:
         self._speaking: _Recording | None = None  # begun by turn detection, and not over
         self._failure: FrameError | None = None  # why the next utterance without words has none
         self._appended_ms = 0.0
+        self._replied_ms = 0.0  # of it, when the last reply had been sent
         self._is_fresh = False  # sound has come since the last commit
         self._commits: deque[str | None] = deque(maxlen=MAX_OPEN)  # event ids: of sound that is still being judged
 
@@ -102,6 +103,18 @@ class InputBuffer:
         for recording in self._unnamed:
             recording.is_dropped = recording.item is None
         return self._refuse_commits()
+
+    def replied(self) -> None:
+        """Note that a reply has been sent: the silence after it begins no earlier."""
+        self._replied_ms = self._appended_ms
+
+    def time_out(self, silence_ms: int, config: SessionConfig) -> list[Event]:
+        """Commit the silence as an utterance without words."""
+        start_ms = max(self._replied_ms, self._appended_ms - silence_ms)
+        recording = _Recording(self._events.new_id("item"), sound_ms=self._appended_ms - start_ms)
+        place = {"audio_start_ms": int(start_ms), "audio_end_ms": int(self._appended_ms), "item_id": recording.item_id}
+        triggered = self._events.event("input_audio_buffer.timeout_triggered", **place)
+        return [triggered, *self._commit(recording, silence_ms), *self._recognized(recording, "", config)]
 
     # --- frames of the session
 
@@ -179,7 +192,7 @@ class InputBuffer:
         place = {"audio_end_ms": int(audio_ms), "item_id": recording.item_id}
         return [self._events.event("input_audio_buffer.speech_stopped", **place)]
 
-    def _commit(self, recording: _Recording) -> list[Event]:
+    def _commit(self, recording: _Recording, silence_ms: int | None = None) -> list[Event]:
         data = {
             "id": recording.item_id,
             "object": "realtime.item",
@@ -188,7 +201,7 @@ class InputBuffer:
             "role": "user",
             "content": [{"type": "input_audio", "transcript": None}],
         }
-        item = recording.item = Item(data, is_waiting=True)
+        item = recording.item = Item(data, is_waiting=True, silence_ms=silence_ms)
         gone = self._conversation.append(item)
         previous = self._conversation.before(item)
         placed = {"previous_item_id": previous, "item": item.shown()}

@@ -43,22 +43,28 @@ class RealtimeOutbox(Outbox):
         super().__init__(context.socket, metrics, context.outbox_limits, on_slow=context.on_slow)
         self._translator = translator
         self._for_session = for_session
+        self.timer: asyncio.TimerHandle | None = None  # of the client's silence; it ends with the socket
 
     def put_frame(self, frame: wire.ServerFrame) -> None:
-        self._carry_out(self._translator.from_session(frame))
+        self.carry_out(self._translator.from_session(frame))
 
     def put_sound(self, pcm: bytes) -> None:
-        self._carry_out(self._translator.from_voice(pcm))
+        self.carry_out(self._translator.from_voice(pcm))
 
     def put_event(self, event: dict[str, Any]) -> None:
         self.put(Kind.TEXT, codec.encode(event))
 
     def finish(self, code: int, reason: str) -> None:
         if not self.is_closing:
-            self._carry_out(self._translator.end(_LOGIN_OVER if code == LOGIN_OVER else None))
+            self.carry_out(self._translator.end(_LOGIN_OVER if code == LOGIN_OVER else None))
         super().finish(code, reason)
 
-    def _carry_out(self, actions: Sequence[Action]) -> None:
+    def abandon(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        super().abandon()
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
         for action in actions:
             if isinstance(action, dict):
                 self.put_event(action)
@@ -81,9 +87,11 @@ class RealtimeDialect:
         rate = services.limits.max_frames_per_s
         self._bucket = TokenBucket(burst=rate, per_s=rate)
         self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
+        self._on_turn_over = context.on_turn_over
+        self._idle_timeout_ms: int | None = None  # of the silence that is being counted
         self._waiting: deque[Sequence[Action]] = deque()  # for the session, as soon as it has sent what it is sending
         self.outbox = RealtimeOutbox(context, translator, self._answer_later)
-        self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=context.on_turn_over)
+        self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=self._end_turn)
 
     async def admit(self, now_s: float) -> bool:
         while not self._bucket.take(now_s):
@@ -101,6 +109,8 @@ class RealtimeDialect:
                     await self._hear(action)
                 case _:
                     self._receive_frame(action)
+        if self._translator.idle_timeout_ms != self._idle_timeout_ms:
+            self._count_silence()
 
     async def _hear(self, pcm: bytes) -> None:
         for at in range(0, len(pcm), self._piece_bytes):
@@ -138,6 +148,30 @@ class RealtimeDialect:
 
     def _receive_frame(self, frame: wire.AnyClientFrame) -> None:
         self.session.receive(frame, self._services.now_s())
+        if isinstance(frame, wire.Interrupt):
+            self._count_silence()  # the sound that was still to be played is cut
+
+    def _end_turn(self) -> None:
+        self._count_silence()
+        self._on_turn_over()
+
+    def _count_silence(self) -> None:
+        """Begin a new count, with the `idle_timeout_ms` of now."""
+        if self.outbox.timer is not None:
+            self.outbox.timer.cancel()
+        self._idle_timeout_ms = self._translator.idle_timeout_ms
+        if self._idle_timeout_ms is not None and not self.outbox.is_closing:
+            self.outbox.timer = self._loop.call_later(self._idle_timeout_ms / 1000, self._check_silence)
+
+    def _check_silence(self) -> None:
+        """Hand a silence to the translator that has lasted for long enough; else wait for the rest of it."""
+        timeout_ms = self._translator.idle_timeout_ms
+        if timeout_ms is None or not self.session.may_be_nudged:
+            self._count_silence()
+        elif (wait_s := self.session.silent_since_s + timeout_ms / 1000 - self._services.now_s()) > 0:
+            self.outbox.timer = self._loop.call_later(wait_s, self._check_silence)
+        else:
+            self.outbox.carry_out(self._translator.time_out())
 
 
 def realtime_defaults(

@@ -68,6 +68,7 @@ class RealtimeTranslator:
         self._response: ResponseWriter | None = None
         self._last_response: str | None = None
         self._owes_response = False  # somebody spoke while a response ran that speech does not end
+        self._may_time_out = False  # a reply has ended, and no silence after it has been committed
         self._held: list[Event] = []  # the end of a response that speech has ended: behind `speech_started`
 
     # --- the session's side
@@ -113,6 +114,22 @@ class RealtimeTranslator:
     def from_voice(self, pcm: bytes) -> list[Action]:
         """Translate a piece of the reply's sound, PCM16 at the rate of the sentence under way."""
         return [] if self._response is None else [*self._response.sound(pcm)]
+
+    @property
+    def idle_timeout_ms(self) -> int | None:
+        """Silence after which `time_out` is due; None: it is not."""
+        timeout_ms: int | None = getattr(self._config.audio.input.turn_detection, "idle_timeout_ms", None)
+        is_busy = self._response is not None or self._held or self._conversation.awaits_output()
+        return timeout_ms if self._may_time_out and self._config.type == "realtime" and not is_busy else None
+
+    def time_out(self) -> list[Action]:
+        """Commit the silence that has lasted for `idle_timeout_ms`, and begin the response to it."""
+        detection, timeout_ms = self._config.audio.input.turn_detection, self.idle_timeout_ms
+        if detection is None or timeout_ms is None:
+            return []
+        self._may_time_out = False
+        self._owes_response = detection.create_response
+        return [*self._input.time_out(timeout_ms, self._config), *self._respond_to_speech()]
 
     def end(self, refusal: FrameError | None = None) -> list[Event]:
         """Return the events that are still owed when the connection closes, such as `response.done`, and why it does."""
@@ -191,6 +208,9 @@ class RealtimeTranslator:
 
     def _finish(self, response: ResponseWriter, status: ResponseStatus, end: wire.TurnEnd | None = None) -> list[Event]:
         self._response = None
+        if response.spec.conversation_id is not None:
+            self._may_time_out = status != "failed"
+            self._input.replied()
         usage = wire.UsageItem() if end is None else end.usage
         return response.finish(status, usage, state=None if end is None or end.state is UNSET else end.state)
 

@@ -118,6 +118,12 @@ class RealtimeWorld:
         self.session(wire.Transcript(utterance=name, text=text, final=True))
         return self.events[before:]
 
+    def time_out(self) -> list[Event]:
+        """Let nobody speak for as long as the translator wants to know of."""
+        before = len(self.events)
+        self._do(self.translator.time_out())
+        return self.events[before:]
+
     @property
     def running(self) -> str:
         assert self.turn is not None, "no turn runs"

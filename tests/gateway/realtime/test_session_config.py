@@ -53,6 +53,7 @@ def test_null_within_an_object_means_its_fields_default_too() -> None:
         ({"audio": {"output": {"speed": 9}}}, "invalid_value", "session.audio.output.speed"),
         ({"audio": {"input": {"turn_detection": {}}}}, "missing_required_parameter", "session.audio.input.turn_detection.type"),
         ({"audio": 5}, "invalid_value", "session.audio"),
+        ({"audio": {"input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": 5000.5}}}}, "invalid_value", "session.audio.input.turn_detection.idle_timeout_ms"),
         ({"output_modalities": ["audio", "text"]}, "invalid_value", "session.output_modalities"),
         ({"tools": [{"type": "mcp", "server_label": "x", "server_url": "http://x"}]}, "unsupported_parameter", "session.tools[0]"),
         ({"tools": [{"type": "mcp", "server_label": "x"}]}, "invalid_value", "session.tools[0].server_label"),
@@ -104,6 +105,29 @@ def test_the_numbers_of_turn_detection_are_shown_as_they_are_in_force(
     assert (echo["threshold"], echo["silence_duration_ms"], echo["prefix_padding_ms"]) == shown
     given = settings_of(config, conversation="c")["turn_detection"]
     assert (given.threshold, given.silence_ms, given.prefix_ms) == shown
+
+
+def _idle(timeout_ms: int | None) -> dict[str, Any]:
+    return {"audio": {"input": {"turn_detection": {"type": "server_vad", "idle_timeout_ms": timeout_ms}}}}
+
+
+@pytest.mark.parametrize("timeout_ms", [5_000, 30_000])
+def test_an_idle_timeout_is_echoed_until_null_takes_it_away(timeout_ms: int) -> None:
+    config = SessionConfig().updated(_idle(timeout_ms))
+
+    assert config.echo()["audio"]["input"]["turn_detection"]["idle_timeout_ms"] == timeout_ms
+    assert "idle_timeout_ms" not in config.updated(_idle(None)).echo()["audio"]["input"]["turn_detection"]
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 4_999, 30_001, 10**20])
+def test_an_idle_timeout_out_of_bounds_is_refused_with_both(timeout_ms: int) -> None:
+    with pytest.raises(FrameError, match=r"5000 .* 30000") as caught:
+        SessionConfig().updated(_idle(timeout_ms))
+
+    assert (caught.value.code, caught.value.path) == (
+        "invalid_value",
+        "session.audio.input.turn_detection.idle_timeout_ms",
+    )
 
 
 def test_extras_of_ours_are_not_echoed() -> None:

@@ -7,7 +7,14 @@ from typing import Any, Final
 import msgspec
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from msgspec import UNSET
 
 from server.wire import frames as wire
@@ -58,8 +65,13 @@ ITEM: Final = st.one_of(
         {"type": st.just("function_call_output"), "call_id": st.sampled_from(CALLS), "output": st.just("on")}
     ),
 )
+TIMEOUTS: Final = [
+    {"type": "server_vad", "idle_timeout_ms": 5_000},
+    {"type": "server_vad", "idle_timeout_ms": 30_000, "create_response": False},
+]
 DETECTION: Final = st.sampled_from(
     [
+        *TIMEOUTS,
         None,
         {"type": "server_vad"},
         {"type": "server_vad", "interrupt_response": False},
@@ -200,6 +212,10 @@ class RealtimeSequences(RuleBasedStateMachine):
             if event["type"] == "error":
                 assert event["error"]["event_id"] in ("of_client", None)
         return answers
+
+    @initialize(detection=st.sampled_from([*TIMEOUTS, {"type": "server_vad"}]))
+    def configure(self, detection: dict[str, Any]) -> None:
+        self.update({"audio": {"input": {"turn_detection": detection}}})
 
     @rule(session=SESSION)
     def update(self, session: dict[str, Any]) -> None:
@@ -346,6 +362,18 @@ class RealtimeSequences(RuleBasedStateMachine):
             self.world.end_turn("interrupted")
         self.world.session(wire.SpeechStarted(utterance=utterance, audio_ms=5))
 
+    @precondition(lambda self: self.world.speaking is None and self.world.is_pressed is None)
+    @rule()
+    def be_silent(self) -> None:
+        """For long enough: once a silence is committed, nothing more comes of it."""
+        timeout_ms = self.world.translator.idle_timeout_ms
+        events = self.world.time_out()
+        assert bool(events) == (timeout_ms is not None)
+        if events:
+            assert events[0]["type"] == "input_audio_buffer.timeout_triggered"
+            assert ("response.created" in [event["type"] for event in events]) == (timeout_ms == 5_000)
+        assert self.world.time_out() == []
+
     @precondition(lambda self: self.world.speaking is not None)
     @rule()
     def stop(self) -> None:
@@ -420,6 +448,7 @@ class RealtimeSequences(RuleBasedStateMachine):
         assert translator._answering is None
         assert len(translator._input._recordings) <= 1 + len(self.world.unrecognized)
         assert (self.world.turn is None) or (translator._response is not None)
+        assert translator.idle_timeout_ms is None or translator._response is None
 
     @invariant()
     def every_item_stands_under_its_own_id(self) -> None:
