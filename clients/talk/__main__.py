@@ -86,6 +86,10 @@ def _parse() -> argparse.Namespace:
     options = parser.parse_args()
     if options.transcribe and not (options.wav or options.mic):
         parser.error("--transcribe needs --wav or --mic")
+    if options.speed is not None and not 0.25 <= options.speed <= 2:
+        parser.error("--speed goes from 0.25 to 2")
+    if options.max_tokens is not None and not 1 <= options.max_tokens <= 1_000_000:
+        parser.error("--max-tokens goes from 1 to 1,000,000")
     return options
 
 

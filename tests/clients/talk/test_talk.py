@@ -595,6 +595,16 @@ async def test_only_speech_can_be_transcribed() -> None:
 
 
 @pytest.mark.parametrize(
+    ("option", "said"),
+    [("--speed=3", "--speed goes from 0.25 to 2"), ("--max-tokens=0", "--max-tokens goes from 1 to 1,000,000")],
+)
+async def test_a_number_out_of_range_is_refused_by_the_name_of_its_option(option: str, said: str) -> None:
+    code, _, err = await run("ws://localhost:1/ws", "--say", "hi", option)
+
+    assert (code, err.splitlines()[-1]) == (2, f"python -m server.talk: error: {said}")
+
+
+@pytest.mark.parametrize(
     ("name", "said"),
     [("stereo.wav", "one channel"), ("text.wav", "not a readable WAV"), ("gone.wav", "not a readable WAV")],
 )
