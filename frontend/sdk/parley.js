@@ -18,6 +18,7 @@ import { answerCall, declared } from "./tools.js";
 
 export { browserStore, memoryStore } from "./stores.js";
 
+const SUBPROTOCOL = /^[\w!#$%&'*+\-.^`|~]*$/; // RFC 6455
 const ANSWERS = { stopped: "stopped", lost: "lost", restarted: "lost", failed: "failed", pending: "failed" };
 
 export class Parley {
@@ -56,7 +57,8 @@ export class Parley {
     sound = "auto",
     configure = {},
   } = {}) {
-    this.url = new URL(url, location.href);
+    this.url = serverUrl(url);
+    if (typeof token === "string") subprotocol(token); // throws
     this.#token = token;
     this.#store = store;
     this.#tools = tools;
@@ -218,9 +220,9 @@ export class Parley {
   #credential() {
     const token = this.#token;
     if (typeof token !== "function") return subprotocol(token);
-    const asked = Promise.resolve().then(token);
+    const asked = Promise.resolve().then(token).then(subprotocol);
     asked.catch((error) => this.#emit("problem", { code: "token_failed", detail: messageOf(error) }));
-    return asked.then(subprotocol);
+    return asked;
   }
 
   /** @param {import("./types/client.js").ParleyEvent} event */
@@ -389,8 +391,17 @@ function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** @param {string} url */
+function serverUrl(url) {
+  const whole = URL.canParse(url, location.href) && new URL(url, location.href);
+  if (!whole || !/^(http|ws)/.test(whole.protocol)) throw new TypeError(`url: ${url} is not the address of a server`);
+  return whole;
+}
+
 /** 120 bits, in the letters that ids may have. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
+  if (token && !SUBPROTOCOL.test(token))
+    throw new TypeError("token: browsers send only letters, digits and !#$%&'*+-.^_`|~");

@@ -72,10 +72,10 @@ class ParleyTalk extends HTMLElement {
 
   /** Start to talk, or stop; as pressing the button does. */
   async toggle() {
-    const parley = (this.parley ??= this.#begin());
-    if (parley.state.microphone !== "off") return parley.stopTalking();
-    this.#status.textContent = this.#texts.connecting;
     try {
+      const parley = (this.parley ??= this.#begin());
+      if (parley.state.microphone !== "off") return parley.stopTalking();
+      this.#status.textContent = this.#texts.connecting;
       await parley.talk();
     } catch (error) {
       this.#fail(error instanceof Error ? error.message : String(error));

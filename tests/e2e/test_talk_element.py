@@ -149,6 +149,25 @@ async def test_a_question_about_a_tool_is_asked_in_the_page(
     await expect(question).to_have_count(0)
 
 
+@pytest.mark.parametrize(
+    ("attributes", "said"),
+    [
+        ('url="http://"', "url: http:// is not the address of a server"),
+        ('token="x=/"', "token: browsers send only letters, digits and !#$%&'*+-.^_`|~"),
+    ],
+    ids=["url", "token"],
+)
+async def test_an_attribute_that_cannot_be_used_is_named(
+    tab: Page, pages: ForeignPages, attributes: str, said: str
+) -> None:
+    wrong = PAGE.replace('url="http://localhost:8765" {attributes}', "{attributes}").format(attributes=attributes)
+    await tab.goto(pages.add("wrong.html", wrong))
+
+    await tab.get_by_role("button", name="Talk", exact=True).click()
+
+    await expect(tab.get_by_role("status")).to_have_text(said)
+
+
 async def test_a_server_that_is_not_there_is_reported_in_the_language_of_the_page(
     tab: Page, pages: ForeignPages
 ) -> None:

@@ -273,6 +273,20 @@ test("tools of the page answer, whatever becomes of them, and not after their tu
   assert.deepEqual([signals.length, server.sent("tool_output").length], [1, 4]);
 });
 
+test("an address or a token that no browser can use is refused, and named", async (t) => {
+  for (const url of ["http://", "mailto:shop@example.org"])
+    assert.throws(() => new Parley({ url }), { name: "TypeError", message: `url: ${url} is not the address of a server` });
+  for (const token of ["x=/", "two words", "é"]) assert.throws(() => new Parley({ url: "wss://talk.example", token }), /^TypeError: token: browsers send only letters/);
+
+  const parley = new Parley({ url: "wss://talk.example/ws", token: () => "x=/" });
+  t.after(() => parley.close());
+  const problems = [];
+  parley.on("problem", ({ code, detail }) => problems.push([code, detail.slice(0, 20)]));
+  void parley.connect().catch(() => {});
+  await later();
+  assert.deepEqual([problems, parley.state.connection], [[["token_failed", "token: browsers send"]], "waiting"]);
+});
+
 test("a listener that fails does not stop the conversation", async (t) => {
   const { parley, server } = await connected(t);
   parley.on("text", () => {
