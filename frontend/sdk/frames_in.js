@@ -12,7 +12,7 @@
 import { withHistory, withLateHook, withStateOfWordless, withTurnState } from "./conversation.js";
 import { cutShort, enqueue, hookMessage } from "./playback.js";
 import { withConversation, withEffects, without, withView } from "./state.js";
-import { cutBySpeech, cutUnasked, playedOn, resent, revived, rolledBack } from "./turn.js";
+import { aborted, cutBySpeech, cutUnasked, playedOn, resent, revived } from "./turn.js";
 
 /** @template {ClientState} S @param {S} state @param {import("./frames.js").Ready} ready @returns {S} */
 export function connected(state, ready) {
@@ -92,17 +92,6 @@ function withHookState(state, { turn_id, state: text, rollback }) {
 function endOfCutTurn(state, conversationId, end) {
   const next = { ...state, cutTurns: without(state.cutTurns, end.turn_id) };
   return end.rollback ? aborted(next, { id: end.turn_id, conversationId }, end) : next;
-}
-
-/**
- * A turn that leaves no trace in the conversation but its reason.
- *
- * @template {ClientState} S
- * @param {S} state @param {Pick<Turn, "id" | "conversationId">} turn @param {TurnEnd} end
- * @returns {S}
- */
-function aborted(state, turn, { message = "" }) {
-  return withEffects(rolledBack(state, turn), { type: "problem", code: "turn_aborted", detail: message });
 }
 
 /** @template {ClientState} S @param {S} state @param {Turn} turn @param {TurnEnd} end @returns {S} */

@@ -18,6 +18,7 @@ import { answerCall, declared } from "./tools.js";
 
 export { browserStore, memoryStore } from "./stores.js";
 
+const IMAGE = /^data:image\/(png|jpeg|webp);base64,/;
 const SUBPROTOCOL = /^[\w!#$%&'*+\-.^`|~]*$/; // RFC 6455
 const ANSWERS = { stopped: "stopped", lost: "lost", restarted: "lost", failed: "failed", pending: "failed" };
 
@@ -151,15 +152,19 @@ export class Parley {
    * Send a message; a reply under way is cut. Resolves at the end of its turn.
    *
    * @param {string} text
-   * @param {{images?: readonly {id?: string, name?: string, url: string}[]}} [options] `url`: a data: URL
+   * @param {{images?: readonly {id?: string, name?: string, url: string}[]}} [options] `url`: a data: URL of PNG, JPEG or WebP
    * @returns {Promise<TurnResult>}
    */
   async send(text, { images = [] } = {}) {
     if (this.client.settings.readAloud === "always") this.channel.unlock(); // we are in the user's gesture, perhaps
     await this.connect();
+    if (typeof text !== "string") throw new TypeError("a message is a string");
+    if (!images.every(({ url }) => IMAGE.test(url)))
+      throw new TypeError("an image is a data: URL of image/png, image/jpeg or image/webp in base64");
     const turnId = newId();
     const attached = images.map(({ id = newId(), name = "", url }) => ({ id, name, url, width: 0, height: 0 }));
-    this.#dispatch({ type: "ask", text, images: attached, turnId, at: Date.now() });
+    const whole = text.replace(/\p{Surrogate}/gu, "\ufffd"); // half a pair is no JSON
+    this.#dispatch({ type: "ask", text: whole, images: attached, turnId, at: Date.now() });
     return this.#endOf(turnId, "message_too_large");
   }
 

@@ -295,8 +295,19 @@ export function rolledBack(state, { id, conversationId }) {
 }
 
 /**
+ * A turn that leaves no trace in the conversation but its reason.
+ *
+ * @template {ClientState} S
+ * @param {S} state @param {Pick<Turn, "id" | "conversationId">} turn @param {{message?: string}} why
+ * @returns {S}
+ */
+export function aborted(state, turn, { message = "" }) {
+  return withEffects(rolledBack(state, turn), { type: "problem", code: "turn_aborted", detail: message });
+}
+
+/**
  * The error is the answer to our `chat`: the server refused the turn before it began. One that is draining is left for
- * another, soon.
+ * another, soon; one whose messages it cannot read would make all that follow unreadable.
  *
  * @template {ClientState} S
  * @param {S} state @param {import("./frames.js").ErrorFrame} error
@@ -307,7 +318,14 @@ export function refused(state, error) {
   if (turn?.phase !== "sent" || (error.turn_id ? error.turn_id !== turn.id : !isAboutChat(error))) return null;
   if (turn.nudge) return { ...state, turn: null }; // nobody has asked for it
   const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
-  return later ?? ended(withView(state, turn.id, { error }), turn, "failed");
+  if (later) return later;
+  const next = withView(state, turn.id, { error });
+  return isUnreadable(error) ? aborted(next, turn, error) : ended(next, turn, "failed");
+}
+
+/** @param {import("./frames.js").ErrorFrame} error */
+function isUnreadable({ code, path }) {
+  return (code === "frame_invalid" || code === "message_too_large") && !!path?.startsWith("$.messages");
 }
 
 /** @param {import("./frames.js").ErrorFrame} error */

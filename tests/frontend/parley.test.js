@@ -273,6 +273,38 @@ test("tools of the page answer, whatever becomes of them, and not after their tu
   assert.deepEqual([signals.length, server.sent("tool_output").length], [1, 4]);
 });
 
+test("a message that no server would take is refused before it is kept", async (t) => {
+  const { parley, server } = await connected(t);
+  const gif = { images: [{ url: "data:image/gif;base64,R0lGODlhAQABAAAAACw=" }] };
+  for (const url of [gif.images[0].url, "https://x.example/cat.png", "data:image/png,raw", undefined])
+    await assert.rejects(parley.send("Look", { images: [{ url }] }), /image\/png, image\/jpeg or image\/webp/);
+  for (const text of [5, null, undefined]) await assert.rejects(parley.send(text), /a message is a string/);
+  assert.deepEqual([parley.history, server.sent("chat")], [[], []]);
+
+  for (const type of ["png", "jpeg", "webp"]) {
+    void parley.send("Look", { images: [{ url: `data:image/${type};base64,AAAA` }] });
+    await later();
+  }
+  void parley.send("cut 😀 here \ud83d");
+  await later();
+  assert.equal(server.sent("chat").length, 4);
+  assert.equal(server.sent("chat")[3].messages.at(-1).content, "cut 😀 here \ufffd");
+});
+
+test("a message that the server cannot read is taken back, and the next one is sent without it", async (t) => {
+  const { parley, server } = await connected(t);
+  const answer = parley.send("Look", { images: [{ url: "data:image/png;base64,AAAA" }] });
+  await later();
+  const [{ id }] = server.sent("chat");
+  server.say({ type: "error", code: "frame_invalid", message: "No such picture.", path: "$.messages[0].content[1]" });
+
+  assert.deepEqual(await answer, { turnId: id, reason: "failed", text: "", error: { code: "frame_invalid", message: "No such picture." } }); // prettier-ignore
+  assert.deepEqual([server.of("give_back"), parley.history], [[{ text: "Look" }], []]);
+  void parley.send("Hello");
+  await later();
+  assert.deepEqual(server.sent("chat")[1].messages.map(({ content }) => content), ["Hello"]);
+});
+
 test("an address or a token that no browser can use is refused, and named", async (t) => {
   for (const url of ["http://", "mailto:shop@example.org"])
     assert.throws(() => new Parley({ url }), { name: "TypeError", message: `url: ${url} is not the address of a server` });

@@ -233,21 +233,30 @@ test("retry asks the lost message again under a new id, once the connection is b
   assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
 });
 
-for (const code of ["too_many_turns", "rate_limited", "frame_invalid"]) {
+for (const code of ["too_many_turns", "rate_limited"]) {
   test(`a chat refused with ${code} may be tried again`, () => {
     const page = new Page();
     page.ask("Hello", "t1");
 
-    page.receive({
-      type: "error",
-      code,
-      message: "no",
-      ...(code === "frame_invalid" && { path: "$.messages[0].role" }),
-    });
+    page.receive({ type: "error", code, message: "no" });
 
     assert.equal(page.state.turn, null);
     assert.equal(page.state.views.t1.error.code, code);
     assert.equal(page.conversation.conversationHistory[0]._answer, "failed");
+  });
+}
+
+for (const code of ["frame_invalid", "message_too_large"]) {
+  test(`a message refused with ${code} comes back, so that those after it can be read`, () => {
+    const page = new Page();
+    page.ask("Hello", "t1").receive(t.start(), t.sentence(0, "Hi."), t.end());
+    page.ask("Look", "t2").receive({ type: "error", code, message: "No picture.", path: "$.messages[2].content[1]" });
+
+    assert.deepEqual([page.history, page.state.turn], [["user: Hello", "assistant: Hi."], null]);
+    assert.equal(page.effects.findLast(({ type }) => type === "give_back").text, "Look");
+    assert.equal(page.state.notices[0].message, "No picture.");
+    page.ask("And now?", "t3");
+    assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Hello", "Hi.", "And now?"]); // prettier-ignore
   });
 }
 
