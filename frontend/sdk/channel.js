@@ -95,7 +95,7 @@ export class Channel {
 
   /** To be called in a user's gesture before anything is to be heard. */
   unlock() {
-    this.player.unlock();
+    if (!this.leave.signal.aborted) this.player.unlock();
   }
 
   /** Of others, nothing. @param {{type: string}} effect */

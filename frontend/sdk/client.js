@@ -73,6 +73,8 @@ function step(state, event) {
       return turns.retried(state, event);
     case "stop":
       return turns.stopped(state);
+    case "close":
+      return { ...turns.stopped(state), voice: QUIET, connection: { phase: "closed", attempt: 0, code: null } };
     case "clear":
       return cleared(turns.stopped(state));
     case "configure":

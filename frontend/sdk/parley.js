@@ -110,6 +110,7 @@ export class Parley {
 
   /** Connect, and connect again whenever the connection is lost. Resolves when messages can be sent. */
   async connect() {
+    this.#refuseClosed();
     if (!this.#isStarted) {
       this.#isStarted = true;
       this.channel.connect();
@@ -156,11 +157,11 @@ export class Parley {
    * @returns {Promise<TurnResult>}
    */
   async send(text, { images = [] } = {}) {
-    if (this.client.settings.readAloud === "always") this.channel.unlock(); // we are in the user's gesture, perhaps
-    await this.connect();
     if (typeof text !== "string") throw new TypeError("a message is a string");
     if (!images.every(({ url }) => IMAGE.test(url)))
       throw new TypeError("an image is a data: URL of image/png, image/jpeg or image/webp in base64");
+    if (this.client.settings.readAloud === "always") this.channel.unlock(); // we are in the user's gesture, perhaps
+    await this.connect();
     const turnId = newId();
     const attached = images.map(({ id = newId(), name = "", url }) => ({ id, name, url, width: 0, height: 0 }));
     const whole = text.replace(/\p{Surrogate}/gu, "\ufffd"); // half a pair is no JSON
@@ -203,10 +204,9 @@ export class Parley {
 
   /** End the connection and let the microphone go, for good. */
   close() {
-    this.#dispatch({ type: "stop" });
+    this.#giveUp("closed");
+    this.#dispatch({ type: "close" });
     this.channel.close();
-    for (const { reject } of this.#waiting) reject(new Error("closed"));
-    this.#waiting.clear();
   }
 
   /** What cannot be read is not overwritten: nothing can be sent then. */
@@ -233,6 +233,7 @@ export class Parley {
   /** @param {import("./types/client.js").ParleyEvent} event */
   #dispatch(event) {
     const before = this.client;
+    if (before.connection.phase === "closed") return;
     const after = (this.client = reduce(before, event));
     for (const effect of after.effects) this.#perform(/** @type {import("./types/client.js").Effect} */ (effect));
     if (event.type === "frame") this.#received(event.frame);
@@ -302,8 +303,17 @@ export class Parley {
     for (const id of [...this.approvals.keys()]) this.#resolved(id, false, "disconnect");
     if (code !== NOT_LOGGED_IN) return;
     this.#emit("problem", { code: "not_authenticated", detail: "" });
-    for (const { reject } of this.#waiting) reject(new Error("not_authenticated"));
+    this.#giveUp("not_authenticated");
+  }
+
+  /** @param {string} reason why nothing is waited for any more */
+  #giveUp(reason) {
+    for (const { reject } of this.#waiting) reject(new Error(reason));
     this.#waiting.clear();
+  }
+
+  #refuseClosed() {
+    if (this.client.connection.phase === "closed") throw new Error("closed");
   }
 
   /** @param {Extract<import("./types/client.js").Effect, {type: "reached"}>} effect */
@@ -356,12 +366,14 @@ export class Parley {
 
   /** @param {string} turnId @param {string} otherwise why it has not begun @returns {Promise<TurnResult>} */
   #endOf(turnId, otherwise) {
+    this.#refuseClosed();
     if (this.client.turn?.id !== turnId) throw new Error(otherwise);
     return new Promise((resolve) => this.#ends.set(turnId, resolve));
   }
 
   /** @param {() => boolean} isSo @returns {Promise<void>} */
   #until(isSo) {
+    this.#refuseClosed();
     if (isSo()) return Promise.resolve();
     return new Promise((resolve, reject) => this.#waiting.add({ isSo, resolve, reject }));
   }
@@ -378,6 +390,13 @@ export class Parley {
   }
 }
 
+/** @param {string} url */
+function serverUrl(url) {
+  const whole = URL.canParse(url, location.href) && new URL(url, location.href);
+  if (!whole || !/^(http|ws)/.test(whole.protocol)) throw new TypeError(`url: ${url} is not the address of a server`);
+  return whole;
+}
+
 /** @param {URL} url */
 function socketUrl(url) {
   const socket = new URL(url);
@@ -388,6 +407,8 @@ function socketUrl(url) {
 
 /** @param {string | null | undefined} token */
 function subprotocol(token) {
+  if (token && !SUBPROTOCOL.test(token))
+    throw new TypeError("token: browsers send only letters, digits and !#$%&'*+-.^_`|~");
   return token ? `parley.bearer.${token}` : null;
 }
 
@@ -396,17 +417,8 @@ function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** @param {string} url */
-function serverUrl(url) {
-  const whole = URL.canParse(url, location.href) && new URL(url, location.href);
-  if (!whole || !/^(http|ws)/.test(whole.protocol)) throw new TypeError(`url: ${url} is not the address of a server`);
-  return whole;
-}
-
 /** 120 bits, in the letters that ids may have. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
 }
-  if (token && !SUBPROTOCOL.test(token))
-    throw new TypeError("token: browsers send only letters, digits and !#$%&'*+-.^_`|~");

@@ -78,7 +78,7 @@ class ParleyTalk extends HTMLElement {
       this.#status.textContent = this.#texts.connecting;
       await parley.talk();
     } catch (error) {
-      this.#fail(error instanceof Error ? error.message : String(error));
+      if (this.isConnected) this.#fail(error instanceof Error ? error.message : String(error));
     }
   }
 

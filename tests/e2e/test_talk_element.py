@@ -168,6 +168,36 @@ async def test_an_attribute_that_cannot_be_used_is_named(
     await expect(tab.get_by_role("status")).to_have_text(said)
 
 
+async def test_a_closed_conversation_lets_the_microphone_go_and_never_takes_it_again(
+    tab: Page, pages: ForeignPages
+) -> None:
+    await tab.goto(pages.add("empty.html", "<!doctype html><title>Empty</title>"))
+
+    found = await tab.evaluate(
+        """async (url) => {
+          const { Parley } = await import(`${url}/sdk/parley.js`);
+          const tracks = [];
+          const devices = navigator.mediaDevices;
+          const ask = devices.getUserMedia.bind(devices);
+          devices.getUserMedia = async (wanted) => {
+            const stream = await ask(wanted);
+            tracks.push(...stream.getTracks());
+            return stream;
+          };
+          const parley = new Parley();
+          await parley.talk();
+          parley.close();
+          const first = [tracks.map(({ readyState }) => readyState), parley.state.connection, parley.state.microphone];
+          const refusals = [];
+          for (const act of ["talk", "connect", "send"]) await parley[act]("Hello").catch(({ message }) => refusals.push(message));
+          return [...first, refusals, tracks.length];
+        }""",
+        pages.server_url,
+    )
+
+    assert found == [["ended"], "closed", "off", ["closed"] * 3, 1]
+
+
 async def test_a_server_that_is_not_there_is_reported_in_the_language_of_the_page(
     tab: Page, pages: ForeignPages
 ) -> None:

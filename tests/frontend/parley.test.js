@@ -305,6 +305,76 @@ test("a message that the server cannot read is taken back, and the next one is s
   assert.deepEqual(server.sent("chat")[1].messages.map(({ content }) => content), ["Hello"]);
 });
 
+/** A microphone that the browser grants when it is told to. */
+function grantedMicrophone(t) {
+  const asked = [];
+  const track = { stop: () => (track.isStopped = true) };
+  const mediaDevices = {
+    addEventListener() {},
+    getUserMedia: () => new Promise((resolve) => asked.push(() => resolve({ getTracks: () => [track] }))),
+  };
+  const before = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { configurable: true, value: { mediaDevices, userAgent: "test" } });
+  t.after(() => Object.defineProperty(globalThis, "navigator", before));
+  return { asked, track };
+}
+
+test("a conversation that is closed begins nothing any more, and says so", async (t) => {
+  const { asked } = grantedMicrophone(t);
+  const { parley, server } = await connected(t);
+  const running = parley.send("Hello");
+  await later();
+  const shown = [];
+  parley.on("state", ({ connection, phase, microphone }) => shown.push([connection, phase, microphone]));
+  const count = sockets.length;
+  parley.close();
+
+  assert.equal((await running).reason, "stopped");
+  const { history } = parley;
+  for (const act of ["send", "talk", "connect", "retry"]) await assert.rejects(parley[act]("Hello"), { message: "closed" }, act);
+  parley.stopTalking();
+  parley.mute();
+  parley.close();
+
+  assert.deepEqual(shown, [["closed", "offline", "off"]]);
+  assert.deepEqual([parley.history, asked.length, sockets.length], [history, 0, count]);
+  assert.equal(server.sent("interrupt").length, 1);
+});
+
+test("closing while the browser asks for the microphone rejects, and lets it go again", async (t) => {
+  const { asked, track } = grantedMicrophone(t);
+  const { parley } = await connected(t);
+  const talked = assert.rejects(parley.talk(), { message: "closed" });
+  await later();
+  assert.deepEqual([asked.length, parley.state.microphone], [1, "starting"]);
+  parley.close();
+  await talked;
+  asked[0]();
+  await later();
+
+  assert.deepEqual([track.isStopped, parley.state.microphone], [true, "off"]);
+});
+
+test("closing while the history is read, or in the moment of connecting, begins nothing either", async (t) => {
+  const { asked } = grantedMicrophone(t);
+  let loaded = () => {};
+  const store = { load: () => new Promise((resolve) => (loaded = () => resolve(null))), save: async () => {} };
+  const slow = new Parley({ url: "https://talk.example", store });
+  const waiting = assert.rejects(slow.send("Hello"), { message: "closed" });
+  await later();
+  slow.close();
+  loaded();
+  await waiting;
+
+  const parley = new Parley({ url: "https://talk.example" });
+  const acts = [parley.talk(), parley.send("Hello")].map((act) => assert.rejects(act, { message: "closed" }));
+  await later();
+  sockets.at(-1).onmessage({ data: JSON.stringify(READY) });
+  parley.close();
+  await Promise.all(acts);
+  assert.deepEqual([parley.history, asked.length], [[], 0]);
+});
+
 test("an address or a token that no browser can use is refused, and named", async (t) => {
   for (const url of ["http://", "mailto:shop@example.org"])
     assert.throws(() => new Parley({ url }), { name: "TypeError", message: `url: ${url} is not the address of a server` });

@@ -61,7 +61,7 @@ export interface TurnView {
   refused: readonly string[];
 }
 
-export type Connection = { phase: "connecting" | "online" | "waiting"; attempt: number; code: number | null };
+export type Connection = { phase: "connecting" | "online" | "waiting" | "closed"; attempt: number; code: number | null };
 
 /** The user's side of the spoken conversation. */
 export interface Speaking {
@@ -153,6 +153,7 @@ export type ParleyEvent =
   | { type: "ask"; text: string; images: readonly AttachedImage[]; turnId: string; at: number }
   | { type: "retry"; turnId: string; at: number }
   | { type: "stop" }
+  | { type: "close" }
   | { type: "clear" }
   | { type: "configure"; choices: Partial<Choices> }
   | { type: "saved"; id: string; revision: number }

@@ -64,7 +64,8 @@ export interface Store {
 }
 
 export interface State {
-  connection: "connecting" | "online" | "waiting";
+  /** "closed": by `close()`, for good. */
+  connection: "connecting" | "online" | "waiting" | "closed";
   phase: "offline" | "idle" | "listening" | "hearing" | "thinking" | "writing" | "speaking";
   microphone: "off" | "starting" | "on";
   /** Why the microphone is off: not_allowed, no_longer_allowed, not_found, in_use, no_output, insecure, not_started, unplugged. */
