@@ -52,6 +52,9 @@ class ResponseWriter:
         """Code and message of the error that ends it."""
         self.is_cut = False
         """The model's reply has reached its limit of tokens."""
+        self.silence: str | None = None
+        """The reason why its words, or some of them, have no sound."""
+        self._is_heard = False
         self.answers: list[str] = []
         """Ids of the user's items at the end of what it answers, for a turn that is taken back."""
         self._events = events
@@ -65,6 +68,12 @@ class ResponseWriter:
         self._calls: list[wire.ClientToolCall] = []
         self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
         self._call_count = 0
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether none of its words has got the sound it should have; what a client has to run counts for more."""
+        is_spoken = self.spec.is_spoken and bool(self._output) and not self._calls
+        return is_spoken and self.silence is not None and not self._is_heard
 
     def created(self) -> Event:
         return self._events.event("response.created", response=self._resource("in_progress", None, None))
@@ -94,6 +103,7 @@ class ResponseWriter:
     def sound(self, pcm: bytes) -> list[Event]:
         if self._piece is None or self._sound is None or self._open is None:
             return []
+        self._is_heard = True
         ms = len(pcm) / 2 * 1000 / self._sound.rate
         self._piece.duration_ms += ms
         if not self._open.is_cut:

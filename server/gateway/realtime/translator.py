@@ -57,6 +57,7 @@ class RealtimeTranslator:
         """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`."""
         self._config = defaults or SessionConfig()
         self._server_tools = server_tools
+        self._voice = wire.SpeechPart(state="loading")
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
         self._conversation = ItemList(max_items=0, max_bytes=0)
@@ -85,6 +86,8 @@ class RealtimeTranslator:
                 return self.begin(frame)
             case wire.Pong():
                 return self._answer(frame.t)
+            case wire.Speech():
+                self._voice = frame.tts
             case wire.Model():
                 self._config = msgspec.structs.replace(self._config, model=frame.name)
             case wire.SpeechStopped():
@@ -103,9 +106,9 @@ class RealtimeTranslator:
             case wire.Notice(code="no_utterance"):
                 return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
-                code = getattr(frame, "code", None)
-                if code == "reply_cut" and (response := self._running(frame)) is not None:
-                    response.is_cut = True
+                if isinstance(frame, wire.Notice) and (response := self._running(frame)) is not None:
+                    response.is_cut = response.is_cut or frame.code == "reply_cut"
+                    response.silence = frame.message if frame.code == "speech_failed" else response.silence
                 return [*self._events.extra(frame, self._config.extras)]
             case _ if (response := self._running(frame)) is not None:
                 return self._of_response(frame, response)
@@ -146,7 +149,7 @@ class RealtimeTranslator:
         self._conversation_id = self._events.new_id("conv")
         self._items = ItemRequests(self._events, self._conversation)
         self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=limits.max_binary_bytes)
-        voices = ready.speech.voices
+        self._voice, voices = ready.speech.tts, ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
         if config.audio.output.voice is None and voices:
             config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}})
@@ -184,6 +187,9 @@ class RealtimeTranslator:
         is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not message
         status: ResponseStatus = "failed"
         match frame.reason:
+            case "completed" if response.is_unheard:
+                text = f'{response.silence}; output_modalities ["text"] needs no voice'
+                response.failure = ("speech_unavailable", text)
             case "completed":
                 status = "incomplete" if response.is_cut else "completed"
             case "interrupted" if response.cancelled_by is not None or is_spoken_into:
@@ -413,6 +419,8 @@ class RealtimeTranslator:
         if any(item.is_waiting for item in items):
             return []
         response.is_asked = True
+        if self._voice.state != "ready":
+            response.silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}"
         said = items[-1] if items else None
         utterance = None
         if said is not None and said.utterance is not None and said.text:

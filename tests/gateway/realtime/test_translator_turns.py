@@ -2,12 +2,16 @@
 
 import base64
 
+import msgspec
 import pytest
 
 from server.gateway.realtime.session_config import SessionConfig
 from server.wire import frames as wire
-from tests.gateway.realtime.realtime_world import RealtimeWorld, types
+from tests.gateway.realtime.realtime_world import READY, RealtimeWorld, types
 
+MUTE = msgspec.structs.replace(
+    READY, speech=msgspec.structs.replace(READY.speech, tts=wire.SpeechPart(state="missing", reason="no engine"))
+)
 TONE = bytes(range(240)) * 4  # 20 ms at 24,000 Hz
 
 
@@ -493,3 +497,51 @@ def test_the_sound_to_come_is_cut_where_the_client_says_so() -> None:
     assert types(events) == ["response.done", "output_audio_buffer.cleared"]
     assert events[1]["response_id"] == created["response"]["id"]
     world.close()
+
+
+# replies without sound
+
+
+@pytest.mark.parametrize(
+    ("ready", "notice", "sound", "modality", "status"),
+    [
+        (MUTE, None, [], "audio", "failed"),
+        (MUTE, None, [], "text", "completed"),
+        (READY, "the reply continues as text: no engine", [], "audio", "failed"),
+        (READY, "the reply continues as text: no engine", [bytes(960)], "audio", "completed"),
+        (READY, None, [], "audio", "completed"),
+    ],
+)
+def test_a_reply_that_should_be_heard_and_has_no_sound_has_failed(
+    ready: wire.Ready, notice: str | None, sound: list[bytes], modality: str, status: str
+) -> None:
+    world = RealtimeWorld(ready=ready)
+    world.client("response.create", response={"output_modalities": [modality]})
+    world.sentence("It is noon.", *sound)
+    if notice is not None:
+        world.session(wire.Notice(code="speech_failed", level="warning", message=notice, turn_id=world.running))
+
+    done = world.end_turn()[-1]["response"]
+
+    assert done["status"] == status
+    if status == "failed":
+        assert done["status_details"]["error"]["code"] == "speech_unavailable"
+        assert "no engine; " in done["status_details"]["error"]["message"]
+
+
+def test_a_call_of_the_clients_tool_counts_for_more_than_a_missing_voice() -> None:
+    world = RealtimeWorld(ready=MUTE)
+    world.client("response.create")
+    world.sentence("One moment.")
+    world.session(wire.ClientToolCall(turn_id=world.running, id="call_1", name="lamp", arguments={}))
+
+    assert world.end_turn()[-1]["response"]["status"] == "completed"
+
+
+def test_a_voice_that_has_come_since_is_heard() -> None:
+    world = RealtimeWorld(ready=MUTE)
+    world.session(wire.Speech(stt=READY.speech.stt, tts=READY.speech.tts, vad=READY.speech.vad, opus=READY.speech.opus))
+    world.client("response.create")
+    world.sentence("", bytes(960))
+
+    assert world.end_turn()[-1]["response"]["status"] == "completed"
