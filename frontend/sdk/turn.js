@@ -330,7 +330,7 @@ function isUnreadable({ code, path }) {
 
 /** @param {import("./frames.js").ErrorFrame} error */
 function isAboutChat({ code, path }) {
-  const isOfOtherFrame = path && !/^\$($|\.(messages|id|nudge)\b)/.test(path);
+  const isOfOtherFrame = path && !/^\$($|\.(messages|id|nudge|type)\b)/.test(path);
   return (
     !isOfOtherFrame && code !== "frame_type_unknown" && code !== "audio_misaligned" && code !== "speech_unavailable"
   );

@@ -305,6 +305,21 @@ test("a message that the server cannot read is taken back, and the next one is s
   assert.deepEqual(server.sent("chat")[1].messages.map(({ content }) => content), ["Hello"]);
 });
 
+test("where speech is only transcribed, words begin no turn and a message fails at once", async (t) => {
+  const { parley, server } = await connected(t, { configure: { transcribe_only: true } });
+  assert.equal(server.sent("configure")[0].transcribe_only, true);
+  const heard = [];
+  parley.on("transcript", ({ text, isFinal }) => heard.push([text, isFinal]));
+  server.say({ type: "speech_started", utterance: "u1", audio_ms: 1 }, { type: "speech_stopped", utterance: "u1" });
+  server.say({ type: "transcript", utterance: "u1", text: "Good day.", final: true });
+  assert.deepEqual([heard, parley.history, parley.state.phase], [[["Good day.", true]], [], "idle"]);
+
+  const answer = parley.send("Hello");
+  await later();
+  server.say({ type: "error", code: "frame_invalid", message: "this connection only transcribes", path: "$.type" });
+  assert.deepEqual((await answer).error, { code: "frame_invalid", message: "this connection only transcribes" });
+});
+
 /** A microphone that the browser grants when it is told to. */
 function grantedMicrophone(t) {
   const asked = [];

@@ -30,6 +30,8 @@ export interface Configuration {
   max_tokens?: number | null;
   tool_choice?: "auto" | "none" | "required" | { name: string };
   trace?: boolean;
+  /** What is said gives `transcript` events and no turns; `send` ends as failed. */
+  transcribe_only?: boolean;
 }
 
 export interface Tool {
