@@ -11,6 +11,7 @@ from server.gateway.realtime.session_config import (
     Modalities,
     OutputTokens,
     ToolChoices,
+    ToolName,
     invalid,
 )
 from server.wire import codec
@@ -41,7 +42,7 @@ class MessageItem(Struct, tag_field="type", tag="message", kw_only=True):
 
 
 class FunctionCallItem(Struct, tag_field="type", tag="function_call", kw_only=True):
-    name: Annotated[str, Meta(min_length=1, max_length=256)]
+    name: ToolName
     arguments: str
     call_id: CallId | None = None
     id: ItemId | None = None
@@ -175,6 +176,8 @@ def decode(data: bytes) -> AnyRealtimeEvent:
         return _decoder.decode(data)
     except msgspec.ValidationError as error:
         refusal = invalid(str(error))
+        if not refusal.path:
+            raise FrameError("invalid_value", "an event is a JSON object with a `type`") from None
         if refusal.path == "type":
             text = "unknown event type; docs/realtime.md lists those of this server"
             raise FrameError("unknown_event", text, path="type") from None

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
 
+import msgspec
+
 from server.errors import FrameError
 from server.gateway.realtime.client_events import (
     FunctionCallItem,
@@ -19,7 +21,7 @@ from server.wire import frames as wire
 MAX_IMAGE_CHARS: Final = 7_000_000
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
-_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,")
+_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
 _WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
@@ -239,8 +241,12 @@ def new_item(given: NewItem, item_id: str, *, at: str = "item") -> Item:
             content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
             data |= {"type": "message", "role": given.role, "content": content}
         case FunctionCallItem():
-            call_id = given.call_id or data["id"]
-            data |= {"type": "function_call", "name": given.name, "call_id": call_id, "arguments": given.arguments}
+            call = {"name": given.name, "call_id": given.call_id or data["id"], "arguments": given.arguments or "{}"}
+            try:
+                msgspec.json.decode(call["arguments"], type=dict[str, msgspec.Raw])
+            except (msgspec.MsgspecError, RecursionError):
+                raise FrameError("invalid_value", "a JSON object as text is expected", path=f"{at}.arguments") from None
+            data |= {"type": "function_call", **call}
         case FunctionOutputItem():
             data |= {"type": "function_call_output", "call_id": given.call_id, "output": given.output}
     return Item(data)
@@ -259,7 +265,8 @@ def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
                 raise FrameError("unsupported_content", text, path=f"{at}.transcript")
             return {"type": part.type, "transcript": part.transcript}
     url = part.image_url or ""
-    if not _IMAGE.match(url) or len(url) > MAX_IMAGE_CHARS:
+    found = _IMAGE.fullmatch(url) if len(url) <= MAX_IMAGE_CHARS else None
+    if found is None or (found.end() - found.start("data")) % 4:
         text = "an image is a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB"
         raise FrameError("invalid_value", text, path=f"{at}.image_url")
     return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}

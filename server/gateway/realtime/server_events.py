@@ -38,7 +38,7 @@ class EventFactory:
             "type": "server_error" if refusal.code in _NOT_THEIRS else "invalid_request_error",
             "code": _CODES.get(refusal.code, refusal.code),
             "message": str(refusal),
-            "param": refusal.path,
+            "param": None if refusal.path == "$" else refusal.path,
             "event_id": event_id,
         }
         return self.event("error", error=error)

@@ -115,8 +115,11 @@ class AudioConfig(Struct, frozen=True):
     output: OutputConfig = OutputConfig()
 
 
+ToolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)")]
+
+
 class FunctionTool(Struct, tag_field="type", tag="function", frozen=True):
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)")]
+    name: ToolName
     description: str = ""
     parameters: dict[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
 

@@ -69,6 +69,13 @@ def test_items_stand_where_the_client_puts_them_under_its_ids() -> None:
         ({"item": {"content": [{"type": "output_text"}]}}, "invalid_value", "item.content[0].type"),
         ({"item": {"content": [{"type": "input_audio", "audio": "aGk="}]}}, "unsupported_content", "item.content[0].transcript"),
         ({"item": {"content": [{"type": "input_image", "image_url": "http://x/y.png"}]}}, "invalid_value", "item.content[0].image_url"),
+        ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,!!!!"}]}}, "invalid_value", "item.content[0].image_url"),
+        ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}}, "invalid_value", "item.content[0].image_url"),
+        ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,aGkgZ"}]}}, "invalid_value", "item.content[0].image_url"),
+        ({"item": {"type": "function_call", "name": "lamp", "arguments": "nojson"}}, "invalid_value", "item.arguments"),
+        ({"item": {"type": "function_call", "name": "lamp", "arguments": "[1]"}}, "invalid_value", "item.arguments"),
+        ({"item": {"type": "function_call", "name": "lamp", "arguments": '{"a":' * 100_000}}, "invalid_value", "item.arguments"),
+        ({"item": {"type": "function_call", "name": "bad name!", "arguments": "{}"}}, "invalid_value", "item.name"),
         ({"item": {"type": "function_call_output", "call_id": "c", "output": ""}}, "item_create_unknown_call_id", "item.call_id"),
     ],
 )  # fmt: skip
@@ -81,6 +88,32 @@ def test_an_item_that_cannot_be_is_refused_by_its_place(fields: dict[str, Any], 
 
     assert (error["error"]["code"], error["error"]["param"], error["error"]["event_id"]) == (code, param, "e7")
     assert texts(ask(world)) == [("user", "Hello")]
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "words", "event_id"),
+    [
+        ("null", "invalid_value", "an event is a JSON object", None),
+        ("[]", "invalid_value", "an event is a JSON object", None),
+        ('{"event_id": "e1", "type": "response.create", "response": ' + "[" * 200 + "]" * 200 + "}", "invalid_json", "nested", "e1"),
+        ('{"event_id": "e1", "type": "response.create", "x": "\\ud800"}', "invalid_json", "not a JSON text", None),
+        ("{", "invalid_json", "not a JSON text", None),
+    ],
+)  # fmt: skip
+def test_what_is_no_event_is_said_so(message: str, code: str, words: str, event_id: str | None) -> None:
+    (error,) = RealtimeWorld().client_says(message.encode())
+
+    assert (error["error"]["code"], error["error"]["event_id"]) == (code, event_id)
+    assert error["error"]["param"] is None
+    assert words in error["error"]["message"]
+
+
+def test_a_call_without_arguments_has_none() -> None:
+    world = RealtimeWorld()
+
+    added, _ = world.client("conversation.item.create", item={"type": "function_call", "name": "lamp", "arguments": ""})
+
+    assert added["item"]["arguments"] == "{}"
 
 
 def test_an_item_is_deleted_and_retrieved_by_its_id() -> None:
