@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -28,7 +29,7 @@ _SIGNER = Signer([bytes(32)])
 """Signs a state only to see what it has room for."""
 
 
-def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, int]) -> None:
+def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str]) -> None:
     """Report on all hooks of a skill. `groups`: how many hooks each group has, in all skills that are looked at."""
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         if hook.when is not None:
@@ -36,7 +37,7 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Mapping[str, 
                 _leaf_advice(hook, path, key, value, report)
         for name in hook.requires_tools:
             _tool_advice(name, f"{place}.requires_tools", report)
-        if hook.group is not None and groups.get(hook.group, 0) < 2:
+        if hook.group is not None and groups[hook.group] < 2:
             report.warning(f"{place}.group", f"no other hook is in the group {hook.group}: alone it changes nothing")
         if hook.once is not None and hook.sticky is not None:
             message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"

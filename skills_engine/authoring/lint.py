@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
 
-def lint_skill(folder: Path, *, groups: Mapping[str, int] | None = None) -> list[Diagnostic]:
+def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diagnostic]:
     """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
     loaded = _load(folder)
     return _lint(folder, loaded, _groups([loaded]) if groups is None else groups)
@@ -57,7 +57,7 @@ def _load(folder: Path) -> LoadedSkill:
     return load_skill(folder, is_named=True)  # one that is off by default is checked, too
 
 
-def _lint(folder: Path, loaded: LoadedSkill, groups: Mapping[str, int]) -> list[Diagnostic]:
+def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:
     found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
         found += _body_advice(loaded.skill)
@@ -100,11 +100,11 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
     return report.found
 
 
-def _groups(skills: Iterable[LoadedSkill]) -> Mapping[str, int]:
+def _groups(skills: Iterable[LoadedSkill]) -> Counter[str]:
     return Counter(hook.group for skill in skills for hook in skill.hooks_file.hooks if hook.group is not None)
 
 
-def _hooks_advice(hooks: HooksFile, skill: str, groups: Mapping[str, int]) -> list[Diagnostic]:
+def _hooks_advice(hooks: HooksFile, skill: str, groups: Counter[str]) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         _hook_advice(hook, place, report)

@@ -18,6 +18,7 @@ from skills_engine.authoring.costs import (
 
 SYSTEM = PromptPart("system", "s" * 400)
 USER = PromptPart("user", "u" * 40)
+SHORT = PromptPart("user", "u")
 STEP = PromptPart("system", "use your tools")
 CALLS = PromptPart("assistant", "c" * 40)
 RESULT = PromptPart("tool", "r" * 80)
@@ -55,6 +56,7 @@ def test_an_equal_prompt_is_the_same_to_its_end() -> None:
     assert compare([SYSTEM, USER], [SYSTEM, USER]) == CommonStart(110, 1.0, None, 0)
     assert compare([SYSTEM, USER], [SYSTEM]) == CommonStart(100, 1.0, None, 0)
     assert compare([], []) == CommonStart(0, 0.0, None, 0)
+    assert compare([SHORT], [SHORT]) == CommonStart(1, 1.0, None, 0)
 
 
 def test_a_prompt_that_only_grew_is_the_same_up_to_what_is_new() -> None:

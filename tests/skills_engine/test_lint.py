@@ -18,7 +18,9 @@ LOOP = ["before_first_agent", "before_each_agent", "after_tool_call"]
 
 
 def found(folder: Path) -> list[tuple[str, str, str, str]]:
-    return [(one.severity, one.file, one.path, one.message) for one in lint_skill(folder)]
+    diagnostics = lint_skill(folder)
+    assert {one.skill for one in diagnostics} <= {folder.name}
+    return [(one.severity, one.file, one.path, one.message) for one in diagnostics]
 
 
 def hooks_found(folder: Path) -> list[tuple[str, str, str]]:
@@ -28,6 +30,12 @@ def hooks_found(folder: Path) -> list[tuple[str, str, str]]:
 
 def test_a_sound_skill_has_nothing_to_say(tmp_path: Path) -> None:
     assert found(make_skill(tmp_path, "tutor", entry(), entry("b", timing="before_planning"))) == []
+
+
+def test_a_skill_that_is_off_by_default_is_checked_too(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", skill_md="---\nname: tutor\ndescription: x\ndefault: off\n---\n!`a`")
+
+    assert [message.split(",")[0] for *_, message in found(folder)] == ["holds !`a`"]
 
 
 def test_the_loaders_diagnostics_come_first(tmp_path: Path) -> None:
@@ -194,6 +202,8 @@ def test_a_hooks_json_beside_skill_md_is_an_error_and_its_texts_are_no_orphans(t
 def test_a_hooks_json_in_a_folder_of_another_name_is_an_error(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
     (folder / "hooks").rename(folder / "hook")
+    (folder / "more").mkdir()
+    (folder / "more" / "hooks.json").write_text("{}")
 
     assert found(folder) == [("error", "hook/hooks.json", "", "is not read here: move it to hooks/hooks.json")]
 
@@ -279,11 +289,12 @@ def test_mistakes_of_tests_are_reported_and_a_test_that_cannot_fail(tmp_path: Pa
     tests.mkdir()
     (tests / "a.yaml").write_text("tests:\n  - {name: idle, user: x}\n  - {name: wrong, usr: x}\n")
 
-    assert [(one.severity, one.file, one.message) for one in lint_skill(tmp_path / "a")] == [
-        ("error", "tests/a.yaml", "line 3: unknown key (did you mean user?)"),
+    assert found(tmp_path / "a") == [
+        ("error", "tests/a.yaml", "$.tests[1].usr", "line 3: unknown key (did you mean user?)"),
         (
             "warning",
             "tests/a.yaml",
+            "",
             "line 2: the test “idle” expects nothing, so it cannot fail: say what fires, is silent or is read",
         ),
     ]

@@ -180,14 +180,30 @@ def test_a_hook_that_fired_at_another_time_says_why_not_always() -> None:
     )
 
 
+def test_the_same_text_in_another_role_is_read_anew() -> None:
+    hooks = [hook("before_planning", role="user"), hook("before_first_agent")]
+
+    played = play([replace(one, content="x" * 100) for one in hooks], texts=["Hi"], rounds=[calls("a")])
+
+    [line] = [line for line in render_costs(played).splitlines() if "call 2: " in line]
+    assert "; the first 11 (" in line
+
+
+def test_a_turn_has_the_tools_that_it_calls() -> None:
+    buyer = replace(hook("after_user_input"), requires_tools=("shop__buy",))
+
+    assert play([buyer], rounds=[calls("shop__buy")]).fired == [buyer]
+
+
 def test_costs_are_printed_for_each_call_and_each_hook() -> None:
     hooks = [hook("before_each_agent"), hook("before_first_agent"), hook("after_user_input", persistent=True)]
 
     played = play(hooks, texts=["Hi"], rounds=[calls("a"), calls("b")])
 
-    _, first, *costs = (line.strip() for line in render_costs(played).splitlines())
+    heading, first, *costs = (line.strip() for line in render_costs(played).splitlines())
     same = "are the same as in call"
     each = "tutor/before_each_agent"
+    assert heading == "cost in tokens, estimated: characters / 4, text in parentheses as printed"
     assert first == "call 1: 5 of 22 are of hooks"
     assert costs == [
         f"call 2: 16 of 33 are of hooks; the first 16 (48%) {same} 1",

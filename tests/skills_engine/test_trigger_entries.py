@@ -180,16 +180,16 @@ def test_lint_warns_of_a_trigger_whose_time_is_any_time(tmp_path: Path) -> None:
 
 
 def test_lint_looks_at_triggers_too(tmp_path: Path) -> None:
-    folder = skill(tmp_path, trigger(on="connect", when={"any": [{"turn": 1}]}))
+    when = {"any": [{"turn": 1}, {"user_text": ["hello"], "scan_turns": 2}]}
+    folder = skill(tmp_path, trigger(on="connect", when=when))
     (folder / "hooks" / "greet.md").write_text("Greet {{user}}. !`date`")
 
     warnings = [(one.path, one.message) for one in lint_skill(folder) if one.severity == "warning"]
 
+    never = "never holds: connect is answered in a conversation without messages only"
     assert warnings == [
         ("$.triggers[0].file", "greet.md holds !`date`, which is kept as text: no command is run"),
-        (
-            "$.triggers[0].when.any[0].turn",
-            "never holds: connect is answered in a conversation without messages only",
-        ),
+        ("$.triggers[0].when.any[0].turn", never),
+        ("$.triggers[0].when.any[1].user_text", never),
         ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text in a trigger"),
     ]
