@@ -198,6 +198,7 @@ def test_new_fills_in_what_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
         "error: a tool counts for after_tool_call only: leave it out, or the timing before_planning\n"
     )
     assert main(["new", "other", "--dir", str(tmp_path), "--text", " "]) == 2
+    assert capsys.readouterr().err == "error: the text and the names of tools must not be empty\n"
     assert not (tmp_path / "other").exists()
 
 

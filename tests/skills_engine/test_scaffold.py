@@ -48,6 +48,51 @@ def test_its_files_do_not_say_where_the_folder_of_skills_is(tmp_path: Path) -> N
         assert str(tmp_path) not in file.read_text()
 
 
+def test_its_page_names_a_relative_place_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    page = new_skill("tutor", Path("my/own/skills")) / "SKILL.md"
+    assert "python -m skills_engine lint my/own/skills/tutor\n" in page.read_text()
+
+
+TESTS_YAML = """\
+# Run them: python -m skills_engine test {path}
+tests:
+  - name: the model reads the text
+    user: Hello
+    script:
+      - need_tools: Let me look.
+      - calls: [{{tool: "{tool}", result: found}}]
+      - answer: Hello!
+    expect:
+      fires: [hint]
+
+  - name: the model does not read the text in a turn without tools
+    user: Hello
+    script:
+      - answer: Hello!
+    expect:
+      silent: [hint]
+"""
+
+
+@pytest.mark.parametrize(
+    ("tools", "called"),
+    [([], "read_file"), (["files__*"], "files__x"), (["[ab]c", "read_fil?"], "read_filx"), (["[ab]c"], "[ab]c")],
+)
+def test_its_tests_call_a_tool_that_fits(tmp_path: Path, tools: list[str], called: str) -> None:
+    folder = new_skill("tutor", tmp_path, timing="after_tool_call", tools=tools)
+
+    text = (folder / "tests" / "hint.yaml").read_text()
+    assert text.endswith(TESTS_YAML.format(path=f"{tmp_path.name}/tutor", tool=called))
+
+
+def test_its_tests_need_no_tools_where_its_hook_needs_none(tmp_path: Path) -> None:
+    folder = new_skill("tutor", tmp_path)
+
+    assert "    script:\n      - answer: Hello!\n" in (folder / "tests" / "hint.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("timing", "tools", "outcomes"),
     [
@@ -82,8 +127,9 @@ def test_a_new_skill_that_speaks_first_has_a_trigger_and_its_test(tmp_path: Path
         SkillTestRunner({"tutor": file}).run(read_tests(folder).tests) for file in (read_hooks(folder), HooksFile())
     ]
     assert [result.outcome for results in runs for result in results] == ["passed", "error"]
-    with pytest.raises(ScaffoldError, match="a trigger has no timing and no tools"):
+    with pytest.raises(ScaffoldError) as raised:
         new_skill("other", tmp_path, trigger=event, tools=["read_file"])
+    assert str(raised.value) == "a trigger has no timing and no tools: leave them out, or the trigger"
 
 
 def test_its_description_may_be_written_over_with_any_sentence(tmp_path: Path) -> None:
@@ -119,7 +165,8 @@ def test_its_hooks_json_is_laid_out_for_people(tmp_path: Path) -> None:
 
 
 def test_what_an_attempt_before_left_is_no_trouble(tmp_path: Path) -> None:
-    (tmp_path / ".tutor.draft" / "hooks").mkdir(parents=True)
+    for left in ("hooks", "tests"):
+        (tmp_path / ".tutor.draft" / left).mkdir(parents=True)
 
     assert load_snapshot(new_skill("tutor", tmp_path).parent).diagnostics == ()
     assert [entry.name for entry in tmp_path.iterdir()] == ["tutor"]
