@@ -270,7 +270,7 @@ def check_tools(
             text = f"no MCP server {tool.server_label[:100]!r} is configured here"
             raise FrameError("invalid_value", text, path=f"{at}.tools[{index}].server_label")
         if tool.allowed_tools is not None:
-            text = "the tools of an operator's MCP server are there all, or by the operator's policy; leave this out"
+            text = "a client cannot narrow the tools of an operator's MCP server; leave this out"
             raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}].allowed_tools")
         if tool.require_approval not in (None, "never"):
             text = "the operator's policy decides what needs approval; leave this out"
