@@ -68,7 +68,7 @@ class GitTree:
         reachable = self._git("rev-list", "--objects", "--missing=print", self.commit).splitlines()
         missing = {line[1:].decode() for line in reachable if line.startswith(b"?")}.intersection(wanted)
         if missing:  # at once: git itself would fetch one by one
-            self._git(*_FETCH, "--stdin", "origin", lines=missing)
+            self._git(*_FETCH, "--stdin", lines=missing)
         sizes = self._git("cat-file", "--batch-check=%(objectsize)", lines=wanted).split()
         if sum(map(int, sizes)) > max_bytes:
             raise too_much(self._url)
@@ -76,7 +76,7 @@ class GitTree:
         for path, size in zip(paths, map(int, sizes), strict=True):
             found.readline()  # the object's id, type and size
             yield path, found.read(size)
-            found.read(1)  # a line break
+            found.readline()  # the line break behind it
 
     def _git(self, *arguments: str, lines: Iterable[str] = ()) -> bytes:
         """Run git to its end, or kill it with its children at a limit; returns what it wrote."""
