@@ -78,8 +78,12 @@ async def test_who_has_read_an_older_text_is_refused_and_told_what_is_there(oper
     assert second.body["error"]["current"] == "Mine."
     assert there.status == 412
     assert (calm / "hooks" / "hint.md").read_text() == "Mine."
-    assert (await put(operator, HINT, "Yours.")).status == 428
+    blind = await put(operator, HINT, "Yours.")
+    message = "send If-Match with the ETag of what you have read, so that nothing is lost"
+    assert (blind.status, blind.body["error"]) == (428, {"code": "version_missing", "message": message})
     assert (await put(operator, HINT, "Yours.", **{"If-Match": "W/" + first.tag})).status == 412
+    again = await put(operator, HINT, "Ours.", **{"If-Match": f'"old", {first.tag}'})
+    assert (again.status, again.body["path"]) == (200, "hooks/hint.md")
     assert (await put(operator, HINT, "Any.", **{"If-Match": "*"})).status == 200
     absent = await put(operator, f"{CALM}/file?path=hooks/none.md", "x", **{"If-Match": "*"})
     assert (absent.status, "ETag" in absent.headers) == (412, False)

@@ -51,6 +51,8 @@ async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator:
 
     assert reply.status == 200, reply.body
     assert marked(reply) == [("calm/hint", "Be very calm."), ("calm/more", "More."), ("other/hint", "Be other.")]
+    [hook, *_] = [line["hook"] for line in reply.body["calls"][0]["lines"] if line["hook"]]
+    assert hook == {"skill": "calm", "hook": "hint", "timing": "after_user_input", "persistent": False}
     assert "Hello" in [line["text"] for line in reply.body["calls"][0]["lines"]]
     assert reply.body["diagnostics"] == []
     assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
@@ -286,7 +288,31 @@ async def test_a_trial_takes_the_places_of_two_turns(tmp_path: Path, model: Open
 
         assert (refused.status, refused.code) == (429, "too_many_turns")
         assert refused.headers["Retry-After"] == "2"
+        assert "running" in refused.body["error"]["message"]
         assert model.requests == []
+
+
+async def test_a_trial_needs_a_question_and_leaves_skills_out(
+    calm: Path, operator: Client, server: Parley, model: OpenAIServer
+) -> None:
+    blank = await operator.post(f"{CALM}/try", {"text": " "})
+    error = {"code": "body_invalid", "message": "a question is needed", "path": "$.text"}
+    assert (blank.status, blank.body["error"]) == (400, error)
+
+    model.respond = by_hook
+    await tried(server, {"text": "Hi", "skills_off": ["other"]})
+    assert "Be calm." in str(model.requests[-1].contents)
+    assert not any("Be other." in str(request.contents) for request in model.requests)
+
+
+async def test_previews_of_one_user_wait_for_each_other_and_not_without_limit(calm: Path, operator: Client) -> None:
+    body = {"text": "Hi", "rounds": [[{"tool": "a"}] * 32] * 32}  # takes a while
+    replies = await asyncio.gather(*(operator.post(f"{CALM}/preview", body) for _ in range(12)))
+
+    assert {reply.status for reply in replies} == {200, 429}
+    refused = next(reply for reply in replies if reply.status == 429)
+    assert (refused.code, refused.headers["Retry-After"]) == ("preview_busy", "2")
+    assert refused.body["error"]["message"] not in ("", "None")
 
 
 async def test_who_leaves_ends_both_turns_though_the_model_says_nothing(
