@@ -65,11 +65,11 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
 
 
 def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield place, name and value of every condition in the tree, and every `any` without one."""
+    """Yield place, name and value of every condition in the tree, and every `all` or `any` without one."""
     for key, value in when.items():
         path = f"{place}.{key}"
         match key:
-            case "all" | "any" if value or key == "all":
+            case "all" | "any" if value:
                 for index, part in enumerate(value):
                     yield from _leaves(part, f"{path}[{index}]")
             case "not":

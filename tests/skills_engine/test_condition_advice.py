@@ -92,6 +92,12 @@ GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
             "never holds: tool_filter names other tools: files__*, read_file",
         ),
         (
+            "after_tool_call",
+            {"tool_filter": ["read_file"], "when": {"tool": ["read_file?*"]}},
+            "when.tool",
+            "never holds: tool_filter names other tools: read_file",
+        ),
+        (
             "after_user_input",
             {"once": "conversation", "cooldown": 2},
             "cooldown",
