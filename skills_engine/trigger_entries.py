@@ -107,7 +107,7 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> t
 
 
 def _report_unknown(key: str, place: str, report: Report) -> None:
-    if is_like_a_condition(key, (*_FIELDS, "vars")):
+    if is_like_a_condition(key, _FIELDS):
         message = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
         report.error(place, message)
     else:

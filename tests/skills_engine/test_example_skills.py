@@ -43,6 +43,7 @@ def test_a_spoken_question_to_the_embedded_model_costs_two_short_texts() -> None
     facts = HookFacts(model="SmolLM2-135M-Instruct", channel="voice")
 
     assert first_call_texts(ON.hooks(None), facts) == ["Answer in one short sentence.", "Use plain words."]
+    assert len(first_call_texts(ON.hooks(None), HookFacts(channel="voice"))) == 3  # other models read for-the-ear, too
 
 
 def test_their_texts_are_short() -> None:

@@ -43,6 +43,10 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
     assert (one.skill, one.name, one.on, one.when) == ("host", "greet", "idle", None)
 
 
+DROPPED = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
+ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, model, user, skills, time"
+
+
 @pytest.mark.parametrize(
     ("changed", "place", "message"),
     [
@@ -56,16 +60,18 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
         ({"after_s": True}, "after_s", "expected a number of seconds, from 1 to 3600; got true"),
         ({"max": 1.5}, "max", "expected a number from 1 to 100; got 1.5"),
         ({"when": []}, "when", "expected an object of conditions, got []"),
-        ({"when": {"tool": ["a"]}}, "when.tool", "does not count here"),
-        ({"when": {"not": {"round": 1}}}, "when.not.round", "does not count here"),
+        ({"when": {"tool": ["a"]}}, "when.tool", ELSEWHERE),
+        ({"when": {"not": {"round": 1}}}, "when.not.round", ELSEWHERE),
         ({"when": {"scan_turns": 2}}, "when.scan_turns", "counts beside user_text only"),
-        ({"wehn": {"user": ["eve"]}}, "wehn", "the trigger is dropped"),
+        ({"wehn": {"user": ["eve"]}}, "wehn", DROPPED),
+        ({"when": {"any": 3}}, "when.any", "expected a list of objects, got 3"),
         ({"remark": "a"}, "remark", "unknown key, ignored"),
-        ({"whn": {"user": ["eve"]}}, "whn", "the trigger is dropped"),
-        ({"unless": {"user": ["eve"]}}, "unless", "the trigger is dropped"),
-        ({"cooldown": 3}, "cooldown", "the trigger is dropped"),
-        ({"enabled": False}, "enabled", "the trigger is dropped"),
-        ({"tool_filter": ["a"]}, "tool_filter", "the trigger is dropped"),
+        ({"after_sec": 3}, "after_sec", "unknown key, ignored (did you mean after_s?)"),
+        ({"whn": {"user": ["eve"]}}, "whn", DROPPED),
+        ({"unless": {"user": ["eve"]}}, "unless", DROPPED),
+        ({"cooldown": 3}, "cooldown", DROPPED),
+        ({"enabled": False}, "enabled", DROPPED),
+        ({"tool_filter": ["a"]}, "tool_filter", DROPPED),
     ],
 )
 def test_a_mistake_is_named_by_its_place(tmp_path: Path, changed: dict[str, Any], place: str, message: str) -> None:
@@ -73,14 +79,18 @@ def test_a_mistake_is_named_by_its_place(tmp_path: Path, changed: dict[str, Any]
 
     [diagnostic] = found.diagnostics
     assert diagnostic.path == f"$.triggers[0].{place}"
-    assert message in diagnostic.message
+    assert diagnostic.message == message
     assert len(found.triggers) == (diagnostic.severity == "warning")
 
 
 def test_what_counts_for_idle_is_ignored_at_connect_with_a_warning(tmp_path: Path) -> None:
     found = read_hooks(skill(tmp_path, trigger(on="connect", after_s=5, max=3)))
 
-    assert [one.path for one in found.diagnostics] == ["$.triggers[0].after_s", "$.triggers[0].max"]
+    message = "ignored: it counts for idle only"
+    assert [(one.path, one.message) for one in found.diagnostics] == [
+        ("$.triggers[0].after_s", message),
+        ("$.triggers[0].max", message),
+    ]
     assert len(found.triggers) == 1
 
 
@@ -122,9 +132,11 @@ def test_a_file_without_a_list_of_triggers_is_an_error(tmp_path: Path, document:
         ({"not": {"turn": 2}}, True, False),
         ({"not": {"not": {"turn": 3}}}, True, False),
         ({"any": [{"turn": 3}, {"user": ["bob"]}]}, True, False),
+        ({"all": [{"turn": 3}]}, True, False),
         ({"all": [{"turn": 2}, {"user": ["bob"]}]}, False, False),
         ({"not": {"turn": 3, "user": ["eve"]}}, True, True),
         ({"not": {"any": [{"turn": 3}, {"user": ["eve"]}]}}, False, False),
+        ({"not": {"any": [{"turn": 3}, {"user": ["bob"]}]}}, True, True),
         ({"user_text": ["hello"], "scan_turns": 2}, True, True),
         ({"user_text": ["hello"]}, True, False),
     ],
