@@ -55,7 +55,7 @@ class GitTree:
         self.commit = self._git("rev-parse", "FETCH_HEAD^{commit}").decode().strip()
         self.entries: dict[str, Kind] = {}
         self._objects: dict[str, str] = {}
-        for line in self._git("ls-tree", "-r", "-z", "--full-tree", self.commit).split(b"\0")[:-1]:
+        for line in self._git("ls-tree", "-r", "-z", self.commit).split(b"\0")[:-1]:
             about, _, path = line.partition(b"\t")
             mode, _, object_id = about.decode().split()
             self.entries[os.fsdecode(path)] = _KINDS.get(mode, "other")
