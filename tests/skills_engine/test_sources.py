@@ -190,13 +190,15 @@ def test_the_files_of_a_skill_are_fetched_at_once(
 
 
 def test_only_the_newest_commit_is_fetched_into_a_repository_without_hooks(repository: Path, tmp_path: Path) -> None:
-    commit(repository, "--allow-empty")
+    (repository / "with\ttab").touch()
+    commit(repository)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     tree = GitTree(repository.as_uri(), None, scratch)
 
     assert git(scratch / "repository", "rev-list", "--count", tree.commit) == "1"
     assert not (scratch / "repository" / "hooks").exists()
+    assert "with\ttab" in tree.entries
 
 
 def test_nothing_of_the_repository_is_run(repository: Path, tmp_path: Path) -> None:
@@ -245,6 +247,28 @@ def test_the_line_with_the_reason_is_passed_on(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
 
     assert refusal("file:///place.git") == f"git cannot read file:///place.git: {reason}"
+
+
+def test_git_knows_how_to_connect_and_nothing_else_of_the_callers_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "git").write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\nexit 1\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    given = {"GIT_SSH_COMMAND": "ssh -v", "GIT_OBJECT_DIRECTORY": "/else", "GIT_TERMINAL_PROMPT": "1"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+
+    refusal("file:///place.git")
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines() if line.startswith("GIT_"))
+    assert seen == {
+        "GIT_SSH_COMMAND": "ssh -v",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "true",
+        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    }
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert refusal("file:///a.git") == "there is no program `git` here: install it, or give a folder or a zip"
 
 
 def test_git_asks_nobody_for_a_password() -> None:
