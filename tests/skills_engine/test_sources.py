@@ -255,6 +255,8 @@ def test_git_knows_how_to_connect_and_nothing_else_of_the_callers_git(
     (tmp_path / "git").write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\nexit 1\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
     given = {"GIT_SSH_COMMAND": "ssh -v", "GIT_OBJECT_DIRECTORY": "/else", "GIT_TERMINAL_PROMPT": "1"}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
