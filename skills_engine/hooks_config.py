@@ -174,7 +174,7 @@ def _syntax(error: json.JSONDecodeError) -> str:
     at = len(before) - 1 if before.endswith(",") and text[error.pos : error.pos + 1] in ("]", "}") else error.pos
     if text[at : at + 1] == "," and (after := text[at + 1 :].lstrip()[:1]) in ("]", "}"):
         message = f"an extra comma before {after}"
-    elif text[at : at + 1] in ("\r", "\n") and message == "Invalid control character":
+    elif text[at : at + 1] == "\n" and message == "Invalid control character":
         message = "Unterminated string"
     place = json.JSONDecodeError("", text, at)
     return f"line {place.lineno}, column {place.colno}: {message}"

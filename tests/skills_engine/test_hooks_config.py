@@ -406,6 +406,7 @@ def test_a_hooks_folder_that_leads_out_of_the_skill_is_not_read(tmp_path: Path) 
         ('{"hooks": [\n  {"a" 1}]}', "", "is not JSON: line 2, column 8: Expecting ':' delimiter"),
         ('{"hooks": [\n  {"a": 1,\n}]}', "", "is not JSON: line 2, column 10: an extra comma before }"),
         ('{"hooks": [{"a": 1}, ]}', "", "is not JSON: line 1, column 20: an extra comma before ]"),
+        ('{"hooks": [{"a": 1},]}', "", "is not JSON: line 1, column 20: an extra comma before ]"),
         ('{"hooks": [1,, 2]}', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [1,', "", "is not JSON: line 1, column 14: Expecting value"),
         ('{"hooks": [\n  {"a": "b,\n}]}', "", "is not JSON: line 2, column 12: Unterminated string"),
@@ -440,7 +441,7 @@ def test_brackets_without_end_are_an_error(tmp_path: Path) -> None:
 @pytest.mark.rule("L1-04")
 def test_a_key_that_stands_twice_is_said(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
-    write_hooks_json(folder, '{"hooks": [{"name": "a"}], "hooks": []}')
+    write_hooks_json(folder, '{"$schema": "x", "hooks": [{"name": "a"}], "hooks": []}')
 
     assert problems(folder) == [("warning", "", '"hooks" occurs twice in one object: only the last one counts')]
 
@@ -504,6 +505,7 @@ FOREIGN_ENTRY = {"name": "x", "event": "PostToolUse", "matcher": "Bash", "comman
         ({"modules": ["./mod.ts"]}, "$.modules", "Claude Code's hooks (modules)"),
         ({"hooks": [FOREIGN_ENTRY]}, "$.hooks", "Claude Code's hooks (PostToolUse)"),
         ({"hooks": [{"command": "x"}]}, "$.hooks", "another product's hooks (none)"),
+        ({"hooks": [{"event": "Stop"}]}, "$.hooks", "Claude Code's hooks (Stop)"),
     ],
 )
 def test_another_products_hooks_are_named_and_skipped(tmp_path: Path, document: Any, place: str, whose: str) -> None:
@@ -531,6 +533,16 @@ def test_one_entry_of_ours_makes_the_others_mistakes(tmp_path: Path) -> None:
 
     assert names(folder) == ["hint"]
     assert ("error", "$.hooks[1].name") in [(severity, place) for severity, place, _ in problems(folder)]
+
+
+@pytest.mark.rule("L1-07")
+@pytest.mark.parametrize(
+    "fields", [{"name": "x"}, {"command": "x", "file": "a.md"}, {"event": "Stop", "timing": "before_planning"}]
+)
+def test_what_has_our_keys_or_no_others_is_a_hook_of_ours_with_mistakes(tmp_path: Path, fields: dict[str, Any]) -> None:
+    folder = make_skill(tmp_path, "tutor", fields)
+
+    assert ("error", "$.hooks[0].role") in [(severity, place) for severity, place, _ in problems(folder)]
 
 
 @pytest.mark.rule("L1-07")
@@ -674,4 +686,5 @@ def test_a_variable_that_there_is_not_drops_the_hook(tmp_path: Path) -> None:
 
     assert names(folder) == ["other"]
     assert (severity, path) == ("error", "$.hooks[0].file")
-    assert message.startswith("hint.md holds {{usr}}, which is no variable (write {{{{ for {{)")
+    known = "date, time, weekday, timezone, user, language, channel, model, skill, tool, tool_status, round, turn"
+    assert message == f"hint.md holds {{{{usr}}}}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"

@@ -375,6 +375,7 @@ async def test_a_new_folder_is_listened_to_before_anybody_looks(root: Path) -> N
         ("tutor/hooks/hooks.json", "tutor"),
         ("tutor/hooks/.hint.md.swp", None),
         ("tutor/hooks/more/hint.md", "tutor"),
+        ("tutor/tests/hint.yaml", "tutor"),
         ("tutor/assets/page.md", None),
         ("tutor/assets/hooks/page.md", None),
         ("../elsewhere/tutor/SKILL.md", None),
