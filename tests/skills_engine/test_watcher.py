@@ -210,3 +210,26 @@ def test_misses_that_are_not_in_a_row_are_put_up_with(folder: Path) -> None:
         assert not one.watcher.is_polling
 
     watched(folder, test)
+
+
+def test_misses_in_a_row_make_it_poll(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def test(one: Watched) -> None:
+        for _ in range(MAX_MISSES):
+            assert not one.watcher.is_polling
+            one.watcher.missed()
+
+        assert one.watcher.is_polling
+        await one.run
+        assert await one.wait() == (None, POLL_S)
+
+    watched(folder, test)
+    assert caplog.messages == [f"polling {folder} every 0.25 s: its file system reports no changes"]
+
+
+def test_one_that_polls_misses_nothing(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    watcher = Watcher(folder, is_polling=True)
+
+    for _ in range(MAX_MISSES):
+        watcher.missed()
+
+    assert caplog.messages == []
