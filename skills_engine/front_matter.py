@@ -53,7 +53,7 @@ def split_front_matter(text: str) -> FrontMatter:
     defects = ["has blank lines before its front matter"] if first else []
     last = next((index for index in range(first + 1, len(lines)) if lines[index].rstrip() == "---"), None)
     if last is None:
-        last = next((index for index in range(first + 1, len(lines)) if _GLUED.match(lines[index])), None)
+        last = next((index for index, line in enumerate(lines) if _GLUED.match(line)), None)
         if last is None:
             return FrontMatter(None, text, fatal="its front matter is not closed: expected a second line ---")
         defects.append("has a heading on the line --- that closes its front matter: expected a line break")

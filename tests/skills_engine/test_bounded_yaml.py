@@ -29,6 +29,12 @@ def test_the_line_of_each_place_is_known() -> None:
     }
 
 
+def test_a_value_may_stand_as_deep_as_the_limit() -> None:
+    with pytest.raises(YamlError):
+        read_yaml("[" * (MAX_DEPTH + 1) + "x" + "]" * (MAX_DEPTH + 1))
+    read_yaml("[" * MAX_DEPTH + "x" + "]" * MAX_DEPTH)
+
+
 @pytest.mark.parametrize("text", ["", "# nothing\n"])
 def test_nothing_is_none(text: str) -> None:
     assert read_yaml(text).value is None

@@ -87,3 +87,17 @@ def test_of_a_key_given_twice_the_last_counts_as_in_yaml() -> None:
 
 def test_what_stands_before_the_first_key_is_left_out() -> None:
     assert split_front_matter("---\n  lost\n- a: b: c\nkey:value\nb : c\n---\n").fields == {"b": "c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("a: b\n--- c", {"a": "b"}, "expected one document"),
+        ("a: b\n? [c]\n: d", {"a": "b"}, "a key must be a text"),
+        ("- a", None, "expected lines of `key: value`"),
+    ],
+)
+def test_what_is_no_table_of_texts_is_named(text: str, fields: dict[str, str] | None, reason: str) -> None:
+    defect = f"its front matter is not YAML ({reason}): read line by line"
+
+    assert split_front_matter(f"---\n{text}\n---\n") == FrontMatter(fields, "", (defect,))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from skills_engine import TIMINGS, Diagnostic, HookInfo, scan_hooks
+from skills_engine.diagnostics import quoted
 from skills_engine.hook_entries import NEVER_FIRES
 from skills_engine.hooks_config import MAX_FILE_BYTES, default_skills_dir, read_hooks, read_skill_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
@@ -436,6 +437,14 @@ def test_brackets_without_end_are_an_error(tmp_path: Path) -> None:
     write_hooks_json(folder, "[" * 60_000)
 
     assert [message.startswith("is not JSON") for _, _, message in problems(folder)] == [True]
+
+
+def test_brackets_that_are_too_many_to_print_are_named() -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+
+    assert quoted(value) == "too many brackets"
 
 
 @pytest.mark.rule("L1-04")
