@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from skills_engine.sharing.bundle import MAX_BYTES, MAX_FILES, FolderTree, SharingError, SkillBundle
+from skills_engine.sharing.bundle import MAX_BYTES, MAX_FILES, FolderTree, SharingError, SkillBundle, find_skill
 from skills_engine.sharing.git_tree import GitTree
 from skills_engine.sharing.sources import Arrival, SkillSource, fetch, parse_source
 from tests.skills_engine.folders import entry, make_skill
@@ -70,7 +70,7 @@ def test_what_names_no_source_is_refused(text: str, words: str) -> None:
 
 def test_a_skill_is_read_from_its_folder_without_what_is_hidden(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "calm", entry())
-    for name in (".DS_Store", ".git/HEAD", "node_modules/x.js", "scripts/run.sh"):
+    for name in (".DS_Store", ".git/HEAD", "node_modules/x.js", "scripts/run.sh", "scripts/.hidden"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(name)
     (folder / "scripts" / "run.sh").chmod(0o755)
@@ -80,7 +80,7 @@ def test_a_skill_is_read_from_its_folder_without_what_is_hidden(tmp_path: Path) 
     assert (found.name, found.commit, found.source) == ("calm", None, SkillSource("folder", str(folder)))
     assert sorted(found.bundle.files) == ["SKILL.md", "hooks/hint.md", "hooks/hooks.json", "scripts/run.sh"]
     assert found.bundle.programs == {"scripts/run.sh"}
-    assert found.bundle.left_out == (".DS_Store", ".git", "node_modules")
+    assert found.bundle.left_out == (".DS_Store", ".git", "node_modules", "scripts/.hidden")
     (folder / "HEAD").touch()
     assert read(folder).source.kind == "folder", "a bare repository has objects, too"
 
@@ -104,6 +104,16 @@ def test_hooks_of_a_repository_do_not_make_it_a_skill_while_it_holds_some(tmp_pa
 
     make_skill(tmp_path / "repo" / "skills", "calm")
     assert read(tmp_path / "repo").name == "calm"
+
+
+def test_the_outermost_skill_counts_and_of_many_some_are_named() -> None:
+    assert find_skill(["a/SKILL.md", "a/b/SKILL.md"], "", "here") == "a"
+    assert find_skill(["dX/hooks/hooks.json"], "", "here") == "dX"
+    for count, end in ((20, "s18, s19"), (22, "s18, s19 and 2 more")):
+        with pytest.raises(SharingError, match=f"^here holds {count} skills: add one with .* of s00, s01, .*, {end}$"):
+            find_skill([f"s{number:02}/SKILL.md" for number in range(count)], "", "here")
+    with pytest.raises(SharingError, match=r"one of x/a, x/b$"):
+        find_skill(["c/SKILL.md", "x/a/SKILL.md", "x/b/SKILL.md"], "x", "here")
 
 
 def test_a_source_without_a_skill_is_refused(tmp_path: Path) -> None:
