@@ -222,7 +222,7 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
-    if not is_skill_folder(arguments.path) and not list_skills(arguments.path, None)[0]:
+    if not is_skill_folder(arguments.path) and not list_skills(arguments.path)[0]:
         return _no_skills(arguments.path)
     rounds = [] if arguments.no_need else arguments.round or [[CallSpec(tool="read_file")]]
     hooks, triggers = _hooks_of(arguments.path)

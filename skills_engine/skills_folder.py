@@ -35,16 +35,16 @@ class LoadedSkill:
     hooks_file: HooksFile = field(default_factory=HooksFile)
 
 
-def list_skills(skills_dir: Path, enabled: Sequence[str] | None) -> tuple[list[str], list[Diagnostic]]:
-    """The enabled folders that are there, in the order of `enabled` (None: all, by name), and what is missing."""
-    folders, found = find_skills([skills_dir], enabled)
+def list_skills(skills_dir: Path) -> tuple[list[str], list[Diagnostic]]:
+    """List the folders of skills by name, and what is wrong with the folder that holds them."""
+    folders, found = find_skills([skills_dir], None)
     return list(folders), found
 
 
 def find_skills(
     roots: Sequence[Path], enabled: Sequence[str] | None, also: Sequence[str] = ()
 ) -> tuple[dict[str, Path], list[Diagnostic]]:
-    """Find the folder of each skill in several roots: of one name, the first. Like `list_skills` for one root.
+    """Find the folder of each skill in several roots: of one name, the first.
 
     `enabled` None: those of the first root by name, then what the next one adds. Those of `also` come after `enabled`.
     """

@@ -40,7 +40,7 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     """Return the diagnostics of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
     if is_skill_folder(path):
         return {path: lint_skill(path.resolve())}
-    names, found = list_skills(path, None)
+    names, found = list_skills(path)
     by_folder = {path: found} if found else {}
     loaded = {name: _load(path.resolve() / name) for name in names}
     groups = _groups(loaded.values())

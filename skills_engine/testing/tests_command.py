@@ -44,7 +44,7 @@ class SkillShelf(Mapping[str, HooksFile]):
 
     def __init__(self, root: Path, tested: Iterable[str]) -> None:
         self._root = root
-        self._names = list(dict.fromkeys([*list_skills(root, None)[0], *tested]))
+        self._names = list(dict.fromkeys([*list_skills(root)[0], *tested]))
         self._read: dict[str, HooksFile] = {}
 
     def __getitem__(self, skill: str) -> HooksFile:
@@ -110,7 +110,7 @@ def _read(path: Path) -> tuple[Path, dict[str, FoundTests]]:
     if is_skill_folder(path):
         folder = path.resolve()
         return folder.parent, {folder.name: read_tests(folder)}
-    return path, {name: read_tests(path / name) for name in list_skills(path, None)[0]}
+    return path, {name: read_tests(path / name) for name in list_skills(path)[0]}
 
 
 async def _report(

@@ -202,13 +202,13 @@ def test_too_many_folders_are_not_all_read(tmp_path: Path) -> None:
     for number in range(MAX_SKILLS + 1):
         (tmp_path / f"{number:04}").mkdir()
 
-    names, found = list_skills(tmp_path, None)
+    names, found = list_skills(tmp_path)
 
     assert (len(names), names[0], names[-1]) == (5000, "0000", "4999")
     message = "holds more than 5000 folders: the rest is not read"
     assert found == [Diagnostic("error", "", str(tmp_path), "", message)]
     (tmp_path / "5000").rmdir()
-    assert list_skills(tmp_path, None)[1] == []
+    assert list_skills(tmp_path)[1] == []
 
 
 # -- several folders ------------------------------------------------------------------------------------------------
@@ -525,11 +525,11 @@ def test_a_stamp_changes_with_the_files_that_count_only(tmp_path: Path) -> None:
     seen = [stamp_skill(folder)]
     assert len(seen[0]) == 3
 
-    for path in ("hooks/more/deep.md", "hooks/new.md", "skill.MD"):
+    for path in ("hooks/more/deep.md", "hooks/new.md", "tests/a.yaml", "tests/b.yml", "skill.MD"):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text("x")
         seen.append(stamp_skill(folder))
-    assert len(set(seen)) == 4
+    assert len(set(seen)) == 6
 
     for path in ("hooks/.hint.md.swp", "hooks/hint.md~", "data.json", "assets/big.md"):
         (folder / path).parent.mkdir(exist_ok=True)
