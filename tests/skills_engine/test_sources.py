@@ -252,6 +252,7 @@ def test_what_git_says_is_passed_on(repository: Path) -> None:
         (r"fatal: \377", "fatal: \ufffd"),
         (r"first\nlast\n", "last"),
         ("", "no reason given"),
+        pytest.param("x" * 5000, "x" * 4096, id="long"),
     ],
 )
 def test_the_line_with_the_reason_is_passed_on(
