@@ -312,8 +312,11 @@ def test_git_asks_nobody_for_a_password() -> None:
 def test_a_repository_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"git://127.0.0.1:{silent.getsockname()[1]}/a.git"
+        hanging_up = threading.Timer(10, silent.close)  # else git waited for ever, and this test with it
+        hanging_up.start()
         with pytest.raises(SharingError, match="was not read in time"):
             GitTree(url, None, tmp_path, limit_s=0.5)
+        hanging_up.cancel()
 
 
 def test_a_repository_that_is_too_large_is_given_up(repository: Path, tmp_path: Path) -> None:
