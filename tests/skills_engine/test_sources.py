@@ -320,13 +320,24 @@ def test_a_repository_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
 
 
 def test_a_repository_that_is_too_large_is_given_up(repository: Path, tmp_path: Path) -> None:
-    (repository / "skills" / "calm" / "data.bin").write_bytes(os.urandom(1 << 20))
+    (repository / "skills" / "calm" / "data.bin").write_bytes(os.urandom(2 << 20))
     commit(repository)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
 
-    with pytest.raises(SharingError, match="is larger than 0 MiB"):
-        GitTree(repository.as_uri(), None, scratch, max_fetched_bytes=1 << 19)
+    with pytest.raises(SharingError, match="is larger than 1 MiB"):
+        GitTree(repository.as_uri(), None, scratch, max_fetched_bytes=1 << 20)
+
+
+def test_a_repository_may_have_its_bytes_to_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    with pytest.raises(SharingError, match="no reason given"):
+        GitTree("file:///a.git", None, scratch, max_fetched_bytes=0)
 
 
 # -- links, names, limits --------------------------------------------------------------------------------------------
