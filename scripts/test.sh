@@ -64,7 +64,7 @@ trap 'kill $beside 2>/dev/null' EXIT
 
 # One file to one worker: a file's tests share servers and browsers. In the order of tests/conftest.py.
 step "the server and the page in a browser (pytest)" \
-    .venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "$marks" "$@"
+    .venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "$marks" "$@"
 step "lint and types, the page (node)" finish $beside .cache/check.log
 trap - EXIT
 
