@@ -17,7 +17,6 @@ from server.config import LlmSettings
 from server.errors import ProviderError
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
-from server.llm.coded_answers import NO_ANSWER, ReplyGuard, coded_answer, quotation, unlike
 from server.llm.compact import (
     EXAMPLE_TOKENS,
     MAX_LOOP_CHARS,
@@ -26,6 +25,7 @@ from server.llm.compact import (
     is_looping,
     turn_to_prefill,
 )
+from server.llm.compact_reply import NO_ANSWER, ReplyGuard, quotation, unlike
 from server.llm.embedded_process import (
     MODEL_NAME,
     EmbeddedProcess,
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_MAX_TOKENS = 160
 MAX_REQUEST_CHARS = 500
-"""The longest question in which words are looked for that ask for a tool or for what code answers."""
+"""The longest question in which words are looked for that ask for a tool."""
 _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
 
@@ -165,9 +165,8 @@ class EmbeddedModel:
         self._instructions = turn.instructions
         is_planning = request.purpose == "planning"
         tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
-        is_short = len(turn.question) <= MAX_REQUEST_CHARS
-        answer = quotation(turn) if turn.results else coded_answer(turn, tools) if is_short else None
-        if answer is None and is_short and not turn.results and request.tool_choice != "none":
+        may_call = len(turn.question) <= MAX_REQUEST_CHARS and request.tool_choice != "none"
+        if may_call and not turn.results:
             name = tool_choice.chosen_tool(turn, tools)
             if name is not None and is_planning:
                 yield TextDelta("<need_tool>")
@@ -177,7 +176,7 @@ class EmbeddedModel:
                 yield call
                 yield Finished(reason="tool_calls")
                 return
-        if answer is not None:
+        if (answer := quotation(turn)) is not None:
             yield TextDelta(unlike(answer, turn.last_reply))
             yield Finished(reason="stop")
             return

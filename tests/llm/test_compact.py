@@ -4,8 +4,8 @@ import pytest
 
 from server.agent.loop import COMPACT, system_prompt
 from server.agent.prompt_fit import adapt
-from server.llm.coded_answers import quotation
 from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, compact_turn, is_looping, opening, turn_to_prefill
+from server.llm.compact_reply import quotation
 from server.llm.language_model import LateSystem, Message
 from skills_engine.skills_context_manager import build_catalog
 from tests.skills_engine.test_skills_context_manager import skill

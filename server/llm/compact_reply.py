@@ -1,54 +1,21 @@
-"""Answers that code gives better than a very small model, and what it leaves out of the model's replies. Pure."""
+"""Replies of a very small model: quoted results of tools, and sentences that are left out. Pure."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import date, timedelta
 
 from server.llm.compact import CompactTurn, opening
-from skills_engine.skills_context_manager import HEAD as CATALOG_HEAD
 
 NO_ANSWER = "Sorry, I have no good answer to that."
 MAX_SAID_CHARS = 200  # of a result; a longer one is shown
 MAX_SHOWN_CHARS = 600
 
-_ABILITIES = {
-    "current_time": "tell the time in other cities",
-    "read_file": "read files of skills",
-    "search_text": "search them for words",
-}
-_ASKS_ABILITIES = re.compile(
-    r"\bwhat (?:all |else )?(?:can|could) (?:you|i|we) (?:do|ask|say|help)|\bwhat are you (?:able|good|capable|for)\b"
-    r"|\bhow (?:can|do) you help|\A(?:please )?help(?: me)?\W*\Z|\bwhat do you do\b"
-)
-_ASKS_MEANING = re.compile(r"\bwhat(?:'?s| is| are) (?:a |an )?skills?\W*\Z")
-_ASKS_SKILLS = re.compile(
-    r"\b(?:what|which|list|show|name|how many)\b[^.?!]*\bskills?"
-    r"(?=\W*\Z| (?:are|is|do you|have you|you|can|there|on|installed|available|active|enabled|loaded)\b)"
-)
 _SENTENCE = re.compile(r".+?(?:(?<![.!?…])[.!?…]++[\"'”’)]*+(?=\s|\Z)\s*|\n+|\Z)", re.DOTALL)
 _WORDS = re.compile(r"\w+")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _OTHER_DAY = re.compile(r"\b(?:tomorrow|yesterday)\b", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\n\((\d{4}-\d\d-\d\d) ")
 _NOTE = re.compile(r"\n\([^()\n]*\)\Z")  # a last line in parentheses: it is about the result
-
-
-def coded_answer(turn: CompactTurn, tools: Collection[str]) -> str | None:
-    """Return the answer to a question that code answers well, or None; `tools`: the names of those it may call."""
-    asked, skills = turn.question.lower(), _skills(turn.system)
-    if _ASKS_ABILITIES.search(asked):
-        can = [_ABILITIES.get(name, f"use {name}") for name in tools]
-        return f"I can {', '.join([*can, 'chat and answer simple questions'])}. {skills}".rstrip()
-    if _ASKS_MEANING.search(asked):
-        return "A skill is a folder with texts that change how I answer."
-    return (skills or "No skill is on.") if _ASKS_SKILLS.search(asked) else None
-
-
-def _skills(system: str) -> str:
-    _, found, catalog = system.partition(CATALOG_HEAD)
-    entries = re.findall(r"^- (\S+?)(?: \(.*?\))?: (.)(.*?)\.?$", catalog, re.MULTILINE)
-    named = [f"{name} ({first.lower()}{rest})" for name, first, rest in entries]
-    return f"These skills are on: {', '.join(named)}." if found and named else ""
 
 
 def quotation(turn: CompactTurn) -> str | None:

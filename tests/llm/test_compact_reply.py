@@ -1,56 +1,17 @@
-"""Answers that need no model, and what a reply leaves out."""
+"""What a very small model's reply quotes, and what it leaves out."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.llm.coded_answers import ReplyGuard, coded_answer, quotation, unlike
 from server.llm.compact import CompactTurn
-from server.llm.language_model import Message
-
-CATALOG = "Be kind.\n\nSkills (read_file NAME/SKILL.md tells how):\n- calm: Is calm.\n- pirate (pirate/x.md): Talks."
-TOOLS = ["current_time", "search_text", "add_note"]
+from server.llm.compact_reply import ReplyGuard, quotation, unlike
 
 
-def turn(question: str, last: str = "", system: str = CATALOG) -> CompactTurn:
-    history: tuple[Message, ...] = ({"role": "assistant", "content": last},) if last else ()
-    return CompactTurn(system=system, history=history, question=question)
-
-
-@pytest.mark.parametrize("question", ["Which skills are there?", "what skills do you have", "List the skills"])
-def test_the_skills_are_those_of_the_system_message(question: str) -> None:
-    assert coded_answer(turn(question), TOOLS) == "These skills are on: calm (is calm), pirate (talks)."
-    assert coded_answer(turn(question, system="Be kind."), TOOLS) == "No skill is on."
-
-
-def test_what_a_skill_is_is_told_apart_from_which_there_are() -> None:
-    assert "folder" in (coded_answer(turn("What is a skill?"), TOOLS) or "")
-
-
-def test_what_it_can_do_names_its_tools() -> None:
-    said = coded_answer(turn("What can you do?"), TOOLS) or ""
-
-    assert "tell the time in other cities" in said
-    assert "add_note" in said
-    assert "pirate" in said
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What does the calm skill do?",
-        "Which skills should I learn?",
-        "What can I cook?",
-        "Hello",
-        "What is a meter?",
-        "",
-    ],
-)
-def test_other_questions_are_left_to_the_model(question: str) -> None:
-    assert coded_answer(turn(question, "Hello."), TOOLS) is None
+def turn(question: str, result: str) -> CompactTurn:
+    return CompactTurn(system="Be kind.", history=(), question=question, results=(result,))
 
 
 @pytest.mark.parametrize(
@@ -65,8 +26,8 @@ def test_other_questions_are_left_to_the_model(question: str) -> None:
 def test_of_the_time_the_sentence_is_said_or_the_day_that_is_asked_for(question: str, answer: str) -> None:
     result = "It is 9:00 a.m., Sunday, 22 November.\n(2026-11-22 09:00, UTC+00:00)"
 
-    assert quotation(replace(turn(question), results=(result,))) == answer
-    assert quotation(replace(turn(question), results=("noon",))) == "noon"
+    assert quotation(turn(question, result)) == answer
+    assert quotation(turn(question, "noon")) == "noon"
 
 
 def test_the_reply_before_is_never_said_word_for_word() -> None:
