@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-settings.register_profile("parley", derandomize=True, database=None, deadline=None)
+from tests.model.profile import examples
+
+settings.register_profile("parley", examples(250))
 settings.load_profile("parley")
 if os.environ.get("MUTANTS"):
     settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])

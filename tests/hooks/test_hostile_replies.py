@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.agent.messages import find_violation
@@ -14,6 +14,7 @@ from server.hooks.stages import STAGES, ApproverVerdict, LlmAnswer, LlmCall, Sta
 from server.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, hook, pipeline_of
 from tests.hooks.test_replies import VALUES
+from tests.model.profile import examples
 
 KEYS = (
     "action reason request response call result approved allow decision args model messages tools options role content "
@@ -32,7 +33,7 @@ json_values = st.recursive(
 replies = st.dictionaries(st.sampled_from(KEYS), json_values, max_size=5)
 
 
-@settings(max_examples=150)
+@examples(1500)
 @given(stage=st.sampled_from(STAGES), reply=replies)
 @example(stage="before_llm", reply={"request": {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}})
 @example(stage="after_llm", reply={"response": {"tool_calls": [{"function": {"arguments": None}}]}})
@@ -50,7 +51,7 @@ def test_a_reply_is_read_or_unusable(stage: Stage, reply: dict[str, Any]) -> Non
         assert reading.result.approved is (reply.get("approved") is True)
 
 
-@settings(max_examples=60)
+@examples(600)
 @given(messages=st.lists(st.dictionaries(st.sampled_from(KEYS), json_values, max_size=5), max_size=4))
 async def test_no_list_of_messages_gets_through_that_no_provider_would_take(messages: list[Any]) -> None:
     pipeline = pipeline_of(hook(before_llm={"request": {"messages": messages}}))

@@ -83,7 +83,7 @@ async def play_again(stage: Stage) -> None:
 @pytest.mark.soak
 @pytest.mark.rule("L1-02", "L1-16", "L1-20", "L1-21", "L1-22", "L1-23", "L1-24", "L1-25", "L1-26")
 @pytest.mark.rule("L1-27", "L1-28", "L1-29", "L1-30", "L1-32", "L1-33")
-@examples(250, 10_000)
+@examples(10_000)
 @given(turn=turns, deliveries=deliveries)
 def test_every_call_of_a_turn_and_of_the_next_reads_what_the_rules_say(
     turn: Turn, deliveries: Sequence[Delivery]
@@ -98,7 +98,7 @@ def test_every_call_of_a_turn_and_of_the_next_reads_what_the_rules_say(
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-32")
-@examples(120, 5000)
+@examples(5000)
 @given(turn=turns, deliveries=deliveries, when=st.integers(0, 999))
 def test_a_turn_cancelled_at_any_await_leaves_nothing_behind(
     turn: Turn, deliveries: Sequence[Delivery], when: int
@@ -114,7 +114,7 @@ def test_a_turn_cancelled_at_any_await_leaves_nothing_behind(
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-32")
-@examples(60, 3000)
+@examples(3000)
 @given(turn=turns, deliveries=deliveries, stop_after=st.integers(1, 40))
 def test_a_turn_closed_after_any_chunk_leaves_nothing_behind(
     turn: Turn, deliveries: Sequence[Delivery], stop_after: int
@@ -131,7 +131,7 @@ def test_a_turn_closed_after_any_chunk_leaves_nothing_behind(
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-32")
-@examples(60, 3000)
+@examples(3000)
 @given(turn=turns, deliveries=deliveries, broken=st.integers(0, 3))
 def test_a_turn_whose_model_breaks_off_fails_and_leaves_nothing_behind(
     turn: Turn, deliveries: Sequence[Delivery], broken: int

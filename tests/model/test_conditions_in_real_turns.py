@@ -155,7 +155,7 @@ def silent(foreseen: Foreseen) -> set[Told]:
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-41", "L1-42", "L1-44", "L1-46", "L1-47", "L1-48")
-@examples(60, 2000)
+@examples(2000)
 @given(conversations)
 def test_a_real_turn_puts_in_what_the_rules_say(conversation: tuple[tuple[SkillFile, ...], list[TurnScript]]) -> None:
     files, turns = conversation

@@ -29,7 +29,7 @@ _around = st.text(LETTERS, max_size=2)
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-02", "L1-40", "L1-41", "L1-42", "L1-43", "L1-44", "L1-45", "L1-46", "L1-47", "L1-48")
-@examples(90, 4200)
+@examples(4200)
 @given(conversations)
 def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
@@ -65,7 +65,7 @@ def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-41", "L1-42", "L1-43")
-@examples(70, 3000)
+@examples(3000)
 @given(moment=moments, conditions=st.lists(small_conditions, min_size=10, max_size=30))
 def test_a_condition_holds_when_the_rules_say(
     moment: tuple[HookFacts, str, list[CallFacts], int], conditions: list[Json]
@@ -87,7 +87,7 @@ def test_a_condition_holds_when_the_rules_say(
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-41", "L1-44", "L1-45")
-@examples(50, 2000)
+@examples(2000)
 @given(conversations)
 def test_simulated_and_scripted_turns_go_as_the_rules_say(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
@@ -170,7 +170,7 @@ class Loaded:
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-43")
-@examples(200, 6000)
+@examples(6000)
 @given(
     pattern=st.text(LETTERS, min_size=1, max_size=3), before=_around, after=_around, text=st.text(LETTERS, max_size=8)
 )

@@ -165,4 +165,4 @@ class HookManagerMachine(RuleBasedStateMachine):
 @pytest.mark.soak
 @pytest.mark.rule("L1-02", "L1-10", "L1-11", "L1-12", "L1-13", "L1-14", "L1-30")
 def test_hook_manager_does_what_the_rules_say_whatever_a_turn_does() -> None:
-    run_state_machine_as_test(HookManagerMachine, settings=examples(120, 5000, steps=40))
+    run_state_machine_as_test(HookManagerMachine, settings=examples(5000, steps=40))

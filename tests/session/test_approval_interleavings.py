@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.approval.broker import ApprovalBroker
+from tests.model.profile import examples
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
@@ -91,7 +92,7 @@ class Room:
             client.answer(requests[-1]["id"], approved=approved, remember=remember, **edited)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1500)
 @given(PLANS, WORDS, ACTIONS, st.booleans(), st.booleans())
 def test_every_request_is_resolved_once_and_before_its_turn_ends(
     plans: list[list[AskStep]], words: list[str], actions: list[Action], is_spoken: bool, by_voice: bool

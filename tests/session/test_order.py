@@ -4,12 +4,13 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, SpeechTimeout
 from server.speech.service import SpeechService
+from tests.model.profile import examples
 from tests.session.fakes import (
     SOUND,
     FakeAgent,
@@ -63,7 +64,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(1500)
 @given(st.lists(replies(), min_size=1, max_size=6), ACTIONS, st.booleans())
 def test_frames_keep_the_order_of_the_protocol(
     turns: list[list[Step]], actions: Sequence[str], has_voice: bool

@@ -7,8 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from server import config
@@ -16,6 +15,7 @@ from server.config import Secret
 from server.errors import StorageError
 from server.storage.database import Database
 from server.storage.documents import MAX_BODY_BYTES, MAX_DOCUMENTS, DocumentStore
+from tests.model.profile import examples
 from tests.support.postgres import Postgres
 from tests.support.waiting import LIMIT_S
 
@@ -153,7 +153,7 @@ async def test_a_file_that_cannot_be_asked_for_changes_stops_nothing(tmp_path: P
 WRITES = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(0, 3)), max_size=8)
 
 
-@hypothesis_settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150)
 @given(writes=WRITES)
 def test_a_write_counts_exactly_if_it_names_the_version_before(
     tmp_path_factory: pytest.TempPathFactory, writes: list[tuple[str, int, int]]

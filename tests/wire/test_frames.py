@@ -9,12 +9,13 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts import frame_schemas as schemas
 from server.wire import codec
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES, AnyClientFrame, Chat, Message
+from tests.model.profile import examples
 
 ALL_FRAMES = [*CLIENT_FRAMES, *SERVER_FRAMES]
 ANY_SERVER_FRAME: Any = reduce(operator.or_, SERVER_FRAMES)
@@ -106,7 +107,7 @@ def _fitting(message: Message) -> Message:
     )
 
 
-several = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+several = examples(600)
 
 
 @several

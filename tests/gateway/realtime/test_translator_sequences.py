@@ -474,4 +474,4 @@ class RealtimeSequences(RuleBasedStateMachine):
 @pytest.mark.timeout(7200)
 def test_every_event_gets_its_answer_whatever_comes() -> None:
     for _ in range(10 if IS_SOAK else 1):  # what hypothesis remembers of 10,000 takes gigabytes
-        run_state_machine_as_test(RealtimeSequences, settings=examples(250, 1_000, steps=30))
+        run_state_machine_as_test(RealtimeSequences, settings=examples(1_000, steps=30))
