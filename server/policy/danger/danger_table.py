@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -182,19 +182,21 @@ class DangerTable:
 
     def judge_program(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate one program with its arguments by the table alone."""
+        name = name if name in self.programs or name[:1] == "." else name.partition(".")[0]  # mkfs.ntfs
         program = self.programs.get(name.removeprefix("./"))
         if program is None:
-            return self._by_verb([name, *words] if name[:2] == "./" else words) or unknown(name)
+            by_name = self._by_verb([name])
+            if by_name is not None and (by_name.level == "dangerous" or not name.isalpha()):
+                return by_name
+            return self._by_verb(words) or unknown(name)
         return self._by_rules(name, program, words)
 
-    def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
+    def judge_windows(self, name: str, words: Sequence[str]) -> DangerVerdict:
         """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
         words = [word.lower() for word in words]
         if (program := self.windows.get(name) or self.programs.get(name)) is not None:
             return self._by_rules(name, program, words)
-        is_harmless = "-whatif" in words or not name[:1].isalpha()
-        phrase = "" if is_harmless else self.verbs.get(name.partition("-")[0])
-        return unknown(name) if phrase is None else dangerous(phrase)
+        return SAFE if "-whatif" in words or not name[:1].isalpha() else self.judge_program(name, words)
 
     def _by_rules(self, name: str, program: Program, words: list[str]) -> DangerVerdict:
         if name in self.lists["ignore_case"]:

@@ -1,6 +1,6 @@
 """Rates a tool call: safe, unknown or dangerous, with the reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -174,8 +174,10 @@ class _ToolCall:
             shown = str(value).lower() if isinstance(value, str | bool) else ""
             if told := self._table.values.get((str(key).lower(), shown)):
                 yield dangerous(told).about(f"{key}: {shown}")
-        if not self._reads():
-            for path in self._under("path_keys"):
+        for path in self._under("path_keys"):
+            if self._table.paths["keys"](path):
+                yield dangerous("reads or changes a private key").about(path)
+            if not self._reads():
                 if self._table.paths["protected"](path):
                     yield dangerous("writes where the system or the login is set up").about(path)
                 if self._is("sending") and self._table.paths["private"](path):
@@ -196,6 +198,7 @@ class _ToolCall:
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
+        pairs += [f"{word}_{kind}" for kind in self._kinds([*words, *actions]) for word in (*actions, *words)]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.lists["harmless_things"].isdisjoint(words):
             return SAFE
         said = [*pairs, *actions, *words]
@@ -203,6 +206,14 @@ class _ToolCall:
             if phrase := known.get(word):
                 return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
+
+    def _kinds(self, words: Sequence[str]) -> Iterator[str]:
+        """Yield the kinds of things that are acted on, as `tool_verbs` names them; what lasts hides what passes."""
+        lists = self._table.lists
+        if not (lists["disks"].isdisjoint(words) and lists["disks"].isdisjoint(self._given)):
+            yield "@disks"
+        elif not lists["passing"].isdisjoint(words) and lists["lasting"].isdisjoint(words):
+            yield "@passing"
 
 
 @lru_cache(maxsize=2048)

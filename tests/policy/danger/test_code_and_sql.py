@@ -128,7 +128,7 @@ def test_python_that_looks_or_computes_is_safe(code: str) -> None:
 @pytest.mark.parametrize(
     ("language", "code", "expected"),
     [
-        ("node", "fs.rmSync('a')", "unknown"),
+        ("node", "fs.rmSync('a')", "dangerous"),
         ("ruby", "puts 1", "unknown"),
         ("python", "print 'of version 2'", "unknown"),
         ("bash", "rm -r a", "dangerous"),
