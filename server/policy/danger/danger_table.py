@@ -185,7 +185,7 @@ class DangerTable:
         name = name if name in self.programs or name[:1] == "." else name.partition(".")[0]  # mkfs.ntfs
         program = self.programs.get(name.removeprefix("./"))
         if program is None:
-            by_name = self._by_verb([name])
+            by_name = self._by_verb([name]) if name.islower() or not name.isalpha() else None  # no sentence
             if by_name is not None and (by_name.level == "dangerous" or not name.isalpha()):
                 return by_name
             return self._by_verb(words) or unknown(name)

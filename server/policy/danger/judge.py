@@ -129,12 +129,14 @@ class _ToolCall:
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
         keys = self._table.lists["command_keys"] | (self._table.lists["line_keys"] if self._is("shell") else set())
         keys = keys - self._table.lists["argv_keys"] - self._table.lists["program_keys"] if argv else keys
-        yield from (text for key, text in self._texts if key in keys)
+        endings = () if argv else ("command", "cmd")
+        yield from (text for key, text in self._texts if key in keys or key.endswith(endings))
 
     def _lead(self, first: str) -> list[str]:
         """Return the program where the tool is one and the command does not begin with it: `kubectl {args: [get]}`."""
         program = next((word for word in self._words if word in self._table.lists["program_tools"]), "")
-        return [program] if program and first != program and first not in self._table.programs else []
+        is_other = first == program or (first in self._table.programs and self._is("shell"))
+        return [program] if program and not is_other else []
 
     def _runs(self) -> Iterator[DangerVerdict]:
         if self._is("code"):
