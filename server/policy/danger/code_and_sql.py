@@ -39,14 +39,14 @@ warnings.filterwarnings("ignore", module=_FILE)
 def effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     """Rate a program by the calls it makes; yields verdicts, and the command lines that it would run."""
     if not language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
-        yield from _effects_by_look(code, language, table)
+        yield from _unparsed_effects(code, language, table)
         return
     is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
     yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
     try:
         calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code), _FILE)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield from _effects_by_look(code, language, table)
+        yield from _unparsed_effects(code, language, table)
         return
     for name, texts in calls:
         yield from _effects(name, texts, table)
@@ -54,9 +54,9 @@ def effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerd
 
 def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     method = name.rpartition(".")[2]
-    words = name_words(method)  # also those of rmSync
-    keys = (name, f".{'_'.join(words)}", f".{words[0]}_*" if words[1:] else "") if "." in name else (name,)
-    if phrase := next(filter(None, map(table.calls.get, keys)), ""):
+    words = name_words(method) if "." in name else []  # rm and sync of fs.rmSync
+    keys = (name, f".{'_'.join(words)}", f".{words[0]}_*" if words[1:] else "") if words else (name,)
+    if phrase := next((phrase for key in keys if (phrase := table.calls.get(key)) is not None), ""):
         yield dangerous(phrase).about(f"{name}(…)")
     if name == "open" and not set("wax+").isdisjoint("".join(texts[1:2])) and table.paths["protected"](texts[0]):
         yield dangerous("writes where the system or the login is set up").about(texts[0])
@@ -70,8 +70,8 @@ def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[Danger
         yield ["python", "-c", texts[0]] if texts else _HIDDEN
 
 
-def _effects_by_look(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
-    """Rate a program of any language: a name and the literals behind it count as a call."""
+def _unparsed_effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+    """Rate a program of any language; a name with the literals behind it counts as a call."""
     texts: list[str] = []
     for token in reversed(list(_TOKEN.finditer(code))):
         if text := token["text"]:
@@ -83,10 +83,10 @@ def _effects_by_look(code: str, language: str, table: DangerTable) -> Iterator[D
             name = name if "." in name else f"{language}.{name}"
             given, texts = texts[: -_MAX_TEXTS - 1 : -1], []
             yield from _effects(name, given, table)
+            if given and name.rpartition(".")[2] in table.lists["runs_elsewhere"]:
+                yield given
             if given and f".{given[0]}" in table.calls:
                 yield from _effects(f"{name}.{given[0]}", given[1:], table)  # array_map('unlink', …)
-            if given and "_".join(name_words(name.rpartition(".")[2])) in table.lists["runs_elsewhere"]:
-                yield given
     yield unknown(f"code of {language}")
 
 

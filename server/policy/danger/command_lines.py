@@ -15,11 +15,11 @@ _MAX_DEPTH: Final = 4
 _MAX_WRAPPERS: Final = 12
 _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
-_LONGEST_BUNDLE: Final = 5
-"""Signs in flags of an interpreter that may end with the one for a script, such as `-lane`."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
 _GLOB: Final = re.compile(r"(?!.*=)(?:.*[*?]|.+\[|\[\w+\]\w)")
+_BUNDLE: Final = re.compile(r"-[a-zA-Z]{1,4}([a-zA-Z])$")
+"""Flags of an interpreter, of which the last may be the one for a script, such as `-lane`."""
 _VERSION: Final = re.compile(r"(?<=[a-z])\d+\.[\d.]+$")
 _CMDLET: Final = re.compile(r"[a-z]+-[a-z]+$|\[[a-z.]+\]::")
 _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
@@ -92,14 +92,10 @@ class CommandJudge:
 
     def _is_windows(self, words: Sequence[str]) -> bool:
         """Tell whether only Windows has such a command: `del`, `Remove-Item`, `$a = …`, `[IO.File]::Delete(…)`."""
-        table, name = self.table, words[0]
-        if any(
-            name in known or base_name(name) in known for known in (table.programs, table.wrappers, table.interpreters)
-        ):
+        if words[0] in self.table.posix or (name := base_name(words[0])) in self.table.posix:
             return False
-        name = base_name(name)
         small, is_assigned = name.lower(), name[:1] == "$" and words[1:2] == ["="]
-        is_named = small in table.windows or small in table.lists["windows_shells"]
+        is_named = small in self.table.windows or small in self.table.lists["windows_shells"]
         return is_assigned or is_named or _CMDLET.match(small) is not None
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
@@ -153,15 +149,16 @@ class CommandJudge:
         yield _TOO_MUCH
 
     def _judge(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
-        if self._is_windows([name, *rest[:1]]):
+        is_known = name in self.table.programs
+        if not is_known and self._is_windows([name, *rest[:1]]):
             yield from self._windows_program(name, rest)
-        elif name[:1] in "$`(" or (name not in self.table.programs and _GLOB.match(name)):
+        elif name[:1] in "$`(" or (not is_known and _GLOB.match(name)):
             yield _UNSEEN
         elif rest[:1] in (["--version"], ["--help"]) or (rest in (["-h"], ["-V"]) and name != "shutdown"):
             return
         elif name in self.table.interpreters:
             yield from self._interpreter(name, rest, command)
-            if name in self.table.programs:
+            if is_known:
                 yield self.table.judge_program(name, rest)
         elif self.table.lists["harmless_flags"].isdisjoint(rest):
             if name in self.table.lists["sql_clients"]:
@@ -174,10 +171,7 @@ class CommandJudge:
         """Judge the script that a shell or an interpreter is given: as a word, by its name, or on its input."""
         for at, word in enumerate(rest):
             following = "".join(rest[at + 1 : at + 2])
-            bundle = (
-                f"-{word[-1:]}" if len(word) <= _LONGEST_BUNDLE and word[:1] == "-" and word[1:].isalpha() else word
-            )
-            if not self.table.interpreters[name].isdisjoint((word, bundle)):
+            if not self.table.interpreters[name].isdisjoint((word, _BUNDLE.sub(r"-\1", word))):
                 yield _UNSEEN if following.startswith(SUBSTITUTED) else self.deeper.code(following, name)
                 return
             if word == "-m":
@@ -194,6 +188,8 @@ class CommandJudge:
 
 def base_name(word: str) -> str:
     """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`."""
+    if word.isalpha():
+        return word
     is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
     name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     name = name[:-4] if name.lower().endswith(".exe") else name

@@ -112,6 +112,7 @@ class DangerTable:
         self.windows: dict[str, Program] = {}
         self.wrappers: dict[str, frozenset[str]] = {}
         self.interpreters: dict[str, frozenset[str]] = {}
+        self.posix: set[str] = set()  # names of programs, wrappers and interpreters
         self.paths: dict[str, Test] = {}
         # word → what it does that is dangerous; "" says that it is safe
         self.verbs: dict[str, str] = {}
@@ -150,6 +151,7 @@ class DangerTable:
                 self._add_rules(programs, rules)
             except ValueError as error:
                 raise ConfigError(f"{path}: {error}") from error
+        self.posix |= {*self.programs, *self.wrappers, *self.interpreters}
 
     def _add_rules(self, programs: dict[str, Program], rules: _Rules) -> None:
         for phrase, names in rules.otherwise.items():
@@ -182,13 +184,10 @@ class DangerTable:
 
     def judge_program(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate one program with its arguments by the table alone."""
-        name = name if name in self.programs or name[:1] == "." else name.partition(".")[0]  # mkfs.ntfs
-        program = self.programs.get(name.removeprefix("./"))
+        program = self.programs.get(name.removeprefix("./")) or self.programs.get(name.partition(".")[0])  # mkfs.ntfs
         if program is None:
-            by_name = self._by_verb([name]) if name.islower() or not name.isalpha() else None  # no sentence
-            if by_name is not None and (by_name.level == "dangerous" or not name.isalpha()):
-                return by_name
-            return self._by_verb(words) or unknown(name)
+            is_telling = not name.isalpha() or self.verbs.get(name)  # delete-user, erase
+            return self._by_verb([name, *words] if is_telling else words) or unknown(name)
         return self._by_rules(name, program, words)
 
     def judge_windows(self, name: str, words: Sequence[str]) -> DangerVerdict:
