@@ -60,7 +60,7 @@ def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[Danger
         yield dangerous(phrase).about(f"{name}(…)")
     if name == "open" and not set("wax+").isdisjoint("".join(texts[1:2])) and table.paths["protected"](texts[0]):
         yield dangerous("writes where the system or the login is set up").about(texts[0])
-    if texts and table.paths["keys"](texts[0]):
+    if texts and table.paths["private_keys"](texts[0]):
         yield dangerous("reads a private key").about(f"{name}({texts[0]})")
     if texts and method in table.lists["sql_methods"] and looks_like_sql(texts[0], table):
         yield judge_sql(texts[0], table)

@@ -108,7 +108,7 @@ class CommandJudge:
 
     def _redirect(self, redirect: Redirect, command: Command) -> DangerVerdict:
         target = redirect.target
-        if redirect.sign == "<" and self.table.paths["keys"](target):
+        if redirect.sign == "<" and self.table.paths["private_keys"](target):
             return dangerous("reads a private key").about(f"< {target}")
         if ">" not in redirect.sign or self.table.paths["scratch"](target):
             return SAFE

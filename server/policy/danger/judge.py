@@ -1,6 +1,6 @@
 """Rates a tool call: safe, unknown or dangerous, with the reason."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -121,14 +121,14 @@ class _ToolCall:
 
     def commands(self) -> Iterator[str | list[str]]:
         """Yield the command lines and lists of arguments of the call."""
-        lists = (value for key, value in self._given.items() if key in self._table.lists["argv_keys"])
-        argv = next((value for value in lists if isinstance(value, list) and value), [])
+        lists = self._table.lists
+        words = (value for key, value in self._given.items() if key in lists["argv_keys"])
+        argv = next((value for value in words if isinstance(value, list) and value), [])
         if argv and all(isinstance(word, str) for word in argv):
-            programs = (value for key, value in self._given.items() if key in self._table.lists["program_keys"])
+            programs = (value for key, value in self._given.items() if key in lists["program_keys"])
             program = next((value for value in programs if isinstance(value, str)), "")
             is_script = not program and " " in argv[0]
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
-        lists = self._table.lists
         keys = lists["line_keys" if "shell" in self._kinds else "command_keys"]
         others = lists["argv_keys"] | lists["program_keys"] if argv else ()
         for key, text in self._texts:
@@ -180,7 +180,7 @@ class _ToolCall:
             if told := self._table.values.get((str(key).lower(), shown)):
                 yield dangerous(told).about(f"{key}: {shown}")
         for path in self._under("path_keys"):
-            if self._table.paths["keys"](path):
+            if self._table.paths["private_keys"](path):
                 yield dangerous("reads or changes a private key").about(path)
             if not self._reads():
                 if self._table.paths["protected"](path):
@@ -207,7 +207,7 @@ class _ToolCall:
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
-        pairs += [f"{word}_{kind}" for kind in self._things([*words, *actions]) for word in (*actions, *words)]
+        pairs += [f"{word}_{thing}" for thing in self._things({*words, *actions}) for word in (*actions, *words)]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.lists["harmless_things"].isdisjoint(words):
             return SAFE
         said = [*pairs, *actions, *words]
@@ -216,13 +216,12 @@ class _ToolCall:
                 return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
 
-    def _things(self, words: Sequence[str]) -> Iterator[str]:
-        """Yield the kinds of things that are acted on, as `tool_verbs` names them; what lasts hides what passes."""
+    def _things(self, words: set[str]) -> list[str]:
+        """Return the kind of thing that is acted on, as `tool_verbs` names it; what lasts hides what passes."""
         lists = self._table.lists
-        if not (lists["disks"].isdisjoint(words) and lists["disks"].isdisjoint(self._given)):
-            yield "@disks"
-        elif not lists["passing"].isdisjoint(words) and lists["lasting"].isdisjoint(words):
-            yield "@passing"
+        if not lists["drives"].isdisjoint([*words, *self._given]):
+            return ["@drives"]
+        return [] if lists["passing"].isdisjoint(words) or not lists["lasting"].isdisjoint(words) else ["@passing"]
 
 
 @lru_cache(maxsize=2048)
