@@ -85,7 +85,7 @@ def _unparsed_effects(code: str, language: str, table: DangerTable) -> Iterator[
             yield from _effects(name, given, table)
             if given and name.rpartition(".")[2] in table.lists["runs_elsewhere"]:
                 yield given
-            if given and f".{given[0]}" in table.calls:
+            if given and language == "php":
                 yield from _effects(f"{name}.{given[0]}", given[1:], table)  # array_map('unlink', …)
     yield unknown(f"code of {language}")
 

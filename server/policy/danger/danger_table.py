@@ -186,8 +186,7 @@ class DangerTable:
         """Rate one program with its arguments by the table alone."""
         program = self.programs.get(name.removeprefix("./")) or self.programs.get(name.partition(".")[0])  # mkfs.ntfs
         if program is None:
-            is_telling = not name.isalpha() or self.verbs.get(name)  # delete-user, erase
-            return self._by_verb([name, *words] if is_telling else words) or unknown(name)
+            return self._by_verb(words if name.isalpha() else [name, *words]) or unknown(name)
         return self._by_rules(name, program, words)
 
     def judge_windows(self, name: str, words: Sequence[str]) -> DangerVerdict:
