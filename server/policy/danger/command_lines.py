@@ -192,7 +192,7 @@ def base_name(word: str) -> str:
         return word
     is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
     name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-    name = name[:-4] if name.lower().endswith(".exe") else name
+    name = name[:-4] if name.lower().endswith((".exe", ".com")) else name
     return _VERSION.sub("", name) if name[-1:].isdigit() else name
 
 

@@ -207,7 +207,8 @@ class _ToolCall:
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
-        pairs += [f"{word}_{thing}" for thing in self._things({*words, *actions}) for word in (*actions, *words)]
+        thing = self._thing(actions)
+        pairs += [f"{word}_{thing}" for word in (*actions, *words) if thing]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.lists["harmless_things"].isdisjoint(words):
             return SAFE
         said = [*pairs, *actions, *words]
@@ -216,12 +217,11 @@ class _ToolCall:
                 return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
 
-    def _things(self, words: set[str]) -> list[str]:
-        """Return the kind of thing that is acted on, as `tool_verbs` names it; what lasts hides what passes."""
-        lists = self._table.lists
-        if not lists["drives"].isdisjoint([*words, *self._given]):
-            return ["@drives"]
-        return [] if lists["passing"].isdisjoint(words) or not lists["lasting"].isdisjoint(words) else ["@passing"]
+    def _thing(self, actions: list[str]) -> str:
+        """Return the kind of thing that is acted on, as `tool_verbs` names it, or ""."""
+        if not self._table.lists["drives"].isdisjoint((*self._words, *actions, *self._given)):
+            return "@drives"
+        return "@passing" if self._words and self._words[-1] in self._table.lists["passing"] else ""
 
 
 @lru_cache(maxsize=2048)

@@ -84,3 +84,10 @@ def test_formatting_a_disk_is_asked_about_however_the_disk_is_called(tool: str) 
 )
 def test_formatting_a_text_asks_nothing(tool: str) -> None:
     assert level((tool, {"text": "a"})) == "safe"
+
+
+@pytest.mark.parametrize(
+    "tool", "delete_text_channel delete_shadow_copies delete_time_entry remove_text_message".split()
+)
+def test_what_a_name_ends_with_is_what_the_verb_acts_on(tool: str) -> None:
+    assert level((tool, {})) == "dangerous"
