@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ HERE = Path(__file__).parent
 SETS = ("shaping", "held_out/first", "held_out/second", "third", "ordinary")
 PERMISSIONS = {"dangerous_calls": {"WRITE", "EXTERNAL"}, "harmless_calls": {"READ", "WRITE", "EXTERNAL"}}
 CORPORA = (*PERMISSIONS, "secrets", "harmless_texts")
+FILES = [*product(SETS, CORPORA), *product(("plain",), PERMISSIONS)]
 LEAST_TELLING = 8
 """Length of a secret from which on it does not stand in other texts by chance, as 4418 does."""
 
@@ -62,13 +64,12 @@ def test_the_hash_of_its_id_says_which_half_a_line_belongs_to(folder: str) -> No
 
 
 def test_no_id_stands_twice() -> None:
-    ids = [line["id"] for folder in SETS for corpus in CORPORA for line in lines(folder, corpus)]
+    ids = [line["id"] for folder, corpus in FILES for line in lines(folder, corpus)]
 
     assert [line_id for line_id, count in Counter(ids).items() if count > 1] == []
 
 
-@each_set
-@pytest.mark.parametrize("corpus", CORPORA)
+@pytest.mark.parametrize(("folder", "corpus"), FILES)
 def test_no_line_stands_twice_in_a_set(folder: str, corpus: str) -> None:
     first = {content(line): line["id"] for line in reversed(lines(folder, corpus))}
 
@@ -77,13 +78,13 @@ def test_no_line_stands_twice_in_a_set(folder: str, corpus: str) -> None:
 
 @pytest.mark.parametrize(("guarded", "harmless"), [CORPORA[:2], CORPORA[2:]])
 def test_no_line_has_two_labels(guarded: str, harmless: str) -> None:
-    contents = {content(line) for folder in SETS for line in lines(folder, guarded)}
+    contents = {content(line) for folder, corpus in FILES if corpus == guarded for line in lines(folder, corpus)}
+    others = [line for folder, corpus in FILES if corpus == harmless for line in lines(folder, corpus)]
 
-    assert [line["id"] for folder in SETS for line in lines(folder, harmless) if content(line) in contents] == []
+    assert [line["id"] for line in others if content(line) in contents] == []
 
 
-@each_set
-@pytest.mark.parametrize("corpus", PERMISSIONS)
+@pytest.mark.parametrize(("folder", "corpus"), [file for file in FILES if file[1] in PERMISSIONS])
 def test_a_call_has_a_tool_a_permission_arguments_and_a_reason(folder: str, corpus: str) -> None:
     for line in lines(folder, corpus):
         assert set(line) == {"id", "tool", "permission", "arguments", "label", "why"}, line["id"]

@@ -1,4 +1,4 @@
-"""Judge of code: Python by the calls in its syntax tree, SQL by its verbs. Other languages are not read."""
+"""Judge of code: Python by the calls in its syntax tree, other languages by what looks like a call, SQL by its verbs."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, name_words, unknown, worst
 
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
 """Lines of a notebook that a shell runs."""
@@ -18,7 +18,16 @@ _ASIDE: Final = re.compile(
 """Comments, literals and quoted names."""
 _WORD: Final = re.compile(r"[a-z_][\w$]*+\(?|;|=|\d+|\*")
 """Words, with the bracket where they call a function: `truncate(price, 2)` empties nothing."""
+_TOKEN: Final = re.compile(
+    r"(?<!\S)(?://|#|--)[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)"
+    r"|(?P<text>'(?:[^'\\]|\\.)*+'?|\"(?:[^\"\\]|\\.)*+\"?|`[^`]*`?)"
+    r"|(?P<name>[A-Za-z_$][\w$]*+(?:(?:\.|::|->)[A-Za-z_]\w*+)*+)",
+    re.DOTALL,
+)
+"""Comments, literals and dotted names of most languages."""
 _START: Final = re.compile(r"(?:[\s(]++|--[^\n]*+(?:\n|\Z))*+([a-zA-Z]+)")
+_MAX_TEXTS: Final = 50
+"""Literals behind a name that count as its arguments."""
 _ALWAYS_TRUE: Final = (["true"], ["1", "=", "1"], ["1"])
 _FILE: Final = "<code of a call>"
 _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
@@ -27,14 +36,17 @@ _HIDDEN: Final = dangerous("runs code that cannot be seen before it runs")
 warnings.filterwarnings("ignore", module=_FILE)
 
 
-def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
-    """Rate a Python program by the calls it makes; yields verdicts, and the command lines that it would run."""
+def effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+    """Rate a program by the calls it makes; yields verdicts, and the command lines that it would run."""
+    if not language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
+        yield from _unparsed_effects(code, language, table)
+        return
     is_script = code.lstrip().startswith(("%%bash", "%%sh", "%%script"))
     yield [code.partition("\n")[2] if is_script else "\n".join(_MAGIC.findall(code))]
     try:
         calls = list(_python_calls(ast.parse("" if is_script else _MAGIC.sub("", code), _FILE)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        yield unknown("code that this version of Python cannot parse")
+        yield from _unparsed_effects(code, language, table)
         return
     for name, texts in calls:
         yield from _effects(name, texts, table)
@@ -42,18 +54,40 @@ def effects(code: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[
 
 def _effects(name: str, texts: list[str], table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
     method = name.rpartition(".")[2]
-    verb, sign, _ = method.partition("_")
-    keys = (name, f".{method}", f".{verb}_*" if sign else "") if "." in name else (name,)
-    if phrase := next(filter(None, map(table.calls.get, keys)), ""):
+    words = name_words(method) if "." in name else []  # rm and sync of fs.rmSync
+    keys = (name, f".{'_'.join(words)}", f".{words[0]}_*" if words[1:] else "") if words else (name,)
+    if phrase := next((phrase for key in keys if (phrase := table.calls.get(key)) is not None), ""):
         yield dangerous(phrase).about(f"{name}(…)")
     if name == "open" and not set("wax+").isdisjoint("".join(texts[1:2])) and table.paths["protected"](texts[0]):
         yield dangerous("writes where the system or the login is set up").about(texts[0])
+    if texts and table.paths["private_keys"](texts[0]):
+        yield dangerous("reads a private key").about(f"{name}({texts[0]})")
     if texts and method in table.lists["sql_methods"] and looks_like_sql(texts[0], table):
         yield judge_sql(texts[0], table)
     elif name in table.lists["runs"] or f".{method}" in table.lists["runs"]:
         yield texts or _HIDDEN
     elif name in ("eval", "exec"):
         yield ["python", "-c", texts[0]] if texts else _HIDDEN
+
+
+def _unparsed_effects(code: str, language: str, table: DangerTable) -> Iterator[DangerVerdict | Sequence[str]]:
+    """Rate a program of any language; a name with the literals behind it counts as a call."""
+    texts: list[str] = []
+    for token in reversed(list(_TOKEN.finditer(code))):
+        if text := token["text"]:
+            texts.append(text.strip("'\"`"))
+            if text[0] == "`" and language in table.lists["backticks_run"]:
+                yield texts[-1:]
+        elif name := token["name"]:
+            name = name.replace("::", ".").replace("->", ".")
+            name = name if "." in name else f"{language}.{name}"
+            given, texts = texts[: -_MAX_TEXTS - 1 : -1], []
+            yield from _effects(name, given, table)
+            if given and name.rpartition(".")[2] in table.lists["runs_elsewhere"]:
+                yield given
+            if given and language == "php":
+                yield from _effects(f"{name}.{given[0]}", given[1:], table)  # array_map('unlink', …)
+    yield unknown(f"code of {language}")
 
 
 def _python_calls(tree: ast.AST) -> Iterator[tuple[str, list[str]]]:

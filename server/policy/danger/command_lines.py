@@ -7,7 +7,7 @@ from itertools import dropwhile, takewhile
 from typing import Final
 
 from server.policy.danger.code_and_sql import effects, judge_sql, looks_like_sql
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
+from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, worst
 from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
 _MAX_DEPTH: Final = 4
@@ -17,10 +17,15 @@ _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
+_GLOB: Final = re.compile(r"(?!.*=)(?:.*[*?]|.+\[|\[\w+\]\w)")
+_BUNDLE: Final = re.compile(r"-[a-zA-Z]{1,4}([a-zA-Z])$")
+"""Flags of an interpreter, of which the last may be the one for a script, such as `-lane`."""
+_VERSION: Final = re.compile(r"(?<=[a-z])\d+\.[\d.]+$")
+_CMDLET: Final = re.compile(r"[a-z]+-[a-z]+$|\[[a-z.]+\]::")
 _SQL_FLAG: Final = re.compile(r"^(?:-e|--\w+=)(?=.)")
 _TOO_MUCH: Final = dangerous("is too long or nested too deeply to be looked at")
 _UNSEEN: Final = dangerous("runs commands that cannot be seen before they run")
-_WINDOWS_SIGNS: Final = str.maketrans({"\\": "/", "^": None, "`": None})
+_WINDOWS_SIGNS: Final = str.maketrans({"\\": "/", "^": None, "`": None, "{": ";", "}": ";"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,11 @@ class CommandJudge:
         if "()" in text and any(f"{m[1]}|" in "".join(m[2].split()) for m in _FUNCTION.finditer(text)):
             return dangerous("starts itself without end (a fork bomb)")
         commands = parse(text)
-        return worst(self._commands(commands)) if len(commands) < MAX_COMMANDS else _TOO_MUCH
+        if len(commands) >= MAX_COMMANDS:
+            return _TOO_MUCH
+        found = worst(self._commands(commands))
+        is_windows = found.level != "dangerous" and any(self._is_windows(one.words) for one in commands if one.words)
+        return worst((found, self.windows(text))) if is_windows else found
 
     def argv(self, words: Sequence[str]) -> DangerVerdict:
         """Judge a program and its arguments, as an operating system is given them."""
@@ -51,9 +60,7 @@ class CommandJudge:
             return self.line(text)
         if self.depth > _MAX_DEPTH or len(text) > MAX_CHARS:
             return _TOO_MUCH
-        if not language.startswith(("python", "ipython", "jupyter", "notebook", "pypy")):
-            return unknown(f"code of {language}")
-        found = effects(text, self.table)
+        found = effects(text, language, self.table)
         return worst(one if isinstance(one, DangerVerdict) else self.deeper.argv(one) for one in found)
 
     def windows(self, text: str) -> DangerVerdict:
@@ -74,10 +81,22 @@ class CommandJudge:
         for command in parse(text.translate(_WINDOWS_SIGNS)):
             words = list(dropwhile(lambda word: word[:1] in "$%@=" or word.lower() in keywords, command.words))
             yield from map(self.deeper.windows, command.inner)
-            if words and base_name(words[0]).lower() in self.table.lists["windows_shells"]:
-                yield self.deeper.windows(_inner_windows(words[1:]))
-            elif words:
-                yield self.table.judge_windows(base_name(words[0]).lower(), words[1:]).about(" ".join(words))
+            if words:
+                yield from self._windows_program(base_name(words[0]), words[1:])
+
+    def _windows_program(self, name: str, rest: Sequence[str]) -> Iterator[DangerVerdict]:
+        if name.lower() in self.table.lists["windows_shells"]:
+            yield self.deeper.windows(_inner_windows(rest))
+        else:
+            yield self.table.judge_windows(name.lower(), rest).about(" ".join([name, *rest]))
+
+    def _is_windows(self, words: Sequence[str]) -> bool:
+        """Tell whether only Windows has such a command: `del`, `Remove-Item`, `$a = …`, `[IO.File]::Delete(…)`."""
+        if words[0] in self.table.posix or (name := base_name(words[0])) in self.table.posix:
+            return False
+        small, is_assigned = name.lower(), name[:1] == "$" and words[1:2] == ["="]
+        is_named = small in self.table.windows or small in self.table.lists["windows_shells"]
+        return is_assigned or is_named or _CMDLET.match(small) is not None
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         for command in commands:
@@ -89,6 +108,8 @@ class CommandJudge:
 
     def _redirect(self, redirect: Redirect, command: Command) -> DangerVerdict:
         target = redirect.target
+        if redirect.sign == "<" and self.table.paths["private_keys"](target):
+            return dangerous("reads a private key").about(f"< {target}")
         if ">" not in redirect.sign or self.table.paths["scratch"](target):
             return SAFE
         if self.table.paths["protected"](target):
@@ -128,14 +149,17 @@ class CommandJudge:
         yield _TOO_MUCH
 
     def _judge(self, name: str, rest: list[str], command: Command) -> Iterator[DangerVerdict]:
-        if name[:1] in "$`(":
+        is_known = name in self.table.programs
+        if not is_known and self._is_windows([name, *rest[:1]]):
+            yield from self._windows_program(name, rest)
+        elif name[:1] in "$`(" or (not is_known and _GLOB.match(name)):
             yield _UNSEEN
         elif rest[:1] in (["--version"], ["--help"]) or (rest in (["-h"], ["-V"]) and name != "shutdown"):
             return
         elif name in self.table.interpreters:
             yield from self._interpreter(name, rest, command)
-        elif name in self.table.lists["windows_shells"]:
-            yield self.deeper.windows(_inner_windows(rest))
+            if is_known:
+                yield self.table.judge_program(name, rest)
         elif self.table.lists["harmless_flags"].isdisjoint(rest):
             if name in self.table.lists["sql_clients"]:
                 words = (_SQL_FLAG.sub("", word) for word in rest)
@@ -147,7 +171,7 @@ class CommandJudge:
         """Judge the script that a shell or an interpreter is given: as a word, by its name, or on its input."""
         for at, word in enumerate(rest):
             following = "".join(rest[at + 1 : at + 2])
-            if word in self.table.interpreters[name]:
+            if not self.table.interpreters[name].isdisjoint((word, _BUNDLE.sub(r"-\1", word))):
                 yield _UNSEEN if following.startswith(SUBSTITUTED) else self.deeper.code(following, name)
                 return
             if word == "-m":
@@ -163,13 +187,16 @@ class CommandJudge:
 
 
 def base_name(word: str) -> str:
-    """Return a program without its folder and `.exe`; a script of the current folder keeps its `./`."""
+    """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`."""
+    if word.isalpha():
+        return word
     is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
     name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
-    return name[:-4] if name.lower().endswith(".exe") else name
+    name = name[:-4] if name.lower().endswith((".exe", ".com")) else name
+    return _VERSION.sub("", name) if name[-1:].isdigit() else name
 
 
-def _inner_windows(words: list[str]) -> str:
+def _inner_windows(words: Sequence[str]) -> str:
     """Return the command line that cmd.exe or PowerShell is given."""
     at = next((at + 1 for at, word in enumerate(words) if word.lower() in ("/c", "/k", "-c", "-command")), 0)
     return " ".join(words[at:])

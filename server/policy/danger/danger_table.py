@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
@@ -112,6 +112,7 @@ class DangerTable:
         self.windows: dict[str, Program] = {}
         self.wrappers: dict[str, frozenset[str]] = {}
         self.interpreters: dict[str, frozenset[str]] = {}
+        self.posix: set[str] = set()  # names of programs, wrappers and interpreters
         self.paths: dict[str, Test] = {}
         # word → what it does that is dangerous; "" says that it is safe
         self.verbs: dict[str, str] = {}
@@ -150,6 +151,7 @@ class DangerTable:
                 self._add_rules(programs, rules)
             except ValueError as error:
                 raise ConfigError(f"{path}: {error}") from error
+        self.posix |= {*self.programs, *self.wrappers, *self.interpreters}
 
     def _add_rules(self, programs: dict[str, Program], rules: _Rules) -> None:
         for phrase, names in rules.otherwise.items():
@@ -182,19 +184,17 @@ class DangerTable:
 
     def judge_program(self, name: str, words: list[str]) -> DangerVerdict:
         """Rate one program with its arguments by the table alone."""
-        program = self.programs.get(name.removeprefix("./"))
+        program = self.programs.get(name.removeprefix("./")) or self.programs.get(name.partition(".")[0])  # mkfs.ntfs
         if program is None:
-            return self._by_verb([name, *words] if name[:2] == "./" else words) or unknown(name)
+            return self._by_verb(words if name.isalpha() else [name, *words]) or unknown(name)
         return self._by_rules(name, program, words)
 
-    def judge_windows(self, name: str, words: list[str]) -> DangerVerdict:
+    def judge_windows(self, name: str, words: Sequence[str]) -> DangerVerdict:
         """Rate a program of cmd.exe or a command of PowerShell; its name is in small letters."""
         words = [word.lower() for word in words]
         if (program := self.windows.get(name) or self.programs.get(name)) is not None:
             return self._by_rules(name, program, words)
-        is_harmless = "-whatif" in words or not name[:1].isalpha()
-        phrase = "" if is_harmless else self.verbs.get(name.partition("-")[0])
-        return unknown(name) if phrase is None else dangerous(phrase)
+        return SAFE if "-whatif" in words or not name[:1].isalpha() else self.judge_program(name, words)
 
     def _by_rules(self, name: str, program: Program, words: list[str]) -> DangerVerdict:
         if name in self.lists["ignore_case"]:

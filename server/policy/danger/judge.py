@@ -1,6 +1,6 @@
 """Rates a tool call: safe, unknown or dangerous, with the reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -27,6 +27,8 @@ _MAX_ACTIONS: Final = 20
 _MAX_ACTION_CHARS: Final = 100
 """Characters of a value that may name an action."""
 _METHODS: Final = frozenset("GET HEAD OPTIONS POST PUT PATCH DELETE PURGE".split())
+_RUNNERS: Final = frozenset(("shell", "windows", "sql", "code", "program"))
+"""Kinds of tools whose calls are judged by what they run alone."""
 _SIGNS: Final = frozenset("$`&;|()<>*{}\n")
 """Characters that no command line has which is one plain command."""
 
@@ -95,7 +97,8 @@ class _ToolCall:
     def __init__(self, tool: str, arguments: Any, table: DangerTable) -> None:
         self._table = table
         self._words = _tool_words(tool)
-        self._given: Mapping[str, Any] = arguments if isinstance(arguments, Mapping) else {"input": arguments}
+        self._kinds = _tool_kinds(tool, table)
+        self._given: dict[str, Any] = arguments if isinstance(arguments, dict) else {"input": arguments}
         self._texts = list(islice(_texts(self._given), _MAX_VALUES + 1))
         self._judge = CommandJudge(table)
 
@@ -103,41 +106,43 @@ class _ToolCall:
         if len(self._texts) > _MAX_VALUES:
             return dangerous("has more arguments than can be looked at")
         found = worst(run := list(self._runs()))
-        if found.level == "dangerous" or (run and any(map(self._is, ("shell", "windows", "sql", "code", "program")))):
+        if found.level == "dangerous" or (run and not _RUNNERS.isdisjoint(self._kinds)):
             return found
         if not by_name or any(self._given.get(key) is True for key in self._table.lists["dry_run_keys"]):
             return SAFE
         return worst(self._by_name_and_values())
 
-    def _is(self, kind: str) -> bool:
-        return not self._table.lists[f"{kind}_tools"].isdisjoint(self._words)
-
     def _under(self, names: str) -> Iterator[str]:
         """Yield the texts under the names of a list."""
-        return (text for key, text in self._texts if key in self._table.lists[names])
+        keys = self._table.lists[names]
+        return (text for key, text in self._texts if key in keys)
 
     # --- command lines, SQL and code
 
     def commands(self) -> Iterator[str | list[str]]:
         """Yield the command lines and lists of arguments of the call."""
-        lists = (value for key, value in self._given.items() if key in self._table.lists["argv_keys"])
-        argv = next((value for value in lists if isinstance(value, list) and value), [])
+        lists = self._table.lists
+        words = (value for key, value in self._given.items() if key in lists["argv_keys"])
+        argv = next((value for value in words if isinstance(value, list) and value), [])
         if argv and all(isinstance(word, str) for word in argv):
-            programs = (value for key, value in self._given.items() if key in self._table.lists["program_keys"])
+            programs = (value for key, value in self._given.items() if key in lists["program_keys"])
             program = next((value for value in programs if isinstance(value, str)), "")
             is_script = not program and " " in argv[0]
             yield from argv if is_script else [[*(program.split() or self._lead(argv[0])), *argv]]
-        keys = self._table.lists["command_keys"] | (self._table.lists["line_keys"] if self._is("shell") else set())
-        keys = keys - self._table.lists["argv_keys"] - self._table.lists["program_keys"] if argv else keys
-        yield from (text for key, text in self._texts if key in keys)
+        keys = lists["line_keys" if "shell" in self._kinds else "command_keys"]
+        others = lists["argv_keys"] | lists["program_keys"] if argv else ()
+        for key, text in self._texts:
+            if key not in others and (key in keys or key.endswith(("command", "cmd"))):
+                yield text
 
     def _lead(self, first: str) -> list[str]:
         """Return the program where the tool is one and the command does not begin with it: `kubectl {args: [get]}`."""
         program = next((word for word in self._words if word in self._table.lists["program_tools"]), "")
-        return [program] if program and first != program and first not in self._table.programs else []
+        is_other = first == program or (first in self._table.programs and "shell" in self._kinds)
+        return [program] if program and not is_other else []
 
     def _runs(self) -> Iterator[DangerVerdict]:
-        if self._is("code"):
+        if "code" in self._kinds:
             others = (word for word in self._words if word in self._table.lists["other_languages"])
             language = str(self._given.get("language") or next(others, "python"))
             yield from (self._judge.code(text, language) for text in self._under("script_keys"))
@@ -145,16 +150,16 @@ class _ToolCall:
         for command in self.commands():
             if isinstance(command, list):
                 yield self._judge.argv(command)
-            elif self._is("windows"):
+            elif "windows" in self._kinds:
                 yield self._judge.windows(command)
-            elif not self._is("sql") or not looks_like_sql(command, self._table):
+            elif "sql" not in self._kinds or not looks_like_sql(command, self._table):
                 lead = self._lead("".join(command.split(None, 1)[:1]))
                 is_one_word = not self._table.lists["takes_text"].isdisjoint(lead)
                 yield self._judge.argv([*lead, command] if is_one_word else [" ".join([*lead, command])])
         for text in self._under("sql_keys"):
-            if self._is("sql") and looks_like_sql(text, self._table):
+            if "sql" in self._kinds and looks_like_sql(text, self._table):
                 yield judge_sql(text, self._table)
-        if not self._is("text"):
+        if "text" not in self._kinds:
             yield from (judge_sql(text, self._table) for key, text in self._texts if key == "sql")
             yield from (self._judge.code(text, "python") for text in self._under("code_keys"))
 
@@ -174,11 +179,13 @@ class _ToolCall:
             shown = str(value).lower() if isinstance(value, str | bool) else ""
             if told := self._table.values.get((str(key).lower(), shown)):
                 yield dangerous(told).about(f"{key}: {shown}")
-        if not self._reads():
-            for path in self._under("path_keys"):
+        for path in self._under("path_keys"):
+            if self._table.paths["private_keys"](path):
+                yield dangerous("reads or changes a private key").about(path)
+            if not self._reads():
                 if self._table.paths["protected"](path):
                     yield dangerous("writes where the system or the login is set up").about(path)
-                if self._is("sending") and self._table.paths["private"](path):
+                if "sending" in self._kinds and self._table.paths["private"](path):
                     yield dangerous("sends away what is private").about(path)
         yield self._by_name()
 
@@ -192,10 +199,16 @@ class _ToolCall:
         known, words = self._table.tool_verbs, self._words
         if self._reads():
             return SAFE
-        texts = self._under("label_keys" if self._is("click") else "action_keys") if not self._is("text") else iter(())
+        texts = (
+            self._under("label_keys" if "click" in self._kinds else "action_keys")
+            if "text" not in self._kinds
+            else iter(())
+        )
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]
+        thing = self._thing(actions)
+        pairs += [f"{word}_{thing}" for word in (*actions, *words) if thing]
         if any(known.get(pair) == "" for pair in pairs) or not self._table.lists["harmless_things"].isdisjoint(words):
             return SAFE
         said = [*pairs, *actions, *words]
@@ -204,6 +217,12 @@ class _ToolCall:
                 return dangerous(phrase).about(word.replace("_", " "))
         return SAFE if any(word in known for word in said) else unknown("this tool")
 
+    def _thing(self, actions: list[str]) -> str:
+        """Return the kind of thing that is acted on, as `tool_verbs` names it, or ""."""
+        if not self._table.lists["drives"].isdisjoint((*self._words, *actions, *self._given)):
+            return "@drives"
+        return "@passing" if self._words and self._words[-1] in self._table.lists["passing"] else ""
+
 
 @lru_cache(maxsize=2048)
 def _tool_words(tool: str) -> tuple[str, ...]:
@@ -211,11 +230,18 @@ def _tool_words(tool: str) -> tuple[str, ...]:
     return tuple(name_words(tool.rsplit("__", 1)[-1]))
 
 
+@lru_cache(maxsize=2048)
+def _tool_kinds(tool: str, table: DangerTable) -> frozenset[str]:
+    """Return what a tool takes, as far as its name tells: shell, sql, code, …"""
+    lists = ((name, words) for name, words in table.lists.items() if name.endswith("_tools"))
+    return frozenset(name.removesuffix("_tools") for name, words in lists if not words.isdisjoint(_tool_words(tool)))
+
+
 def _texts(value: Any, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Yield every text with the name it stands under, in small letters."""
     if isinstance(value, str):
         yield key, value
-    elif depth < _MAX_DEPTH and isinstance(value, Mapping):
+    elif depth < _MAX_DEPTH and isinstance(value, dict):
         for name, item in value.items():
             yield from _texts(item, str(name).lower(), depth + 1)
     elif depth < _MAX_DEPTH and isinstance(value, list):

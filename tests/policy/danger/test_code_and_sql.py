@@ -128,7 +128,7 @@ def test_python_that_looks_or_computes_is_safe(code: str) -> None:
 @pytest.mark.parametrize(
     ("language", "code", "expected"),
     [
-        ("node", "fs.rmSync('a')", "unknown"),
+        ("node", "fs.rmSync('a')", "dangerous"),
         ("ruby", "puts 1", "unknown"),
         ("python", "print 'of version 2'", "unknown"),
         ("bash", "rm -r a", "dangerous"),
@@ -136,6 +136,47 @@ def test_python_that_looks_or_computes_is_safe(code: str) -> None:
 )
 def test_code_of_a_shell_is_a_command_line_and_other_code_is_unknown(language: str, code: str, expected: str) -> None:
     assert JUDGE.code(code, language).level == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'node -e \'require("fs").rmSync("/srv", {recursive: true})\'',
+        'node -pe \'const {unlinkSync} = require("fs"); unlinkSync("a")\'',
+        'node --eval \'require("child_process").execSync("rm -rf /srv")\'',
+        'node -e \'require("child_process").spawn("rm", ["-rf", dir])\'',
+        "deno eval 'Deno.removeSync(\"a\")'",
+        "perl -e 'unlink \"a\"'",
+        "perl -wne 'unlink glob(\"/srv/*\")'",
+        "perl -MFile::Path -e 'remove_tree(\"/srv\")'",
+        'perl -e \'system("rm", "-rf", $dir)\'',
+        "perl -e '`rm -rf /srv`'",
+        "ruby -e 'FileUtils.rm_rf(\"/srv\")'",
+        "ruby -e 'Dir.glob(\"/srv/*\").each { |f| File.delete(f) }'",
+        "php -r 'unlink(\"a\");'",
+        'php -r \'array_map("unlink", glob("/srv/*"));\'',
+        "lua -e 'os.execute(\"rm -rf /srv\")'",
+        "Rscript -e 'unlink(\"/srv\", recursive=TRUE)'",
+        "python2 -c 'import os; os.remove(\"a\"); print 1'",
+    ],
+)
+def test_calls_that_delete_are_found_in_any_language(line: str) -> None:
+    assert JUDGE.line(line).level == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "node -e 'cache.delete(key); list.remove(1)'",
+        "node -e 'console.log(\"fs.rmSync(a)\") // fs.rmSync(a)'",
+        "node -e 'console.log(`rm -rf ${dir}`)'",
+        "perl -pe 's/a/b/' a",
+        "ruby -e 'puts [1].delete(1)'",
+        "Rscript -e 'x <- 1; rm(x)'",
+    ],
+)
+def test_code_that_only_computes_asks_nothing_in_any_language(line: str) -> None:
+    assert JUDGE.line(line).level == "unknown"
 
 
 def test_warnings_about_a_models_code_are_not_printed() -> None:

@@ -101,6 +101,9 @@ def test_is_safe(line: str) -> None:
         "docker exec -it web rm -r a",
         "docker run --rm -v /a:/b image sh -c 'rm -r a'",
         "kubectl exec -n x pod -- rm -r a",
+        "python3.12 -c 'import os; os.remove(\"a\")'",
+        "tmux send-keys -t a 'rm -r a' Enter",
+        "mkfs.ntfs /dev/sdb1",
         "python -c 'import os; os.remove(\"a\")'",
         "python -m pip uninstall a",
         "powershell -Command Remove-Item a",
@@ -197,6 +200,79 @@ def test_dangerous_words_that_are_only_text_ask_nothing(line: str) -> None:
 )
 def test_commands_of_windows(line: str, expected: str) -> None:
     assert JUDGE.windows(line).level == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "del /s /q C:\\data",
+        "RD /S /Q D:\\a",
+        "format d:",
+        "diskpart /s a.txt",
+        "net user bob /delete",
+        "taskkill /f /im a.exe",
+        "bcdedit /set testsigning on",
+        "vssadmin delete shadows /all",
+        "Remove-Item -Recurse -Force C:\\data",
+        "Get-ChildItem C:\\data | Remove-Item",
+        "Get-ChildItem C:\\data | ForEach-Object { Remove-Item $_ }",
+        "$old = Get-ChildItem C:\\data; $old.Delete()",
+        "[System.IO.File]::Delete('C:\\data')",
+        "if exist C:\\data rd /s /q C:\\data",
+        "Clear-RecycleBin -Force",
+        "Invoke-RestMethod -Method Delete https://a.example/1",
+        "type C:\\Users\\a\\.ssh\\id_rsa",
+    ],
+)
+def test_commands_of_windows_are_judged_in_any_shell(line: str) -> None:
+    assert level(line) == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dir C:\\data",
+        "ipconfig /all",
+        "copy a.txt b.txt",
+        "net user",
+        "$now = Get-Date",
+        "Get-ChildItem C:\\data | Where-Object { $_.Length -gt 1 }",
+        "if (Test-Path a) { Get-Content a }",
+        "Remove-Item a -WhatIf",
+        "Invoke-WebRequest https://a.example",
+    ],
+)
+def test_harmless_commands_of_windows_ask_nothing_in_any_shell(line: str) -> None:
+    assert level(line) == "safe"
+
+
+@pytest.mark.parametrize("line", ["/bin/r? -rf a", "/bin/r* -rf a", "/usr/bin/[r]m a", "sudo /???/rm a", "/*/r[a-m] a"])
+def test_a_program_that_only_a_glob_names_is_asked_about(line: str) -> None:
+    assert level(line) == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat ~/.ssh/id_rsa",
+        "head -5 /home/a/.ssh/id_ed25519",
+        "base64 < ~/.ssh/id_rsa",
+        "tar czf a.tgz ~/.ssh",
+        "cat /etc/ssl/private/a.pem",
+        "openssl rsa -in server.key",
+        "python3 -c 'print(open(\"/root/.ssh/id_rsa\").read())'",
+        'node -e \'require("fs").readFileSync("/root/.ssh/id_rsa")\'',
+    ],
+)
+def test_reading_a_private_key_is_asked_about(line: str) -> None:
+    assert level(line) == "dangerous"
+
+
+@pytest.mark.parametrize(
+    "line", ["cat ~/.ssh/id_rsa.pub", "cat fullchain.pem", "ssh -i ~/.ssh/id_rsa host ls", "ls -l ~/.ssh/id_rsa"]
+)
+def test_public_keys_and_using_a_key_ask_nothing(line: str) -> None:
+    assert level(line) == "safe"
 
 
 def test_the_lexer_parts_words_operators_and_redirections() -> None:

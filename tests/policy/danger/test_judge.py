@@ -117,6 +117,20 @@ def test_writing_where_the_system_or_the_login_is_set_up_is_dangerous(path: str)
 
 
 @pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"path": "~/.ssh/id_rsa"}, "dangerous"),
+        ({"paths": ["a.md", "/etc/ssl/private/a.pem"]}, "dangerous"),
+        ({"filename": "server.key"}, "dangerous"),
+        ({"path": "~/.ssh/id_rsa.pub"}, "safe"),
+        ({"path": "keyboard.md"}, "safe"),
+    ],
+)
+def test_reading_a_private_key_as_a_file_is_asked_about(arguments: dict[str, Any], expected: str) -> None:
+    assert level("read_file", arguments) == expected
+
+
+@pytest.mark.parametrize(
     ("method", "url", "expected"),
     [
         ("GET", "https://a.example/users", "safe"),
@@ -139,6 +153,10 @@ def test_the_method_of_a_request_decides(method: str, url: str, expected: str) -
         ("run_command", {"command": "rm", "args": ["-r", "/srv"]}),
         ("spawn", {"program": "sh", "args": ["-c", "rm -r /srv"]}),
         ("kubectl", {"args": ["delete", "pod", "web"]}),
+        ("git", {"args": ["reset", "--hard"]}),
+        ("run_terminal_cmd", {"command": "find . -delete"}),
+        ("call_aws", {"cli_command": "aws s3 rm s3://a"}),
+        ("mongo_shell", {"expression": "db.users.drop()"}),
         ("redis_command", {"command": "FLUSHALL"}),
         ("mongo_shell", {"command": "db.users.drop()"}),
         ("batch", {"steps": [{"run": "ls"}, {"run": "rm -r ~/a"}]}),
