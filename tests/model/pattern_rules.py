@@ -88,7 +88,11 @@ def is_any_found(patterns: Sequence[str], text: str, work: Work, place: Hashable
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    kept, marks = "", 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
+        kept += character if marks <= 30 else ""
+    return unicodedata.normalize("NFKC", kept).casefold()
 
 
 def _is_of_word(character: str) -> bool:
