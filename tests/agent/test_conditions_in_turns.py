@@ -1,5 +1,6 @@
 """What conditions see of a real turn, and what the inspector says of hooks that stay out."""
 
+import asyncio
 import threading
 from typing import Any
 
@@ -10,7 +11,7 @@ from server.errors import ToolError
 from skills_engine import HookFacts, HookInfo
 from skills_engine.conditions.condition import Condition, Moment
 from skills_engine.hook_entries import TIMINGS
-from tests.agent.scene import agent_for, hook, play, tool
+from tests.agent.scene import agent_for, hook, play, tool, until
 from tests.support.scripted_model import ScriptedModel, call, say
 
 
@@ -88,6 +89,40 @@ async def test_long_texts_are_searched_in_a_thread_before_each_injection(length:
         "before_each_agent": each * 3,
         "after_tool_call": [*before_each * 2, *["MainThread"] * 2, *each],
     }
+
+
+class Blocked:
+    """A condition that decides when it is let go."""
+
+    def __init__(self) -> None:
+        self.is_asked = threading.Event()
+        self.go = threading.Event()
+        self.has_decided = False
+
+    def why_not(self, moment: Moment) -> str | None:
+        self.is_asked.set()
+        self.go.wait(timeout=10)
+        self.has_decided = True
+        return "when"
+
+    def why(self, moment: Moment) -> str | None:
+        return None if self.why_not(moment) else "when"
+
+
+@pytest.mark.rule("L1-32", "L1-43")
+async def test_a_turn_that_is_cancelled_does_not_wait_for_what_is_searched() -> None:
+    blocked = Blocked()
+    one = HookInfo("a", "a.md", "after_user_input", "system", False, "", "diary", when=Condition("", blocked))
+    turn = asyncio.create_task(read_by([one], facts=HookFacts(user_messages=("x" * 5000,))))
+
+    await until(blocked.is_asked.is_set)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    has_waited = blocked.has_decided
+    blocked.go.set()
+
+    assert not has_waited
 
 
 @pytest.mark.rule("L1-41")
