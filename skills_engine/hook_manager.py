@@ -1,6 +1,6 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from skills_engine.conditions.condition import Moment
@@ -102,6 +102,18 @@ class HookManager:
             else:
                 removable.append(message)
         return persistent
+
+    def searches(
+        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int
+    ) -> Iterator[Callable[[], object]]:
+        """Yield what may be done before an injection if its conditions look at long texts; it then finds it done.
+
+        It changes nothing but what is known of the texts: it may run in a thread, and go on when the turn is over.
+        """
+        moment = self._memory.moment(timing, call, calls, round_number)
+        hooks = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None]
+        if hooks and moment.has_long_texts:
+            yield lambda: [self._memory.decide(hook, moment) for hook in hooks]
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""

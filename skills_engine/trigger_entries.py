@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
-from skills_engine.conditions.condition import Condition, Moment, SearchedTurn
+from skills_engine.conditions.condition import Condition, Moment, SearchedTurn, SearchLimitError, SearchWork
+from skills_engine.conditions.text_patterns import MAX_WORK
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean
@@ -73,11 +74,14 @@ class TriggerInfo:
 
     def may_fire(self, facts: HookFacts) -> bool:
         """Tell whether it fires in some conversation, the other facts being these."""
-        return self.beforehand is None or self.beforehand.why_not(Moment(SearchedTurn(facts))) is None
+        return self.beforehand is None or self.beforehand.why_not(_moment(facts)) is None
 
     def why_not(self, facts: HookFacts) -> str | None:
         """Return None if its conditions hold in a turn with these facts, else the path of the one that does not."""
-        return None if self.when is None else self.when.why_not(Moment(SearchedTurn(facts)))
+        try:
+            return None if self.when is None else self.when.why_not(_moment(facts))
+        except SearchLimitError:
+            return "when"
 
     @property
     def hook(self) -> HookInfo:
@@ -85,6 +89,11 @@ class TriggerInfo:
         return HookInfo(
             self.name, self.file, "after_user_input", self.role, False, self.content, self.skill, priority=_LAST
         )
+
+
+def _moment(facts: HookFacts) -> Moment:
+    """Return the moment before the turn; the event loop may wait for it, so it has the work of one expression only."""
+    return Moment(SearchedTurn(facts), SearchWork(MAX_WORK))
 
 
 def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:

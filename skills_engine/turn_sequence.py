@@ -1,6 +1,6 @@
 """The order in which a turn injects and removes (docs/hooks.md, "The turn"). The same for turns with and without a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ _REASONS = {
     "when": "its condition does not hold: {}",
     "group": "another hook of the group {} was put in",
     "budget": "there was no room for it in skills.hook_tokens",
+    "search_limit": "expressions have more to search than one injection may",
     "persistent": "the turn's limit of persistent hooks was reached",
     "no_start": "not reached: the turn ended before hooks were put in",
     "no_planning": "not reached: no planning round",
@@ -117,6 +118,18 @@ class TurnSequence:
     def end_loop(self) -> None:
         self._hooks.remove("before_first_agent")
         self._hooks.remove("after_tool_call")
+
+    def searches(self, *timings: str, calls: Sequence[CallFacts] = ()) -> Iterator[Callable[[], object]]:
+        """Yield what may be done in threads before the next step, of these timings: see `HookManager.searches`.
+
+        `calls`: the batch that the step follows.
+        """
+        for timing in timings:
+            if timing == "after_tool_call":
+                for call in calls:
+                    yield from self._hooks.searches(timing, call, (), max(self._round, 1))
+            else:
+                yield from self._hooks.searches(timing, None, self._batch, self._round + 1)
 
     def silent_hooks(self) -> list[SilentHook]:
         """Return why hooks of the turn have stayed out so far: each reason of a hook once, the first one first."""

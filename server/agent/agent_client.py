@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
@@ -16,6 +17,7 @@ from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
+from server.fair_share import FairShare
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
@@ -26,6 +28,9 @@ from server.wire.frames import ToolChoice
 from skills_engine import HookFacts, HookInfo, HookManager
 from skills_engine.authoring.costs import CostMeter
 from skills_engine.turn_sequence import TurnSequence
+
+_SEARCH_THREADS: Final = 2
+"""Threads in which conditions search long texts, one for each user."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,7 @@ class AgentClient:
         self._executor = executor
         self._settings = config
         self._llm = llm
+        self._threads = FairShare(_SEARCH_THREADS, per_user=1, name="conditions")
 
     def use_model(self, model: LanguageModel) -> asyncio.Event:
         """Answer with this model from the next turn on. Return an event that is set when no turn uses the one before."""
@@ -199,6 +205,7 @@ class AgentClient:
             injections=Injections(conversation, manager),
             calls=calls,
             tools=tools,
+            threads=self._threads,
             tool_use=ToolUse(executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events),
             tracer=tracer,
             events=events,

@@ -17,11 +17,13 @@ from server.agent.runtime_events import RuntimeEvents
 from server.agent.stream_gate import StreamGate
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
+from server.errors import TurnError
+from server.fair_share import FairShare, ShareFull
 from server.hooks.layers import TurnHooks
 from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
 from server.wire.frames import ToolByName, ToolChoice
-from skills_engine import HookManager
+from skills_engine import CallFacts, HookManager, Timing
 from skills_engine.turn_sequence import HookFrame, TurnSequence
 
 
@@ -133,6 +135,8 @@ class AgentTurn:
     calls: ModelCalls
     tools: Sequence[ToolSpec]
     tool_use: ToolUse
+    threads: FairShare
+    """Threads in which conditions search long texts."""
     tracer: Tracer
     events: RuntimeEvents
     hooks: TurnHooks | None
@@ -165,10 +169,23 @@ class AgentTurn:
         if dropped := self.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
+        await self._search("after_user_input")
         await emit(*self.injections.report(self.sequence.start()))
         if answered := self.conversation.answered:
             await self.tool_use.take_outputs(answered)
-            await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+            await self._end_batch()
+
+    async def _search(self, *timings: Timing, calls: Sequence[CallFacts] = ()) -> None:
+        """Search long texts for the next step in threads, so that the event loop goes on. Raises TurnError."""
+        try:
+            for search in self.sequence.searches(*timings, calls=calls):
+                await self.threads.in_thread(search)
+        except ShareFull as error:
+            raise TurnError("too_many_turns", str(error)) from None
+
+    async def _end_batch(self) -> None:
+        await self._search("after_tool_call", calls=self.tool_use.ran)
+        await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     def _not_fired(self) -> Iterator[TraceEvent]:
         return self.tracer.not_fired(self.sequence.silent_hooks())
@@ -180,6 +197,7 @@ class AgentTurn:
 
     async def _plan(self) -> None:
         names = [tool.name for tool in self.tools]
+        await self._search("before_planning")
         persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
         await emit(*self.injections.report(persistent, prompt="planning_prompt"))
         prompt = self.sequence.prompt
@@ -209,6 +227,8 @@ class AgentTurn:
             text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
             await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
         name, prompt = self._step_prompt(number, is_last=is_last)
+        timings: tuple[Timing, ...] = ("before_each_agent", "before_first_agent")
+        await self._search(*timings[: 2 if number == 1 else 1])
         await emit(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
@@ -233,7 +253,7 @@ class AgentTurn:
         """Run the batch, then let after_tool_call follow (L1-26); of one with open calls, when their outputs come."""
         await self.tool_use.run(reply)
         if not self.tool_use.is_left_open:
-            await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+            await self._end_batch()
 
     async def _stream_reply(
         self,

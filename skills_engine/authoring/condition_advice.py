@@ -9,6 +9,7 @@ from typing import Any
 
 from skills_engine.conditions.hook_state import Firing, HookState
 from skills_engine.conditions.hook_variables import used_variables
+from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
@@ -35,6 +36,7 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
         if hook.when is not None:
             for path, key, value in _leaves(json.loads(hook.when.source), f"{place}.when"):
                 _leaf_advice(hook, path, key, value, report)
+                _size_advice(path, key, value, report)
         for name in hook.requires_tools:
             _tool_advice(name, f"{place}.requires_tools", report)
         if hook.group is not None and groups[hook.group] < 2:
@@ -56,6 +58,7 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
         for path, key, value in _leaves(json.loads(trigger.when.source), f"{place}.when"):
+            _size_advice(path, key, value, report)
             if message := _constant(key, value):
                 report.warning(path, message)
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
@@ -105,6 +108,17 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
             elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
+
+
+def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
+    """Say how much of a text large expressions look at."""
+    lists = value.values() if key == "tool_args" else [value] if key in ("user_text", "tool_result") else []
+    for one in (pattern for patterns in lists for pattern in Patterns(patterns).each):
+        if one.max_bytes < MAX_TEXT_BYTES:
+            message = (
+                f"{quoted(one.written)} has {one.steps} steps: it looks at the first {one.max_bytes} bytes of a text"
+            )
+            report.info(path, message)
 
 
 def _constant(key: str, value: Any) -> str:

@@ -5,15 +5,17 @@ None. Where several decide together, the path is that of the object or list that
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from skills_engine.conditions.text_patterns import Globs, Patterns, SearchedText, is_in_range
+from skills_engine.conditions.text_patterns import MAX_WORK, Globs, Pattern, Patterns, SearchedText, is_in_range
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 
+MAX_SCAN_TURNS = 20
+MAX_INJECTION_WORK = 10 * MAX_WORK
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -22,13 +24,23 @@ class SearchedCall:
 
     def __init__(self, call: CallFacts) -> None:
         self.facts = call
+        self._arguments: dict[str, SearchedText | None] = {}  # by path
 
     @cached_property
     def result(self) -> SearchedText:
         return SearchedText(self.facts.result)
 
-    def argument(self, path: Sequence[str]) -> SearchedText | None:
+    @cached_property
+    def is_long(self) -> bool:
+        return self.result.is_long or SearchedText(_compact_json(self.facts.arguments)).is_long
+
+    def argument(self, path: str) -> SearchedText | None:
         """Return the argument at the path as a text, or None where there is none."""
+        if path not in self._arguments:
+            self._arguments[path] = self._read_argument(path.split("."))
+        return self._arguments[path]
+
+    def _read_argument(self, path: Sequence[str]) -> SearchedText | None:
         value: object = self.facts.arguments
         for key in path:
             if not isinstance(value, Mapping) or key not in value:
@@ -38,21 +50,13 @@ class SearchedCall:
 
 
 class SearchedTurn:
-    """The facts of a turn, and what its conditions found in the user's words so far."""
+    """The facts of a turn, and the user's words prepared for patterns: they do not change in a turn."""
 
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
         self._texts: list[SearchedText] = []  # of the last user messages asked for so far, the last one first
-        self._found: dict[tuple[Patterns, int], bool] = {}  # the words do not change in a turn
 
-    def finds(self, patterns: Patterns, *, last: int) -> bool:
-        """Tell whether one of the patterns is in one of the last user messages."""
-        key = (patterns, last)
-        if key not in self._found:
-            self._found[key] = any(map(patterns.are_found_in, self._last_texts(last)))
-        return self._found[key]
-
-    def _last_texts(self, number: int) -> list[SearchedText]:
+    def last_texts(self, number: int) -> list[SearchedText]:
         """Return so many of the last user messages, the last one first."""
         words = self.facts.user_messages
         while len(self._texts) < min(number, len(words)):
@@ -60,16 +64,54 @@ class SearchedTurn:
         return self._texts[:number]
 
 
+class SearchLimitError(Exception):
+    """The expressions of an injection have more to search than they may."""
+
+
+class SearchWork:
+    """The work of the expressions of one injection, each counted once in each text, wherever it is found there.
+
+    So it depends on expressions and texts only. The first search that is too much ends those of expressions.
+    """
+
+    def __init__(self, limit: int = MAX_INJECTION_WORK) -> None:
+        self.left = limit
+        self._counted: set[tuple[str, int]] = set()
+
+    def finds(self, patterns: Patterns, text: SearchedText) -> bool:
+        """Tell whether one of the patterns is found in the text. Raises SearchLimitError."""
+        for pattern in patterns.each:
+            if pattern.steps:
+                self._count(pattern, text)
+            if text.has(pattern):
+                return True
+        return False
+
+    def _count(self, expression: Pattern, text: SearchedText) -> None:
+        search = expression.written, id(text)
+        if search not in self._counted:
+            self._counted.add(search)
+            self.left -= expression.steps * len(text.beginning(expression.max_bytes))
+        if self.left < 0:
+            raise SearchLimitError
+
+
 class Moment(NamedTuple):
     """One injection, as conditions see it."""
 
     turn: SearchedTurn
+    work: SearchWork
     call: SearchedCall | None = None
     """The one after which it comes."""
     calls: Sequence[SearchedCall] = ()
     """The calls that conditions ask about: this call, or the batch just finished."""
     round: int | None = None
     """The round of the loop; None outside it."""
+
+    @property
+    def has_long_texts(self) -> bool:
+        texts = self.turn.last_texts(MAX_SCAN_TURNS)
+        return any(text.is_long for text in texts) or any(call.is_long for call in self.calls)
 
 
 class Node(Protocol):
@@ -105,12 +147,15 @@ class Leaf:
 class CallLeaf:
     """A leaf about a tool call, one of those that the moment is about."""
 
-    def __init__(self, path: str, test: Callable[[SearchedCall], bool]) -> None:
+    def __init__(self, path: str, test: Callable[[SearchedCall, Moment], bool]) -> None:
         self.path = path
         self.test = test
 
+    def fitting(self, calls: Iterable[SearchedCall], moment: Moment) -> list[SearchedCall]:
+        return [call for call in calls if self.test(call, moment)]
+
     def why(self, moment: Moment) -> str | None:
-        return self.path if any(map(self.test, moment.calls)) else None
+        return self.path if self.fitting(moment.calls, moment) else None
 
 
 class AllOf:
@@ -126,10 +171,10 @@ class AllOf:
         return self._path if self.why_not(moment) is None else None
 
     def why_not(self, moment: Moment) -> str | None:
-        calls = moment.calls
+        calls: Sequence[SearchedCall] = moment.calls
         for part in self._parts:
             if isinstance(part, CallLeaf):
-                calls = list(filter(part.test, calls))
+                calls = part.fitting(calls, moment)
                 if not calls:
                     return part.path
             elif (path := part.why_not(moment)) is not None:
@@ -197,12 +242,10 @@ def is_language(ranges: Sequence[str]) -> Callable[[Moment], bool]:
     return test
 
 
-def has_arguments(patterns: Mapping[str, Patterns]) -> Callable[[SearchedCall], bool]:
-    by_path = [(path.split("."), one) for path, one in patterns.items()]
-
-    def test(call: SearchedCall) -> bool:
+def has_arguments(patterns: Mapping[str, Patterns]) -> Callable[[SearchedCall, Moment], bool]:
+    def test(call: SearchedCall, moment: Moment) -> bool:
         return all(
-            (text := call.argument(path)) is not None and patterns.are_found_in(text) for path, patterns in by_path
+            (text := call.argument(path)) is not None and moment.work.finds(one, text) for path, one in patterns.items()
         )
 
     return test

@@ -4,15 +4,24 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn
+from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn, SearchLimitError, SearchWork
 from skills_engine.conditions.hook_state import Firing, HookState
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 
 Reason = Literal[
-    "enabled", "tool_filter", "requires_tools", "once", "cooldown", "when", "persistent", "group", "budget"
+    "enabled",
+    "tool_filter",
+    "requires_tools",
+    "once",
+    "cooldown",
+    "when",
+    "search_limit",
+    "persistent",
+    "group",
+    "budget",
 ]
-"""The first to say no: a key of the hook, the limit of persistent hooks (L1-30), or `skills.hook_tokens`."""
+"""The first to say no: a key of the hook, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
 
 
 class NotFired(NamedTuple):
@@ -35,22 +44,24 @@ class TurnMemory:
         self._last = {(firing.skill, firing.hook): firing.turn for firing in facts.state.firings}
         self._injected: set[tuple[str, str]] = set()
         self._has_tools: dict[tuple[str, ...], bool] = {}
+        self._calls: dict[int, SearchedCall] = {}  # id → call; holding it keeps its id from being reused
 
     def moment(
         self, timing: str, call: CallFacts | None, calls: Iterable[CallFacts], round_number: int | None
     ) -> Moment:
         """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
+        work = SearchWork()
         match timing:
             case "after_tool_call" if call is not None:
-                searched = SearchedCall(call)
-                return Moment(self._turn, call=searched, calls=(searched,), round=round_number)
+                searched = self._searched(call)
+                return Moment(self._turn, work, call=searched, calls=(searched,), round=round_number)
             case "after_tool_call":
-                return Moment(self._turn, round=round_number)
+                return Moment(self._turn, work, round=round_number)
             case "before_each_agent":
-                return Moment(self._turn, calls=tuple(map(SearchedCall, calls)), round=round_number)
+                return Moment(self._turn, work, calls=tuple(map(self._searched, calls)), round=round_number)
             case "before_first_agent":
-                return Moment(self._turn, round=1)
-        return Moment(self._turn)
+                return Moment(self._turn, work, round=1)
+        return Moment(self._turn, work)
 
     def decide(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
         """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
@@ -71,9 +82,11 @@ class TurnMemory:
                 return "once", ""
             if self._now <= turn + hook.memory_turns:
                 return "cooldown", ""
-        if hook.when is not None and (path := hook.when.why_not(moment)) is not None:
-            return "when", path
-        return None
+        try:
+            path = None if hook.when is None else hook.when.why_not(moment)
+        except SearchLimitError:
+            return "search_limit", ""
+        return None if path is None else ("when", path)
 
     def record(self, hook: HookInfo) -> None:
         """Remember that the hook was put in."""
@@ -91,6 +104,9 @@ class TurnMemory:
             if (turn := self._last.get((hook.skill, hook.name))) is not None
         ]
         return self._before.next(fired)
+
+    def _searched(self, call: CallFacts) -> SearchedCall:
+        return self._calls.setdefault(id(call), SearchedCall(call))
 
     def _has(self, patterns: tuple[str, ...]) -> bool:
         if patterns not in self._has_tools:

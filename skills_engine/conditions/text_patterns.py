@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import re2
@@ -12,13 +12,19 @@ import re2
 from skills_engine.diagnostics import quoted
 
 MAX_TEXT_BYTES = 64 * 1024
-"""The part of a text that is looked at."""
+"""The part of a text that is looked at, but for large expressions."""
+MAX_WORK = 4_000_000
+"""Limit of what an expression searches in one text: its steps × bytes, of which each takes up to 6 ns."""
+LONG_TEXT_BYTES = 4 * 1024
+"""Size from which on a text is searched in a thread, if there is an event loop to be kept free."""
 MAX_EXPRESSION_MEMORY_BYTES = 1 << 20
 MAX_EXPRESSION_STEPS = 2000
-"""The size of a compiled expression: at the limit, 64 KiB of a text made for it take up to 2 s; ordinary ones take 1 ms."""
+"""The size of a compiled expression."""
 
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_MARKS = re2.compile(r"(\pM{30})\pM+")
+"""More combining characters in a row than any language writes: to sort n of them, NFKC takes n² steps."""
 _UNSPACED = re2.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3040}-\x{30ff}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]"
 )
@@ -30,35 +36,66 @@ class PatternError(ValueError):
 
 
 class SearchedText:
-    """A text in the forms that patterns are searched in, each made once."""
+    """A text in the forms that patterns are searched in, and what was found in it: nothing is done twice."""
 
     def __init__(self, text: str) -> None:
-        # surrogatepass, ignore: half of a surrogate pair, or of a character that the limit cuts, is left out
-        self.encoded = text[:MAX_TEXT_BYTES].encode(errors="surrogatepass")[:MAX_TEXT_BYTES]
+        # surrogatepass, ignore: half of a surrogate pair is left out; one byte more shows where a character ends
+        self._encoded = text[: MAX_TEXT_BYTES + 1].encode(errors="surrogatepass")[: MAX_TEXT_BYTES + 1]
+        self._found: dict[str, bool] = {}
+
+    @property
+    def is_long(self) -> bool:
+        return len(self._encoded) > LONG_TEXT_BYTES
 
     @cached_property
     def folded(self) -> str:
-        return _folded(self.encoded.decode(errors="ignore"))
+        return _folded(self.beginning(MAX_TEXT_BYTES).decode(errors="ignore"))
+
+    def beginning(self, size: int) -> bytes:
+        """Return at most so many bytes, in whole characters."""
+        if len(self._encoded) > size:
+            while self._encoded[size] & 0xC0 == 0x80:  # in the middle of a character
+                size -= 1
+        return self._encoded[:size]
+
+    def has(self, pattern: "Pattern") -> bool:
+        found = self._found.get(pattern.written)
+        if found is None:
+            found = self._found[pattern.written] = pattern.is_in(self)
+        return found
+
+
+class Pattern(NamedTuple):
+    """A text of whole words, or an expression: `/…/` or `/…/i`."""
+
+    written: str
+    compiled: Any
+    folded: str = ""
+    """The words of a text, as they are compared."""
+    steps: int = 0
+    """The size of an expression."""
+    max_bytes: int = MAX_TEXT_BYTES
+    """The part of a text that is looked at."""
+
+    def is_in(self, text: SearchedText) -> bool:
+        if self.folded:
+            return self.folded in text.folded and self.compiled.search(text.folded) is not None
+        return self.compiled.search(text.beginning(self.max_bytes)) is not None
 
 
 class Patterns:
-    """A list of which one has to be found: `/…/` and `/…/i` are expressions, anything else is a text of whole words."""
+    """A list of which one has to be found; those that are texts are looked for first."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         """Compile them. Raises PatternError."""
         if broken := next(filter(_SURROGATE.search, patterns), None):
             raise PatternError(f"{quoted(broken)} holds half of a surrogate pair: write the character itself")
         expressions = {pattern: found for pattern in patterns if (found := _EXPRESSION.fullmatch(pattern))}
-        self._expressions = [_expression(pattern, *found.groups()) for pattern, found in expressions.items()]
-        self._words = [_words(_folded(pattern)) for pattern in patterns if pattern not in expressions]
+        words = (_words(pattern) for pattern in patterns if pattern not in expressions)
+        self.each = [*words, *(_expression(pattern, *found.groups()) for pattern, found in expressions.items())]
 
     def are_found_in(self, text: SearchedText) -> bool:
-        if self._words:
-            folded = text.folded
-            for word, alone in self._words:
-                if word in folded and alone.search(folded):
-                    return True
-        return any(expression.search(text.encoded) for expression in self._expressions)
+        return any(map(text.has, self.each))
 
 
 class Globs:
@@ -79,17 +116,19 @@ def is_in_range(tag: str, language_range: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    return normalize("NFKC", text).casefold()
+    if not text.isascii():
+        text = normalize("NFKC", _MARKS.sub(r"\1", text))
+    return text.casefold()
 
 
-def _words(text: str) -> tuple[str, re.Pattern[str]]:
-    """Return the text, and the expression that finds it with no letter, digit or `_` beside it."""
+def _words(pattern: str) -> Pattern:
+    text = _folded(pattern)
     before = "" if _UNSPACED.match(text[0]) else r"(?<!\w)"
     after = "" if _UNSPACED.match(text[-1]) else r"(?!\w)"
-    return text, re.compile(before + re.escape(text) + after)
+    return Pattern(pattern, re.compile(before + re.escape(text) + after), folded=text)
 
 
-def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
+def _expression(pattern: str, inner: str, ignore_case: str) -> Pattern:
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
@@ -112,4 +151,4 @@ def _expression(pattern: str, inner: str, ignore_case: str) -> Any:
             f"{quoted(pattern)} is too large an expression: {steps} steps of at most {MAX_EXPRESSION_STEPS}; "
             "write smaller repetitions"
         )
-    return expression
+    return Pattern(pattern, expression, steps=steps, max_bytes=min(MAX_TEXT_BYTES, MAX_WORK // steps))

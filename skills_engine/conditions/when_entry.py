@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from skills_engine.conditions.condition import (
+    MAX_SCAN_TURNS,
     AllOf,
     AnyOf,
     CallLeaf,
@@ -65,7 +66,7 @@ class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "no
         Meta(description="One is in the user's last message: a text of whole words, or an expression: /…/ or /…/i."),
     ] = UNSET
     scan_turns: Annotated[
-        Annotated[int, Meta(ge=1, le=20)] | UnsetType,
+        Annotated[int, Meta(ge=1, le=MAX_SCAN_TURNS)] | UnsetType,
         Meta(description="With user_text: so many of the last user messages are searched."),
     ] = UNSET
     turn: Annotated[
@@ -221,18 +222,18 @@ def _leaf(key: str, value: Any, path: str, last: int) -> Leaf | CallLeaf:
     return Leaf(path, _test(key, value, last))
 
 
-def _call_test(key: str, value: Any) -> Callable[[SearchedCall], bool] | None:
+def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] | None:
     match key:
         case "tool":
             names = Globs(value)
-            return lambda call: names.fit(call.facts.name)
+            return lambda call, _: names.fit(call.facts.name)
         case "tool_status":
-            return lambda call: call.facts.status in value
+            return lambda call, _: call.facts.status in value
         case "tool_args":
             return has_arguments({name: Patterns(patterns) for name, patterns in value.items()})
         case "tool_result":
             patterns = Patterns(value)
-            return lambda call: patterns.are_found_in(call.result)
+            return lambda call, moment: moment.work.finds(patterns, call.result)
     return None
 
 
@@ -240,7 +241,7 @@ def _test(key: str, value: Any, last: int) -> Callable[[Moment], bool]:
     match key:
         case "user_text":
             patterns = Patterns(value)
-            return lambda moment: moment.turn.finds(patterns, last=last)
+            return lambda moment: any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
         case "round":
             low, high = _bounds(value)
             return lambda moment: moment.round is not None and low <= moment.round <= high

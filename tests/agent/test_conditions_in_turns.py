@@ -1,5 +1,7 @@
 """What conditions see of a real turn, and what the inspector says of hooks that stay out."""
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -7,7 +9,9 @@ import pytest
 from server.agent.agent_client import TurnOptions
 from server.errors import ToolError
 from skills_engine import HookFacts, HookInfo
-from tests.agent.scene import agent_for, hook, play, tool
+from skills_engine.conditions.condition import Condition, Moment
+from skills_engine.hook_entries import TIMINGS
+from tests.agent.scene import agent_for, hook, play, tool, until
 from tests.support.scripted_model import ScriptedModel, call, say
 
 
@@ -48,6 +52,77 @@ async def test_a_hook_follows_the_call_whose_end_it_asks_for() -> None:
         ["first", "ran", "failed", "again"],
         ["first", "late"],
     ]
+
+
+class Asked:
+    """A condition that never holds, and notes by timing in which threads it is asked."""
+
+    def __init__(self, timing: str, threads: list[tuple[str, str]]) -> None:
+        self._timing = timing
+        self._threads = threads
+
+    def why_not(self, moment: Moment) -> str | None:
+        self._threads.append((self._timing, threading.current_thread().name.rstrip("_01")))
+        return "when"
+
+    def why(self, moment: Moment) -> str | None:
+        return None if self.why_not(moment) else "when"
+
+
+@pytest.mark.rule("L1-43")
+@pytest.mark.parametrize(("length", "before_each"), [(4096, []), (4097, ["conditions"])])
+async def test_long_texts_are_searched_in_a_thread_before_each_injection(length: int, before_each: list[str]) -> None:
+    threads: list[tuple[str, str]] = []
+    hooks = [
+        HookInfo(timing, "a.md", timing, "system", False, "", "diary", when=Condition("", Asked(timing, threads)))
+        for timing in TIMINGS
+    ]
+
+    await read_by(hooks, facts=HookFacts(user_messages=("x" * length, "hi")))
+
+    asked = {timing: [thread for name, thread in threads if name == timing] for timing in TIMINGS}
+    each = [*before_each, "MainThread"]
+    assert asked == {
+        "after_user_input": each,
+        "before_planning": each,
+        "before_first_agent": each,
+        "before_each_agent": each * 3,
+        "after_tool_call": [*before_each * 2, *["MainThread"] * 2, *each],
+    }
+
+
+class Blocked:
+    """A condition that decides when it is let go."""
+
+    def __init__(self) -> None:
+        self.is_asked = threading.Event()
+        self.go = threading.Event()
+        self.has_decided = False
+
+    def why_not(self, moment: Moment) -> str | None:
+        self.is_asked.set()
+        self.go.wait(timeout=10)
+        self.has_decided = True
+        return "when"
+
+    def why(self, moment: Moment) -> str | None:
+        return None if self.why_not(moment) else "when"
+
+
+@pytest.mark.rule("L1-32", "L1-43")
+async def test_a_turn_that_is_cancelled_does_not_wait_for_what_is_searched() -> None:
+    blocked = Blocked()
+    one = HookInfo("a", "a.md", "after_user_input", "system", False, "", "diary", when=Condition("", blocked))
+    turn = asyncio.create_task(read_by([one], facts=HookFacts(user_messages=("x" * 5000,))))
+
+    await until(blocked.is_asked.is_set)
+    turn.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await turn
+    has_waited = blocked.has_decided
+    blocked.go.set()
+
+    assert not has_waited
 
 
 @pytest.mark.rule("L1-41")

@@ -78,12 +78,39 @@ WRITTEN = (
 )
 BAD_WRITTEN = ("{{nobody}}", "{{Date}} at {{time}}")
 
+LARGE_PATTERNS = (
+    *("/end|a/", "/end|a{55}/", "/end|a{57}/", "/end|a{1000}/", "/end|a{1000}a{993}/"),
+    *("/end$|b{1000}b{992}/i", "/é|a{1000}a{990}/", "/END/i", "end", "é end"),
+)
+"""Expressions of up to 2,000 steps, that find little else than the end of a text."""
 _few = st.integers(0, 5)
 patterns = st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=3)
 
 
 def some(*values: Any, most: int = 3) -> st.SearchStrategy[list[Any]]:
     return st.lists(st.sampled_from(values), min_size=1, max_size=most)
+
+
+long_texts = st.builds(
+    lambda unit, length, end: unit * length + end,
+    st.sampled_from((" ", "é", " 中")),
+    st.sampled_from((0, 10, 500, 990, 1000, 1997, 1998, 2500, 65_533)),
+    st.sampled_from(("end", " end", "é", "")),
+)
+_large = st.lists(st.sampled_from(LARGE_PATTERNS), min_size=1, max_size=3)
+_large_leaves: st.SearchStrategy[Json] = st.fixed_dictionaries(
+    {"user_text": _large}, optional={"scan_turns": st.integers(1, 12)}
+) | st.fixed_dictionaries({"tool_result": _large}, optional={"tool_args": st.fixed_dictionaries({"a.b": _large})})
+large_conditions: st.SearchStrategy[Json] = st.recursive(
+    _large_leaves,
+    lambda inner: (
+        st.builds(lambda one: {"not": one}, inner)
+        | st.builds(lambda some: {"any": some}, st.lists(inner, max_size=3))
+        | st.builds(lambda some: {"all": some}, st.lists(inner, max_size=3))
+    ),
+    max_leaves=4,
+)
+"""Conditions that ask for large expressions, often for more than an injection searches."""
 
 
 spans: st.SearchStrategy[Any] = (

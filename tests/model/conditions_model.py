@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from skills_engine import CallFacts, HookFacts
 from tests.model.entry_rules import DAYS, Hook, Json
-from tests.model.pattern_rules import fits_any, fits_glob, is_any_found
+from tests.model.pattern_rules import TooMuchWork, Work, fits_any, fits_glob, is_any_found
 
 LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -39,6 +39,7 @@ class Moment:
     calls: tuple[CallFacts, ...]
     call: CallFacts | None = None
     """The call that after_tool_call fires for."""
+    work: Work = field(default_factory=Work)
 
 
 def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None:
@@ -52,7 +53,9 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
                     if (said := no_of(inner, facts, moment, f"{here}[{number}]")) is not None:
                         return said
             case "any":
-                noes = [no_of(inner, facts, moment, f"{here}[{number}]") for number, inner in enumerate(value)]
+                noes: list[str | None] = []
+                while len(noes) < len(value) and None not in noes:
+                    noes.append(no_of(value[len(noes)], facts, moment, f"{here}[{len(noes)}]"))
                 if None not in noes:
                     return noes[0] if len(noes) == 1 else here
             case "not":
@@ -61,11 +64,11 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
             case "scan_turns":
                 pass
             case "user_text":
-                looked_at = facts.user_messages[-when.get("scan_turns", 1) :]
-                if not any(is_any_found(value, text) for text in looked_at):
+                last_first = list(enumerate(facts.user_messages))[: -when.get("scan_turns", 1) - 1 : -1]
+                if not any(is_any_found(value, text, moment.work, number) for number, text in last_first):
                     return here
             case "tool" | "tool_status" | "tool_args" | "tool_result":
-                calls = tuple(call for call in calls if _call_fits(key, value, call))
+                calls = tuple(call for call in calls if _call_fits(key, value, call, moment.work))
                 if not calls:
                     return here
             case _:
@@ -90,25 +93,26 @@ def _yes_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str:
     return f"{path}.{key}"
 
 
-def _call_fits(key: str, value: Any, call: CallFacts) -> bool:
+def _call_fits(key: str, value: Any, call: CallFacts, work: Work) -> bool:
     match key:
         case "tool":
             return fits_any(value, call.name)
         case "tool_status":
             return call.status in value
         case "tool_result":
-            return is_any_found(value, call.result)
-    return all(_argument_fits(path.split("."), patterns, call.arguments) for path, patterns in value.items())
+            return is_any_found(value, call.result, work, id(call))
+    return all(_argument_fits(path, patterns, call, work) for path, patterns in value.items())
 
 
-def _argument_fits(path: list[str], patterns: Sequence[str], arguments: Any) -> bool:
-    for step in path:
+def _argument_fits(path: str, patterns: Sequence[str], call: CallFacts, work: Work) -> bool:
+    arguments: Any = call.arguments
+    for step in path.split("."):
         if not isinstance(arguments, Mapping) or step not in arguments:
             return False
         arguments = arguments[step]
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    return is_any_found(patterns, arguments)
+    return is_any_found(patterns, arguments, work, (id(call), path))
 
 
 def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
@@ -275,7 +279,10 @@ class TurnModel:
                 return Out(hook, "once")
             if self.turn <= self._last(hook) + entry.get("sticky", 0) + entry.get("cooldown", 0):
                 return Out(hook, "cooldown")
-        said = no_of(entry.get("when", {}), self.facts, moment, "when")
+        try:
+            said = no_of(entry.get("when", {}), self.facts, moment, "when")
+        except TooMuchWork:
+            return Out(hook, "search_limit")
         return None if said is None else Out(hook, "when", said)
 
     def _is_after(self, hook: Hook) -> bool:

@@ -2,9 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import cache
+
+import re2
 
 LOOKED_AT = 64 * 1024
+WORK_IN_A_TEXT = 4_000_000
+WORK_IN_AN_INJECTION = 10 * WORK_IN_A_TEXT
 UNSPACED = ("CJK ", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "HANGUL")
 
 
@@ -16,8 +21,44 @@ def expression_of(pattern: str) -> tuple[str, bool] | None:
     return None
 
 
+@cache
+def steps_of(pattern: str) -> int:
+    """Return the size of an expression as RE2 counts it: the one thing here that only RE2 can say."""
+    expression = expression_of(pattern)
+    assert expression is not None
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    options.case_sensitive = not expression[1]
+    options.encoding = re2.Options.Encoding.LATIN1
+    return int(re2.compile(expression[0].encode(), options).programsize)
+
+
+def looked_at(pattern: str, text: str) -> str:
+    """Return the beginning of the text in which the pattern is searched, in whole characters."""
+    size = LOOKED_AT if expression_of(pattern) is None else min(LOOKED_AT, WORK_IN_A_TEXT // steps_of(pattern))
+    return text.encode()[:size].decode(errors="ignore")
+
+
+class TooMuchWork(Exception):
+    """The expressions of an injection have more to search than they may."""
+
+
+class Work:
+    """What the expressions of one injection have searched: each in each text, once."""
+
+    def __init__(self) -> None:
+        self.done: dict[tuple[str, Hashable], int] = {}
+
+    def search(self, pattern: str, text: str, place: Hashable) -> None:
+        """Count the search of an expression in the text at this place."""
+        self.done[pattern, place] = steps_of(pattern) * len(looked_at(pattern, text).encode())
+        if sum(self.done.values()) > WORK_IN_AN_INJECTION:
+            raise TooMuchWork
+
+
 def is_found(pattern: str, text: str) -> bool:
-    text = text[:LOOKED_AT]
+    text = looked_at(pattern, text)
     expression = expression_of(pattern)
     if expression is not None:
         flags = re.ASCII | (re.IGNORECASE if expression[1] else 0)
@@ -34,12 +75,24 @@ def is_found(pattern: str, text: str) -> bool:
     return False
 
 
-def is_any_found(patterns: Sequence[str], text: str) -> bool:
-    return any(is_found(pattern, text) for pattern in patterns)
+def is_any_found(patterns: Sequence[str], text: str, work: Work, place: Hashable) -> bool:
+    """Look for the texts first, then for the expressions, until one is found. Raises TooMuchWork."""
+    expressions = [pattern for pattern in patterns if expression_of(pattern)]
+    if any(is_found(pattern, text) for pattern in patterns if pattern not in expressions):
+        return True
+    for pattern in expressions:
+        work.search(pattern, text, place)
+        if is_found(pattern, text):
+            return True
+    return False
 
 
 def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    kept, marks = "", 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
+        kept += character if marks <= 30 else ""
+    return unicodedata.normalize("NFKC", kept).casefold()
 
 
 def _is_of_word(character: str) -> bool:

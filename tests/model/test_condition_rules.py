@@ -14,6 +14,7 @@ from tests.model.conditions_model import Moment, State, TurnModel, no_of
 from tests.model.entry_rules import Hook, Json, read
 from tests.model.pattern_rules import fits_glob, is_found
 
+OF_2000_STEPS = f"/b|{'a' * 1995}/"
 SUNDAY_NOON = datetime(2026, 11, 22, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 CALL = CallFacts(name="shop__refund", status="error", arguments={"a": {"b": 3}, "c": None}, result="no")
 AFTER_A_CALL = Moment("after_tool_call", 1, (CALL,))
@@ -44,6 +45,11 @@ def turn(*hooks: Hook, state: State | None = None, **changed: Any) -> TurnModel:
         ("b款", "b款退", True),
         ("re fund", "re  fund", False),
         ("end", "x" * 65536 + " end", False),
+        (OF_2000_STEPS, "b".rjust(2000), True),
+        (OF_2000_STEPS, "b".rjust(2001), False),
+        (OF_2000_STEPS, f"é{'b'.rjust(1998)}", True),
+        (OF_2000_STEPS, f"é{'b'.rjust(1999)}", False),
+        (OF_2000_STEPS.replace("b", "x$"), f"{'x'.rjust(1999)}é", True),
     ],
 )
 def test_a_pattern_is_an_expression_or_whole_words(pattern: str, text: str, found: bool) -> None:
@@ -115,6 +121,27 @@ def test_of_a_group_and_of_a_budget_the_strongest_stay() -> None:
 
     assert [one.hook.name for one in played.inject("after_user_input")] == ["first", "strong"]
     assert [(out.hook.name, out.reason) for out in played.out] == [("weak", "group"), ("second", "budget")]
+
+
+def test_an_injection_searches_ten_times_what_an_expression_may_and_no_hook_after_it_searches() -> None:
+    asking = {"user_text": ["no", OF_2000_STEPS], "scan_turns": 9}
+    hooks = [
+        hook("nine", when=asking),
+        hook("the same nine", when={"not": asking}),
+        hook("ten", when={"user_text": [OF_2000_STEPS.replace("b", "c")]}),
+        hook("a word of the eleventh", when={"user_text": ["said", "/x/"]}),
+        hook("eleven", when={"not": {"user_text": ["/x/"]}}),
+        hook("nine again", when=asking),
+    ]
+    played = turn(*hooks, user_messages=(f"said {'long'.rjust(2000)}",) * 9)
+
+    assert [one.hook.name for one in played.inject("after_user_input")] == ["the same nine", "a word of the eleventh"]
+    assert [(out.hook.name, out.reason) for out in played.out] == [
+        ("nine", "when"),
+        ("ten", "when"),
+        ("eleven", "search_limit"),
+        ("nine again", "search_limit"),
+    ]
 
 
 def test_what_reads_like_a_condition_is_no_hook() -> None:

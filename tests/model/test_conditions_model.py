@@ -15,7 +15,15 @@ from skills_engine.authoring import simulate
 from skills_engine.hook_entries import BUILTIN_TOOLS
 from skills_engine.testing.scripted_turn import PlayedTurn, play_turn
 from skills_engine.testing.tests_format import CallSpec, StepSpec
-from tests.model.condition_scenarios import SkillFile, TurnScript, conversations, moments, small_conditions
+from tests.model.condition_scenarios import (
+    SkillFile,
+    TurnScript,
+    conversations,
+    large_conditions,
+    long_texts,
+    moments,
+    small_conditions,
+)
 from tests.model.condition_turns import Conversation, Foreseen, Injection, Removal, course, foresee, write_skills
 from tests.model.conditions_model import TurnModel
 from tests.model.entry_rules import Json
@@ -188,6 +196,36 @@ def test_a_pattern_is_looked_for_in_the_first_64_kib(pattern: str) -> None:
 
     assert hook.texts(HookFacts(user_messages=("end".rjust(65536),)))
     assert not hook.texts(HookFacts(user_messages=("end".rjust(65537),)))
+
+
+@pytest.mark.soak
+@pytest.mark.rule("L1-41", "L1-42", "L1-43")
+@examples(25, 1000)
+@given(
+    conditions=st.lists(large_conditions, min_size=6, max_size=16),
+    said=st.lists(long_texts, min_size=1, max_size=12),
+    results=st.lists(long_texts, min_size=1, max_size=3),
+)
+def test_an_injection_searches_as_much_as_the_rules_say(
+    conditions: list[Json], said: list[str], results: list[str]
+) -> None:
+    timings = ("after_user_input", "after_tool_call", "before_each_agent")
+    entries = tuple(
+        entry(f"{timing}-{number}", timing=timing, file="a.md", when=when)
+        for timing in timings
+        for number, when in enumerate(conditions)
+    )
+    played = Conversation.begin([SkillFile("books", entries, {"a.md": "text"})])
+    facts = HookFacts(user_messages=tuple(said))
+    manager, model = HookManager([], played.hooks, facts=facts), TurnModel(played.expected_hooks, facts)
+    calls = tuple(CallFacts(name="files", arguments={"a": {"b": text}}, result=text) for text in results)
+
+    for injection in (
+        Injection(timing="after_user_input"),
+        *(Injection(timing="after_tool_call", call=call, calls=calls, in_round=1) for call in calls),
+        Injection(timing="before_each_agent", calls=calls, in_round=2),
+    ):
+        _inject(manager, model, injection)
 
 
 @pytest.mark.rule("L1-48")

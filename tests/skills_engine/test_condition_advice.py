@@ -157,6 +157,24 @@ def test_lint_says_nothing_of_conditions_that_can_hold(tmp_path: Path, timing: s
     assert advice(make_skill(tmp_path, "tutor", entry("hint", timing=timing, **keys))) == []
 
 
+def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path: Path) -> None:
+    small, large, larger = "/a{57}/", "/a{58}/i", "/.{0,300}urgent.{0,300}asap/i"
+    result = {"all": [{"tool_result": [large]}], "not": {"tool_args": {"a": ["b", larger]}}}
+    folder = make_skill(
+        tmp_path, "tutor", entry("hint", timing="after_tool_call", when={"user_text": [small], **result})
+    )
+
+    notes = [(one.path, one.message) for one in lint_skill(folder) if one.path.startswith("$.hooks[0].when")]
+
+    assert notes == [
+        ("$.hooks[0].when.all[0].tool_result", f'"{large}" has 62 steps: it looks at the first 64516 bytes of a text'),
+        (
+            "$.hooks[0].when.not.tool_args",
+            f'"{larger}" has 1814 steps: it looks at the first 2205 bytes of a text',
+        ),
+    ]
+
+
 def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
     one = make_skill(tmp_path, "one", entry(group="tone"))
     make_skill(tmp_path, "two", entry(group="tone"))

@@ -7,6 +7,7 @@ import pytest
 
 from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Timing
 from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.firing import TurnMemory
 from skills_engine.conditions.when_entry import read_when
 from skills_engine.diagnostics import Report
 
@@ -18,6 +19,8 @@ def when(value: object) -> Condition:
 
 
 NEVER = when({"any": []})
+LARGE = f"/x|{'a' * 1995}/"
+"""An expression of 2,000 steps."""
 ASKED = when({"user_text": ["now"]})
 
 
@@ -71,6 +74,88 @@ def test_the_first_that_says_no_is_the_reason() -> None:
     ]
     assert {item.timing for item in turn.manager.not_fired} == {"after_tool_call"}
     assert [item.reason for item in turn.manager.not_fired][-2:] == ["when", "persistent"]
+
+
+@pytest.mark.rule("L1-41", "L1-43")
+def test_hooks_and_turns_do_not_multiply_what_an_injection_searches() -> None:
+    hooks = [
+        hook("nine", when=when({"user_text": [LARGE], "scan_turns": 9})),
+        hook("not nine", when=when({"not": {"user_text": [LARGE], "scan_turns": 9}})),
+        hook("ten", when=when({"user_text": [f"{LARGE}i"]})),
+        hook("eleven", when=when({"not": {"user_text": ["/x/"]}})),
+        hook("words", when=when({"user_text": ["now", "/x/"]})),
+        hook("turn", when=when({"any": [{"turn": 9}, {"user_text": ["/x/"]}]})),
+    ]
+    turn = Turn(hooks, user_messages=("now".ljust(2000),) * 9)
+
+    assert [turn.inject(), turn.inject()] == [["not nine", "words", "turn"]] * 2
+    assert turn.reasons == [("nine", "when.user_text"), ("ten", "when.user_text"), ("eleven", "search_limit")]
+
+
+@pytest.mark.rule("L1-43")
+def test_a_condition_is_counted_for_each_call_of_the_batch_also_where_one_is_enough() -> None:
+    hooks = [
+        hook("six", "before_each_agent", when=when({"any": [{"tool_result": [LARGE]}]})),
+        hook("twelve", "before_each_agent", when=when({"tool_result": [f"{LARGE}i"]})),
+    ]
+    turn = Turn(hooks)
+
+    assert turn.inject("before_each_agent", calls=[CallFacts(name="a", result="x".ljust(2000)) for _ in range(6)]) == [
+        "six"
+    ]
+    assert turn.reasons == [("twelve", "search_limit")]
+
+
+@pytest.mark.rule("L1-43")
+def test_what_was_searched_before_an_injection_is_counted_and_changes_nothing() -> None:
+    call = CallFacts(name="a", result="now".ljust(5000))
+    hooks = [
+        hook(
+            f"{number}",
+            "after_tool_call",
+            when=when({"tool_result": [LARGE.replace("x", chr(ord("k") + number))]}),
+            once="turn",
+        )
+        for number in range(11)
+    ]
+    fresh, searched = Turn(hooks), Turn(hooks)
+
+    [search] = searched.manager.searches("after_tool_call", call, (), 1)
+    search()
+
+    assert (searched.messages, searched.reasons) == ([], [])
+    assert searched.inject("after_tool_call", call=call) == fresh.inject("after_tool_call", call=call)
+    assert searched.reasons == fresh.reasons
+    assert fresh.reasons[-1] == ("10", "search_limit")
+
+
+@pytest.mark.rule("L1-43")
+def test_an_injection_looks_at_the_texts_that_were_searched_before_it() -> None:
+    memory, call = TurnMemory(HookFacts(user_messages=("now",))), CallFacts(name="a", arguments={"b": 1})
+    before, now = (memory.moment("after_tool_call", call, (), 1) for _ in range(2))
+
+    assert before.turn.last_texts(1)[0] is now.turn.last_texts(1)[0]
+    assert before.call is now.call
+    assert now.call is not None
+    assert now.call.argument("b") is now.call.argument("b") is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments", "result", "is_long"),
+    [
+        ("é" * 2048, {"b": "x" * 4000}, "x" * 4096, False),
+        ("é" * 2049, {}, "", True),
+        ("", {"b": ["x" * 4096]}, "", True),
+        ("", {}, "x" * 4097, True),
+    ],
+)
+def test_texts_above_4_kib_are_long(said: str, arguments: dict[str, Any], result: str, is_long: bool) -> None:
+    hooks = [hook("a", "before_each_agent", when=ASKED), hook("b", "before_planning")]
+    manager = Turn(hooks, user_messages=(said, "hi")).manager
+    calls = [CallFacts(name="a", arguments=arguments, result=result)]
+
+    assert len([*manager.searches("before_each_agent", None, calls, 1)]) == is_long
+    assert not [*manager.searches("before_planning", None, calls, 1)], "no condition looks at them"
 
 
 @pytest.mark.rule("L1-41")

@@ -2,9 +2,12 @@
 
 import pytest
 
+from skills_engine.conditions.condition import MAX_INJECTION_WORK, SearchLimitError, SearchWork
 from skills_engine.conditions.text_patterns import (
     MAX_TEXT_BYTES,
+    MAX_WORK,
     Globs,
+    Pattern,
     PatternError,
     Patterns,
     SearchedText,
@@ -135,6 +138,75 @@ def test_the_first_64_kib_of_a_text_are_looked_at(pattern: str) -> None:
     assert Patterns([pattern]).are_found_in(SearchedText(room + "end"))
     assert not Patterns([pattern]).are_found_in(SearchedText(room + " end"))
     assert not Patterns([pattern]).are_found_in(SearchedText("é" + room + "end"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words", "match"),
+    [
+        ("/.{0,300}urgent.{0,300}asap/i", "urgent ", "asap"),
+        ("/(?:.{1,300}a.{1,300}b)+#/", "ab ", "#"),
+    ],
+)
+def test_an_expression_that_takes_long_at_each_byte_looks_at_few_of_them(pattern: str, words: str, match: str) -> None:
+    patterns, work = Patterns([pattern]), SearchWork()
+    [expression] = patterns.each
+    room = words * MAX_TEXT_BYTES
+
+    assert not work.finds(patterns, SearchedText(room))
+    assert MAX_WORK - expression.steps < MAX_INJECTION_WORK - work.left <= MAX_WORK
+    assert patterns.are_found_in(SearchedText(room[: MAX_WORK // expression.steps - len(match)] + match))
+    assert not patterns.are_found_in(SearchedText(room[: MAX_WORK // expression.steps - len(match) + 1] + match))
+
+
+def test_a_text_is_cut_between_two_characters() -> None:
+    x, e = (f"/{one}$|{'a' * length}/" for one, length in (("x", 1994), ("é", 1993)))
+    assert [Patterns([one]).each[0].steps for one in (x, e)] == [2000, 2000]
+
+    assert Patterns([x]).are_found_in(SearchedText(f"{'x'.rjust(1999)}é"))
+    assert Patterns([e]).are_found_in(SearchedText(f"{'é'.rjust(1999)}é"))
+    assert Patterns(["/x$/"]).are_found_in(SearchedText(f"{'x'.rjust(MAX_TEXT_BYTES - 1)}é"))
+
+
+def test_an_expression_is_counted_once_in_each_text_whether_it_is_found_or_not() -> None:
+    a, b = Patterns(["word", "/a/"]), Patterns(["/b/", "/a/"])
+    first, second = a.each[1], b.each[0]
+    text, other = SearchedText("a" * 10), SearchedText("a" * 20)
+    work = SearchWork(first.steps * 30 + second.steps * 10)
+
+    assert [work.finds(a, text), work.finds(a, text), work.finds(b, text), work.finds(a, other)] == [True] * 4
+    assert work.left == 0
+
+
+def test_after_the_first_search_that_would_be_too_much_no_expression_is_searched() -> None:
+    text, work = SearchedText("a word"), SearchWork(MAX_WORK)
+    large, small = Patterns([f"/{'b' * 1996}/"]), Patterns(["word", "/a/"])
+    work.finds(Patterns(["/a/"]), text)
+
+    with pytest.raises(SearchLimitError):
+        work.finds(large, SearchedText("a" * MAX_TEXT_BYTES))
+    with pytest.raises(SearchLimitError):
+        work.finds(Patterns(["/a/"]), text)
+    assert work.finds(small, text), "texts are not counted"
+
+
+def test_a_pattern_is_searched_once_in_a_text() -> None:
+    searches: list[bytes] = []
+
+    class Compiled:
+        def search(self, text: bytes) -> None:
+            searches.append(text)
+
+    pattern, text = Pattern("/a/", Compiled(), steps=1), SearchedText("b")
+
+    assert [text.has(pattern), text.has(pattern)] == [False, False]
+    assert searches == [b"b"]
+
+
+def test_of_combining_characters_in_a_row_thirty_count() -> None:
+    marks = "\u0315\u0300" * 15
+
+    assert Patterns([f"a{marks}b"]).are_found_in(SearchedText(f"a{marks}{marks * 1000}b"))
+    assert not Patterns([f"a{marks[1:]}b"]).are_found_in(SearchedText(f"a{marks}b"))
 
 
 def test_half_of_a_surrogate_pair_harms_nothing() -> None:

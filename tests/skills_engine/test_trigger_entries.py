@@ -150,6 +150,14 @@ def test_conditions_about_the_conversation_keep_nothing_out_before_it_is_known(
     assert (one.why_not(HookFacts(user="eve", user_messages=("hello", "hi"))) is None) is fires
 
 
+def test_a_trigger_does_not_fire_if_its_expressions_search_more_than_one_may(tmp_path: Path) -> None:
+    large = f"/x|{'a' * 1995}/"
+    one = read_one(tmp_path, when={"not": {"user_text": [large], "scan_turns": 2}})
+
+    assert one.why_not(HookFacts(user_messages=(" " * 2000,))) is None
+    assert one.why_not(HookFacts(user_messages=(" " * 2000, " "))) == "when"
+
+
 def test_the_text_stands_behind_the_hooks_of_the_users_message_until_the_turn_ends(tmp_path: Path) -> None:
     found = read_hooks(skill(tmp_path, trigger(role="user"), hooks=[entry("hint", priority=100)]))
 

@@ -441,6 +441,7 @@ export const en = {
       requires_tools: (names) => `the turn has not all of the tools that it requires: ${names}`,
       once: (span) => `once a ${span}: it has fired already`,
       cooldown: (turns) => `cooldown: after it fired, it stays out for this many turns: ${turns}`,
+      search_limit: () => "expressions have more to search than one injection may",
       group: (name) => `another hook of the group ${name} was put in`,
       budget: () => "there was no room for it in skills.hook_tokens",
       persistent: () => "the turn's limit of persistent hooks was reached",

@@ -415,6 +415,7 @@ export const zh = {
       requires_tools: (names) => `本轮缺少它需要的工具：${names}`,
       once: (span) => `once 为 ${span}：已触发过`,
       cooldown: (turns) => `冷却中：触发后 ${turns} 轮内不再触发`,
+      search_limit: () => "表达式要搜索的内容超出了单次注入的上限",
       group: (name) => `组 ${name} 中的另一个钩子已插入`,
       budget: () => "skills.hook_tokens 没有余量",
       persistent: () => "已达到本轮持久钩子的上限",
