@@ -178,7 +178,7 @@ test("words appear as they are understood", () => {
 test("push-to-talk has a button that says what its release does", () => {
   const page = listening({ turnDetection: "push_to_talk" });
   assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Hold the space bar/);
-  const talk = () => elements(composerView(page.state)).find(({ attributes }) => "data-talk" in attributes);
+  const talk = () => control(page, "hold");
   assert.equal(textOf(talk()), "Hold to talk");
 
   page.dispatch({ type: "talk", isHeld: true });

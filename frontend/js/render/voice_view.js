@@ -116,7 +116,7 @@ function controls(state) {
       voice.mic === "on" &&
       h(
         "button",
-        { type: "button", class: "button talk-hold", key: "hold", "data-talk": "", "aria-pressed": String(voice.isHeld) },
+        { type: "button", class: "button talk-hold", key: "hold", "data-action": "hold", "aria-pressed": String(voice.isHeld) },
         voice.isHeld ? t.voice.release : t.voice.hold,
       ),
     control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, { "aria-pressed": String(voice.isSilenced) }),
