@@ -1,6 +1,7 @@
-"""The page during a conversation by voice: what records and what does not."""
+"""The page during a conversation by voice: what records and what does not, and what went wrong."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,9 +11,10 @@ from playwright.async_api import Browser, BrowserContext, Locator, ViewportSize,
 from tests.e2e.conftest import FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.spoken import WavMicrophone
-from tests.support.openai_script import calls, text
+from tests.support.openai_script import HttpError, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess
+from tests.support.speech_server import SpeechServer
 
 PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
 SENTENCE: Final = "Two words and a dot."
@@ -58,6 +60,13 @@ async def talk(page: ParleyPage, mode: str) -> None:
 def keys(page: ParleyPage) -> list[str]:
     """What began or ended a recording by hand."""
     return [frame["type"] for frame in page.sent if frame["type"] in {"speech_start", "speech_end"}]
+
+
+async def enough_sound(page: ParleyPage) -> None:
+    """Return once the microphone has sent more than what a server takes for a slip of the finger."""
+    enough = len(page.sound_sizes) + 20
+    while len(page.sound_sizes) < enough:
+        await page.tab.evaluate("new Promise(requestAnimationFrame)")
 
 
 @pytest.mark.parametrize("is_running", [False, True], ids=["idle", "running"])
@@ -129,3 +138,35 @@ async def test_the_button_records_as_long_as_it_is_held_by_key_finger_or_screen_
 
     await expect(hold).to_have_count(0)
     assert keys(page) == ["speech_start", "speech_end"] * 4
+
+
+async def test_a_spoken_question_that_fails_says_so_in_the_voice_view_and_aloud(
+    page: ParleyPage, model: OpenAIServer, speech: SpeechServer, tmp_path: Path
+) -> None:
+    model.queue(HttpError(status=401))
+    speech.requests.clear()
+    await talk(page, "push_to_talk")
+    await page.tab.set_viewport_size(PHONE)
+    stage, hold = page.tab.get_by_role("region", name="Talk"), page.button("Hold to talk")
+    await hold.hover()
+    await page.tab.mouse.down()
+    await page.until(lambda: page.count("speech_started") == 1)
+    await enough_sound(page)
+    await page.tab.mouse.up()
+
+    await expect(stage.get_by_role("alert")).to_contain_text("refused the key. Ask whoever runs this server")
+    await expect(stage.get_by_role("alert")).to_be_visible()
+    await page.until(lambda: any(frame.get("trigger") == "speak" for frame in page.frames))
+    for scheme in ("light", "dark"):
+        await page.tab.emulate_media(color_scheme=scheme)
+        await page.tab.screenshot(path=tmp_path / f"failed-{scheme}.png")
+    await expect(stage.locator(".voice-hint")).to_have_text("Say it again, or press Retry.")
+    said = [request["input"] for request in speech.requests if "input" in request]
+    assert said[0] == "Not answered."
+    assert "".join(said).count("refused the key") == 1
+
+    model.queue(text("It is noon."))
+    await page.button("Retry").click()
+
+    await expect(stage.locator(".voice-caption")).to_have_text("It is noon.")
+    await expect(stage.get_by_role("alert")).to_have_count(0)
