@@ -334,7 +334,11 @@ test("a notice that the talk hides with its conversation stands in the talk", ()
   const page = answering().dispatch({ type: "narrow", isNarrow: true });
   page.receive({ type: "notice", code: "speech_failed", level: "warning", message: "A sentence stays text.", turn_id: "v1" });
 
-  assert.match(textOf(withClass(composerView(page.state), "talk-words")), /A sentence stays text\./);
+  const words = () => textOf(withClass(composerView(page.state), "talk-words"));
+  assert.match(words(), /A sentence stays text\./);
+
+  page.receive(t.end()).dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
+  assert.match(words(), /^The microphone is onListeningA sentence stays text\.Just speak/, "it was answered: nothing is to be said again");
 });
 
 test("the inspector shows where the time of a turn went", () => {

@@ -80,9 +80,10 @@ function captions(state) {
   const { playing } = turn?.playback ?? {};
   const asked = lastQuestion(state);
   const trouble = asked && sizeOf(state) === "large" ? troubleWith(state, asked) : []; // else it stands in the conversation
-  const understood = state.voice.transcript || (turn || trouble.length ? asked?.content : "");
+  const isUnanswered = trouble.length > 0 && asked?._answer !== undefined && asked._answer !== "stopped";
+  const understood = state.voice.transcript || (turn || isUnanswered ? asked?.content : "");
   const problem = languageProblem(state);
-  const hint = !problem && (trouble.length && phaseOf(state) === "listening" ? t.voice.sayAgain : hintOf(state));
+  const hint = !problem && (isUnanswered && phaseOf(state) === "listening" ? t.voice.sayAgain : hintOf(state));
   return [
     understood && h("p", { class: "voice-transcript", dir: "auto" }, understood),
     playing && h("p", { class: "voice-caption", dir: "auto" }, playing.sentence.spoken ?? playing.sentence.text),
