@@ -152,7 +152,7 @@ function pressed(desk, event) {
   } else if (event.key === "Enter" && event.target === page.messageEditor() && !event.shiftKey) {
     event.preventDefault();
     sendEdited(desk);
-  } else if (event.key === " " && mayTalk(desk.state(), event.target)) {
+  } else if (isTalkKey(event, desk.state())) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
   } else if (event.key === "Escape" && isIn(event.target, "#search") && desk.state().search.text) {
@@ -188,16 +188,20 @@ function leaveActions({ dispatch, state }, isRenamed) {
   dispatch({ type: "list_actions", id: null });
 }
 
+/** The button that records while it is held. */
+const HOLD = "[data-action=hold]";
+/** What has a meaning of its own for the space bar, or for what is typed. */
+const CONTROLS = "input, textarea, select, button, summary, a, audio, video, dialog";
+
 /**
- * Space is the key of push-to-talk wherever it means nothing else; on its two buttons, too: whoever
- * has just clicked one still has it in focus.
+ * Return whether the key talks: the space bar wherever it means nothing else, and on the button itself what presses buttons.
  *
- * @param {import("./state.js").State} state @param {EventTarget | null} target
+ * @param {KeyboardEvent} event @param {import("./state.js").State} state
  */
-function mayTalk({ settings, voice }, target) {
-  const isField = isIn(target, "input, textarea, select, button, summary, a");
-  const isOurs = isIn(target, "[data-talk], [data-action=talk-mode]");
-  return settings.turnDetection === "push_to_talk" && voice.mic === "on" && (!isField || isOurs);
+function isTalkKey({ key, target, shiftKey, ctrlKey, altKey, metaKey }, { settings, voice }) {
+  if (settings.turnDetection !== "push_to_talk" || voice.mic !== "on") return false;
+  if (shiftKey || ctrlKey || altKey || metaKey) return false;
+  return isIn(target, HOLD) ? key === " " || key === "Enter" : key === " " && !isIn(target, CONTROLS);
 }
 
 /** @param {EventTarget | null} target @param {string} selector */
@@ -208,16 +212,20 @@ function isIn(target, selector) {
 /** @param {Desk} desk */
 function listenForTalk({ dispatch, state, touched }) {
   document.addEventListener("keyup", (event) => {
-    if (event.key !== " " || !state().voice.isHeld) return;
+    if ((event.key !== " " && event.key !== "Enter") || !state().voice.isHeld) return;
     event.preventDefault(); // a button would take it for a click
     dispatch({ type: "talk", isHeld: false });
   });
   document.addEventListener("pointerdown", (event) => {
     touched();
-    if (event.button === 0 && isIn(event.target, "[data-talk]")) dispatch({ type: "talk", isHeld: true });
+    if (event.button === 0 && isIn(event.target, HOLD)) dispatch({ type: "talk", isHeld: true });
+  });
+  document.addEventListener("click", ({ target, detail }) => {
+    // without a pointer or a key: a screen reader's, which can press the button but not hold it
+    if (detail === 0 && isIn(target, HOLD)) dispatch({ type: "talk", isHeld: !state().voice.isHeld });
   });
   document.addEventListener("contextmenu", (event) => {
-    if (isIn(event.target, "[data-talk]")) event.preventDefault(); // a finger that stays is no question
+    if (state().voice.isHeld && isIn(event.target, HOLD)) event.preventDefault(); // a finger that stays is no question
   });
   for (const end of ["pointerup", "pointercancel", "blur"])
     window.addEventListener(end, () => state().voice.isHeld && dispatch({ type: "talk", isHeld: false }));

@@ -95,7 +95,7 @@ import * as conversations from "./reduce_conversations.js";
 import { shown } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
-import { leaveRereading, reheard, reread } from "./reduce_rereading.js";
+import { leaveRereading, reheard, reread, sayFailure } from "./reduce_rereading.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
 import { warning, withEffects, withNotice } from "./state.js";
@@ -104,7 +104,8 @@ import { warning, withEffects, withNotice } from "./state.js";
 export function reduce(before, event) {
   const after = shown(step({ ...before, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after), stored));
-  return unloadIdle(leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf))));
+  const quiet = leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
+  return unloadIdle(sayFailure(before, quiet));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */

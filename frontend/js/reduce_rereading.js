@@ -1,5 +1,5 @@
 /**
- * A reply that is read aloud by the user's hand: a turn of the server that leaves nothing in the conversation.
+ * A reply that is read aloud by the user's hand, or why there is none: a turn of the server that leaves nothing in the conversation.
  * It ends with the next turn, with speech, with the conversation on screen and with the connection.
  *
  * @typedef {import("./state.js").State} State
@@ -12,11 +12,13 @@
  * @property {boolean} hasEnded all of its sound has come
  * @property {number} last sentence with sound that has come
  * @property {number} heard the last one that was heard to its end
+ * @property {boolean} isFailure what is read is why there is no reply; if that fails, nothing is said of it
  */
 
-import { replyTo } from "../sdk/conversation.js";
+import { isUserMessage, replyTo } from "../sdk/conversation.js";
 import { canReread, withEffects, withNotice } from "./state.js";
 import { openConversation } from "../sdk/state.js";
+import { adviceOn, t } from "./strings.js";
 
 const MAX_CHARS = 20_000; // of `speak`
 
@@ -25,8 +27,26 @@ export function reread(state, { turnId, id }) {
   const history = openConversation(state)?.conversationHistory ?? [];
   const text = replyTo(history, turnId).slice(0, MAX_CHARS);
   if (state.rereading?.turnId === turnId || !text || !canReread(state)) return { ...state, rereading: null };
-  const rereading = { id, turnId, hasBegun: false, hasEnded: false, last: -1, heard: -1 };
+  const rereading = { id, turnId, hasBegun: false, hasEnded: false, last: -1, heard: -1, isFailure: false };
   return withEffects({ ...state, rereading }, { type: "send", frame: { type: "speak", id, text } });
+}
+
+/**
+ * Say why a spoken question has no reply, once and where replies are heard.
+ *
+ * @param {State} before @param {State} after @returns {State}
+ */
+export function sayFailure({ turn }, after) {
+  const { voice, settings } = after;
+  const asked = openConversation(after)?.conversationHistory.findLast(isUserMessage);
+  if (!turn || asked?._turn !== turn.id || asked._answer !== "failed" || !canReread(after)) return after;
+  const { isSpoken = false, error = null, end = null } = after.views[turn.id] ?? {};
+  const isHeard = settings.readAloud === "always" || (settings.readAloud === "spoken" && isSpoken);
+  if (!isHeard || voice.mic !== "on" || voice.phase !== "quiet") return after;
+  const why = error ? adviceOn(error) || error.message : (end?.message ?? "");
+  const id = `${turn.id.slice(0, 60)}_why`;
+  const rereading = { id, turnId: turn.id, hasBegun: false, hasEnded: false, last: -1, heard: -1, isFailure: true };
+  return withEffects({ ...after, rereading }, { type: "send", frame: { type: "speak", id, text: `${t.turns.failed} ${why}` } });
 }
 
 /** Its frames; an error that names no turn is the answer to `speak` until that has begun. @param {State} state @param {ServerFrame} frame */
@@ -38,6 +58,7 @@ export function isOfRereading({ rereading }, frame) {
 
 /** @param {State} state @param {ServerFrame} frame of the reading @returns {State} */
 export function rereadOn(state, frame) {
+  const isTold = !state.rereading?.isFailure;
   switch (frame.type) {
     case "turn_start":
       return withRereading(state, { hasBegun: true });
@@ -46,9 +67,11 @@ export function rereadOn(state, frame) {
     case "turn_end":
       return frame.reason === "completed" ? withRereading(state, { hasEnded: true }) : { ...state, rereading: null };
     case "notice":
-      return withNotice(state, frame);
-    case "error":
-      return withNotice({ ...state, rereading: null }, { type: "notice", level: "error", code: frame.code, message: frame.message });
+      return isTold ? withNotice(state, frame) : state;
+    case "error": {
+      const next = { ...state, rereading: null };
+      return isTold ? withNotice(next, { type: "notice", level: "error", code: frame.code, message: frame.message }) : next;
+    }
     default:
       return state;
   }

@@ -7,7 +7,7 @@
 
 import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
 import { heard, sentencesAsking, silenced, unasked } from "./playback.js";
-import { canSend, lastEntries, openConversation, QUIET, withConversation, withEffects, without, withVoice } from "./state.js";
+import { canSend, lastEntries, openConversation, QUIET, withConversation, withEffects, without, withView, withVoice } from "./state.js";
 import { begun, cutBySpeech, playedOn } from "./turn.js";
 
 const REPORT_MS = 500;
@@ -75,7 +75,7 @@ function understood(state, frame, at) {
   const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isLate ? "stopped" : "pending" };
   const added = withHistory(conversation, (history) => insertBeforeTurn(history, message, next.turn?.id));
   if (isLate) return withConversation(next, added);
-  const asked = begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id);
+  const asked = withView(begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id), frame.turn_id, { isSpoken: true });
   // The server has the words already: nothing is to be sent once they are stored.
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent", canResend: false } } : asked;
 }

@@ -54,9 +54,10 @@ export function asked(state, { text, images, turnId, at }) {
  */
 export function retried(state, { turnId, at }) {
   const conversation = openConversation(state);
-  if (!conversation || state.turn || !canSend(state) || !unansweredMessage(conversation.conversationHistory))
-    return state;
-  return begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+  const unanswered = conversation && unansweredMessage(conversation.conversationHistory);
+  if (!unanswered || state.turn || !canSend(state)) return state;
+  const next = begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+  return state.views[unanswered._turn ?? ""]?.isSpoken ? withView(next, turnId, { isSpoken: true }) : next;
 }
 
 /** @template {ClientState} S @param {S} state @param {Conversation} conversation @param {string} turnId @returns {S} */
@@ -97,7 +98,7 @@ export function sent(state, turn) {
   );
   if (!fitting) return state;
   const { messages, hookState, droppedTurns } = fitting;
-  const isSpoken = turn.nudge && state.voice.mic === "on"; // else it was typed, or sent again by hand
+  const isSpoken = state.voice.mic === "on" && (turn.nudge || state.views[turn.id]?.isSpoken); // else it was typed
   const voice = state.settings.readAloud === "spoken" && !isSpoken ? { voice: false } : {};
   const nudge = turn.nudge ? { nudge: turn.nudge } : {};
   /** @type {Turn} */

@@ -138,14 +138,16 @@ async def speech() -> AsyncIterator[SpeechServer]:
 async def talking_server(
     tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, speech: SpeechServer
 ) -> AsyncIterator[ServerProcess]:
-    """With these engines; it plans nothing."""
+    """With these engines; it plans nothing, and asks before it looks at the clock."""
     engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
     environ = {
         **endpoint(lasting_model.url),
         **{f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind in ("STT", "TTS") for key, value in engine.items()},
     }
     folder = tmp_path_factory.mktemp("talking")
-    async with ServerProcess(folder, environ=environ, settings={"agent": {"planning": False}}) as process:
+    asking = {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["current_time"]}}}}
+    settings = {"agent": {"planning": False}, "hooks": asking}
+    async with ServerProcess(folder, environ=environ, settings=settings) as process:
         yield process
 
 

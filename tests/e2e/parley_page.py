@@ -33,8 +33,8 @@ class ParleyPage:
         self.complaints: list[str] = []
         self.expected_complaints: tuple[str, ...] = ()
         """What the test provokes, whenever the browser says so."""
-        self.chats: list[Json] = []
-        """The `chat` frames that went out."""
+        self.sent: list[Json] = []
+        """The frames that went out."""
         self.sound_sizes: list[int] = []
         """Bytes of each message of the microphone."""
         self.frames: list[Json] = []
@@ -76,9 +76,12 @@ class ParleyPage:
         if isinstance(payload, bytes):
             self.sound_sizes.append(len(payload))
             return
-        frame = json.loads(payload)
-        if frame["type"] == "chat":
-            self.chats.append(frame)
+        self.sent.append(json.loads(payload))
+
+    @property
+    def chats(self) -> list[Json]:
+        """The `chat` frames that went out."""
+        return [frame for frame in self.sent if frame["type"] == "chat"]
 
     def count(self, kind: str) -> int:
         """Frames of that type that have come in."""

@@ -178,7 +178,7 @@ test("words appear as they are understood", () => {
 test("push-to-talk has a button that says what its release does", () => {
   const page = listening({ turnDetection: "push_to_talk" });
   assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Hold the space bar/);
-  const talk = () => elements(composerView(page.state)).find(({ attributes }) => "data-talk" in attributes);
+  const talk = () => control(page, "hold");
   assert.equal(textOf(talk()), "Hold to talk");
 
   page.dispatch({ type: "talk", isHeld: true });
@@ -270,6 +270,75 @@ test("what speech cut off unheard stays, paler, and says so", () => {
 
   assert.equal(marked(page, "unheard"), "three four. Five.");
   assert.match(textOf(conversationView(page.state)), /The pale part was not played/);
+});
+
+const ERROR = { type: "error", code: "provider_unreachable", message: "refused: ECONNREFUSED" };
+
+/** The question was spoken or typed, on a phone, and its turn has failed. */
+function failed(page, { isTyped = false, error = { ...ERROR, turn_id: "v1" } } = {}) {
+  page.dispatch({ type: "narrow", isNarrow: true });
+  if (isTyped) page.ask("What?", "v1");
+  else page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  if (error.turn_id) page.receive(t.start(), error, t.end("error"));
+  else page.receive(error);
+  return page;
+}
+
+const alerts = (page) => textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "alert"));
+
+for (const [what, error] of [
+  ["fails", { ...ERROR, turn_id: "v1" }],
+  ["is refused", { ...ERROR, code: "rate_limited" }],
+])
+  test(`a spoken question whose turn ${what} says why and what to do, where the talk fills the screen, and aloud, once`, () => {
+    const page = failed(listening(), { error });
+    const view = withClass(composerView(page.state), "talk-words");
+
+    assert.match(alerts(page), error.turn_id ? /^The model does not answer\..* then retry\./ : /^Too many requests\..* then retry\./);
+    assert.match(textOf(view), /What\?.*Not answered\. *Retry/);
+    assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "v1_why", text: `Not answered. ${alerts(page).split(" refused:")[0]}` }]);
+    assert.equal(line(page), "Speaking…");
+
+    page.receive({ type: "error", code: "speech_unavailable", message: "no voice" });
+    assert.equal(line(page), "Listening");
+    assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Say it again, or press Retry/);
+    assert.deepEqual([page.sentOf("speak").length, page.state.notices], [1, []], "why it could not be said is not said");
+
+    page.dispatch({ type: "retry", turnId: "v2", at: 3 });
+    assert.equal(alerts(page), "");
+    assert.equal(page.sentOf("chat")[0].voice, undefined, "it is answered aloud, as it was asked");
+  });
+
+for (const [what, change, more] of [
+  ["was typed", {}, { isTyped: true }],
+  ["has nothing read aloud", { readAloud: "never" }, {}],
+  ["ends with the microphone off", {}, { isOff: true }],
+])
+  test(`why a turn failed is not said aloud to a user whose question ${what}`, () => {
+    const page = listening(change);
+    if (more.isOff) page.receive({ type: "speech_started", ...u1 }).dispatch({ type: "microphone" });
+    failed(page, more);
+
+    assert.equal(page.sentOf("speak").length, 0);
+  });
+
+test("a reply that the user has cut by speaking is no failure", () => {
+  const page = answering().dispatch({ type: "narrow", isNarrow: true });
+  page.receive({ ...ERROR, turn_id: "v1" }, { type: "speech_started", utterance: "u2", audio_ms: 2 }, t.end("interrupted"));
+
+  assert.doesNotMatch(textOf(withClass(composerView(page.state), "talk-words")), /Stopped|Retry/);
+  assert.equal(page.sentOf("speak").length, 0);
+});
+
+test("a notice that the talk hides with its conversation stands in the talk", () => {
+  const page = answering().dispatch({ type: "narrow", isNarrow: true });
+  page.receive({ type: "notice", code: "speech_failed", level: "warning", message: "A sentence stays text.", turn_id: "v1" });
+
+  const words = () => textOf(withClass(composerView(page.state), "talk-words"));
+  assert.match(words(), /A sentence stays text\./);
+
+  page.receive(t.end()).dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
+  assert.match(words(), /^The microphone is onListeningA sentence stays text\.Just speak/, "it was answered: nothing is to be said again");
 });
 
 test("the inspector shows where the time of a turn went", () => {

@@ -48,6 +48,16 @@ export function focusEditor(editor, message) {
   return editor !== null;
 }
 
+/** Whether the button to hold was there when it was drawn last. */
+let hadHold = false;
+
+/** After each drawing: the button to hold takes the focus from the one that has just brought it, so that the space bar holds it. */
+export function focusHold() {
+  const hold = /** @type {HTMLElement | null} */ (document.querySelector("[data-action=hold]"));
+  if (!hadHold && document.activeElement?.matches("[data-action=talk-mode]")) hold?.focus();
+  hadHold = hold !== null;
+}
+
 /** Nothing has the focus, or the request, whose buttons come and go. */
 export function isFocusFree() {
   const { activeElement, body } = document;

@@ -6,7 +6,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { t } from "../strings.js";
+import { adviceOn, t } from "../strings.js";
 
 /** @param {Notice} notice @param {boolean} canDismiss */
 export function noticeView({ code, level, message }, canDismiss) {
@@ -31,10 +31,9 @@ export function noticeView({ code, level, message }, canDismiss) {
 }
 
 /** @param {import("../../sdk/frames.js").ErrorFrame} error */
-export function errorView({ code, message, path, retry_after_ms }) {
-  const wait = retry_after_ms ? t.retryIn(Math.max(1, Math.ceil(retry_after_ms / 1000))) : "";
-  const cure = t.cures[code];
-  const advice = cure?.includes(t.waitThenRetry) && wait ? cure.replace(t.waitThenRetry, wait) : [cure, wait].filter(Boolean).join(" ");
+export function errorView(error) {
+  const { code, message, path } = error;
+  const advice = adviceOn(error);
   return h(
     "div",
     { class: "line line-error", role: "alert", "data-code": code },

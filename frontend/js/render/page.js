@@ -13,7 +13,7 @@ import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
 import "./formula.js";
-import { focusApproval, focusEditor, isFocusFree, keepFocus } from "./focus.js";
+import { focusApproval, focusEditor, focusHold, isFocusFree, keepFocus } from "./focus.js";
 import { headerView, openerOf } from "./header_view.js";
 import { hooksView } from "./hooks_view.js";
 import { icon } from "./icons.js";
@@ -47,6 +47,7 @@ export function render(state) {
   followEnd();
   showPicker(state.models.isOpen);
   focusApproval(input());
+  focusHold();
   if (focusEditor(messageEditor(), input())) fitEditor();
   guardApproval();
 }

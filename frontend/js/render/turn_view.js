@@ -230,7 +230,7 @@ function canRetry({ _answer }) {
 }
 
 /** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, canAsk: boolean}} at */
-function endView(asked, view, { isLast, canAsk }) {
+export function endView(asked, view, { isLast, canAsk }) {
   const line = endLine(asked._answer, view);
   if (!line) return null;
   const isRetried = isLast && canRetry(asked);

@@ -2,13 +2,16 @@
  * The spoken conversation: the button that begins it, and what stands in its place until it ends.
  *
  * @typedef {import("../state.js").State} State
+ * @typedef {import("../../sdk/frames.js").Message} Message
  */
 
 import { isUserMessage } from "../../sdk/conversation.js";
 import { isEmpty, isVoiceLoading, visibleTurn } from "../state.js";
-import { openConversation } from "../../sdk/state.js";
+import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
+import { errorView, noticeView } from "./lines_view.js";
+import { endView } from "./turn_view.js";
 import { locale, primary, t } from "../strings.js";
 
 /** The button that begins to talk; none while the page listens. @param {State} state */
@@ -71,18 +74,34 @@ export function talkView(state) {
 
 const BARS = [1, 2, 3, 4, 5];
 
-/** What was understood, and the sentence that is being said; else what can be done now. @param {State} state */
+/** What was understood, and the sentence that is being said; else what can be done now, or what went wrong. @param {State} state */
 function captions(state) {
-  const { playing } = visibleTurn(state)?.playback ?? {};
-  const understood = state.voice.transcript || (visibleTurn(state) ? lastQuestion(state) : "");
+  const turn = visibleTurn(state);
+  const { playing } = turn?.playback ?? {};
+  const asked = lastQuestion(state);
+  const trouble = asked && sizeOf(state) === "large" ? troubleWith(state, asked) : []; // else it stands in the conversation
+  const isUnanswered = trouble.length > 0 && asked?._answer !== undefined && asked._answer !== "stopped";
+  const understood = state.voice.transcript || (turn || isUnanswered ? asked?.content : "");
   const problem = languageProblem(state);
-  const hint = !problem && hintOf(state);
+  const hint = !problem && (isUnanswered && phaseOf(state) === "listening" ? t.voice.sayAgain : hintOf(state));
   return [
     understood && h("p", { class: "voice-transcript", dir: "auto" }, understood),
     playing && h("p", { class: "voice-caption", dir: "auto" }, playing.sentence.spoken ?? playing.sentence.text),
+    trouble,
     problem && h("p", { class: "voice-warning" }, problem),
     hint && h("p", { class: "voice-hint" }, hint),
   ];
+}
+
+/** What the conversation says of a question that was not answered, or not well. @param {State} state @param {Message} asked */
+function troubleWith(state, asked) {
+  const view = state.views[asked._turn ?? ""] ?? null;
+  const isOver = !visibleTurn(state) && (asked._answer !== "stopped" || view?.end?.reason === "aborted"); // else the user did it
+  return [
+    ...(view?.notices ?? []).filter(({ level }) => level !== "info").map((notice) => noticeView(notice, false)),
+    view?.error && errorView(view.error),
+    isOver && endView(asked, view, { isLast: true, canAsk: canSend(state) }),
+  ].filter(Boolean);
 }
 
 /** That what is spoken in the chosen language will not be understood; null: it may be. @param {State} state */
@@ -102,7 +121,7 @@ function voiceNews(state) {
 
 /** @param {State} state */
 function lastQuestion(state) {
-  return openConversation(state)?.conversationHistory.findLast(isUserMessage)?.content ?? "";
+  return openConversation(state)?.conversationHistory.findLast(isUserMessage);
 }
 
 /** @param {State} state */
@@ -116,7 +135,7 @@ function controls(state) {
       voice.mic === "on" &&
       h(
         "button",
-        { type: "button", class: "button talk-hold", key: "hold", "data-talk": "", "aria-pressed": String(voice.isHeld) },
+        { type: "button", class: "button talk-hold", key: "hold", "data-action": "hold", "aria-pressed": String(voice.isHeld) },
         voice.isHeld ? t.voice.release : t.voice.hold,
       ),
     control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, { "aria-pressed": String(voice.isSilenced) }),

@@ -187,6 +187,7 @@ export const en = {
     ready: "Ready",
     justSpeak: "Just speak, and talk over a reply to interrupt it.",
     holdAndSpeak: "Hold the space bar or the button while you speak.",
+    sayAgain: "Say it again, or press Retry.",
     microphoneProblems: {
       unplugged: "The microphone was unplugged.",
       no_longer_allowed:
@@ -556,6 +557,8 @@ export const en = {
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",
     rate_limited: "Too many requests. Wait a moment, then retry.",
+    internal: "Something went wrong on the server. Retry; if it happens again, ask whoever runs it to look at its log.",
+    speech_unavailable: "This server cannot hear or speak right now. Try again in a moment, or type.",
     hook_signature_invalid:
       "This server cannot verify a message that a skill added earlier (its secret may have changed). You can leave the message out.",
   },

@@ -175,6 +175,7 @@ export const zh = {
     ready: "准备好了",
     justSpeak: "直接说话即可；回复时开口就能打断。",
     holdAndSpeak: "说话时请按住空格键或按钮。",
+    sayAgain: "请再说一遍，或点击“重试”。",
     microphoneProblems: {
       unplugged: "麦克风已被拔出。",
       no_longer_allowed: "浏览器不再允许此页面使用麦克风。请允许本网站使用（地址旁的图标），然后再试一次。",
@@ -521,6 +522,8 @@ export const zh = {
     turn_refused_draining: "服务器即将重启。请几秒后重试。",
     too_many_turns: "服务器繁忙。请稍等片刻，然后重试。",
     rate_limited: "请求过多。请稍等片刻，然后重试。",
+    internal: "服务器出了问题。请重试；如果再次发生，请让服务器的管理员查看日志。",
+    speech_unavailable: "此服务器现在无法听或说。请稍后再试，或改用打字。",
     hook_signature_invalid: "此服务器无法验证某个技能之前加入的消息（其密钥可能已更改）。您可以不带这条消息发送。",
   },
   waitThenRetry: "请稍等片刻，然后重试。",

@@ -59,6 +59,8 @@ export interface TurnView {
   notices: readonly Notice[];
   /** ids of the tool calls that the user has said no to */
   refused: readonly string[];
+  /** the question was spoken, here and since the page was loaded */
+  isSpoken: boolean;
 }
 
 export type Connection = { phase: "connecting" | "online" | "waiting" | "closed"; attempt: number; code: number | null };

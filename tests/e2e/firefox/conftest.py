@@ -4,7 +4,6 @@ The same page object, server and model as in Chromium. What goes over the socket
 is told by the page itself: WebDriver BiDi does not show it.
 """
 
-import json
 import os
 import re
 import shlex
@@ -20,7 +19,6 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from tests.e2e.conftest import LIMIT_MS
 from tests.e2e.parley_page import ParleyPage
-from tests.support.openai_script import Json
 from tests.support.pulse import sound_server
 from tests.support.server_process import ROOT, ServerProcess
 
@@ -55,17 +53,11 @@ TAP: Final = """(() => {
 
 
 class FirefoxPage(ParleyPage):
-    def __init__(self, context: BrowserContext, url: str) -> None:
-        super().__init__(context, url)
-        self.sent: list[Json] = []
-        """The frames of text that went out."""
-
     def is_at(self, tab: Page) -> bool:
         return self._page is tab
 
     def tell(self, direction: str, frame: str) -> None:
         if direction == "sent":
-            self.sent.append(json.loads(frame))
             self._sent(frame)
         else:
             self._came(frame)

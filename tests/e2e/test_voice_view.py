@@ -1,0 +1,172 @@
+"""The page during a conversation by voice: what records and what does not, and what went wrong."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, Locator, ViewportSize, async_playwright, expect
+
+from tests.e2e.conftest import FLAGS, LIMIT_MS, executable
+from tests.e2e.parley_page import ParleyPage
+from tests.e2e.spoken import WavMicrophone
+from tests.support.openai_script import HttpError, calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess
+from tests.support.speech_server import SpeechServer
+
+PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
+SENTENCE: Final = "Two words and a dot."
+MENUS: Final = """() => {
+  window.menus = [];
+  window.addEventListener("contextmenu", ({ defaultPrevented }) => menus.push(defaultPrevented));
+}"""
+
+
+@pytest.fixture(scope="module")
+def server(talking_server: ServerProcess) -> ServerProcess:
+    return talking_server
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def quiet_chromium(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Browser]:
+    """Its microphone is on, and hears nothing."""
+    microphone = WavMicrophone(tmp_path_factory.mktemp("microphone") / "silence.wav")
+    async with async_playwright() as playwright:
+        flags = [*FLAGS, *microphone.flags]
+        browser = await playwright.chromium.launch(executable_path=executable(), headless=True, args=flags)
+        yield browser
+        await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def context(quiet_chromium: Browser) -> AsyncIterator[BrowserContext]:
+    context = await quiet_chromium.new_context(
+        viewport={"width": 1280, "height": 800}, permissions=["microphone"], has_touch=True, reduced_motion="reduce"
+    )
+    context.set_default_timeout(LIMIT_MS)
+    yield context
+    await context.close()
+
+
+async def talk(page: ParleyPage, mode: str) -> None:
+    """Choose how, then switch the microphone on."""
+    await page.set("How to talk", mode)
+    await page.button("Talk").click()
+    await expect(page.tab.get_by_text("The microphone is on")).to_be_attached()
+
+
+def keys(page: ParleyPage) -> list[str]:
+    """What began or ended a recording by hand."""
+    return [frame["type"] for frame in page.sent if frame["type"] in {"speech_start", "speech_end"}]
+
+
+async def enough_sound(page: ParleyPage) -> None:
+    """Return once the microphone has sent more than what a server takes for a slip of the finger."""
+    enough = len(page.sound_sizes) + 20
+    while len(page.sound_sizes) < enough:
+        await page.tab.evaluate("new Promise(requestAnimationFrame)")
+
+
+@pytest.mark.parametrize("is_running", [False, True], ids=["idle", "running"])
+@pytest.mark.parametrize("place", ["desk", "phone", "voice view"])
+@pytest.mark.parametrize("mode", ["server_vad", "push_to_talk"])
+async def test_typing_clicking_and_selecting_record_nothing(
+    page: ParleyPage, model: OpenAIServer, mode: str, place: str, is_running: bool
+) -> None:
+    model.queue(text("Air scatters blue light."), calls(("current_time", {"timezone": "Asia/Tokyo"})))
+    await page.ask_and_wait("Why is the sky blue?")
+    await page.tab.evaluate(MENUS)
+    await talk(page, mode)
+    if is_running:
+        await page.ask("What time is it?")
+        await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
+    words: Locator = page.replies.first
+    field: Locator | None = page.input
+    if place != "desk":
+        await page.tab.set_viewport_size(PHONE)
+    if place == "phone":
+        await page.button("Show text").click()
+    if place == "voice view":
+        words = page.tab.locator(".voice-state")
+        field = page.tab.get_by_label("If not allowed, reason") if is_running else None
+
+    if field:
+        await field.click()
+        await page.tab.keyboard.type(SENTENCE)
+        await expect(field).to_have_value(SENTENCE)
+    await words.click(button="right")
+    await words.click(click_count=3)
+    selected = await page.tab.evaluate("getSelection().toString()")
+
+    assert selected.strip() == (await words.inner_text()).strip()
+    assert await page.tab.evaluate("menus") == [False]
+    if field:
+        await expect(field).to_have_value(SENTENCE)
+    await expect(page.button("Stop the reply")).to_have_count(int(is_running))
+    assert keys(page) == []
+
+
+async def test_the_button_records_as_long_as_it_is_held_by_key_finger_or_screen_reader(page: ParleyPage) -> None:
+    tab, hold = page.tab, page.tab.locator(".talk-hold")
+    await tab.evaluate(MENUS)
+    await talk(page, "server_vad")
+    await page.button("Push to talk").click()
+    await expect(hold).to_be_focused()
+    touch = await page.context.new_cdp_session(tab)
+    place = await hold.bounding_box()
+    assert place is not None
+    at = [{"x": place["x"] + 9, "y": place["y"] + 9}]
+
+    async def touched(kind: str) -> None:
+        await touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at if kind == "touchStart" else []})
+
+    for begin, end in [
+        (tab.keyboard.down(" "), tab.keyboard.up(" ")),
+        (tab.keyboard.down("Enter"), tab.keyboard.up("Enter")),
+        (touched("touchStart"), touched("touchEnd")),
+        (hold.evaluate("button => button.click()"), hold.evaluate("button => button.click()")),
+    ]:
+        await begin
+        await expect(hold).to_have_attribute("aria-pressed", "true")
+        await end
+        await expect(hold).to_have_attribute("aria-pressed", "false")
+    await page.button("Mute").press(" ")
+    await expect(page.button("Mute")).to_have_attribute("aria-pressed", "true")
+    await page.button("Push to talk").press(" ")
+
+    await expect(hold).to_have_count(0)
+    assert keys(page) == ["speech_start", "speech_end"] * 4
+
+
+async def test_a_spoken_question_that_fails_says_so_in_the_voice_view_and_aloud(
+    page: ParleyPage, model: OpenAIServer, speech: SpeechServer, tmp_path: Path
+) -> None:
+    model.queue(HttpError(status=401))
+    speech.requests.clear()
+    await talk(page, "push_to_talk")
+    await page.tab.set_viewport_size(PHONE)
+    stage, hold = page.tab.get_by_role("region", name="Talk"), page.button("Hold to talk")
+    await hold.hover()
+    await page.tab.mouse.down()
+    await page.until(lambda: page.count("speech_started") == 1)
+    await enough_sound(page)
+    await page.tab.mouse.up()
+
+    await expect(stage.get_by_role("alert")).to_contain_text("refused the key. Ask whoever runs this server")
+    await expect(stage.get_by_role("alert")).to_be_visible()
+    await page.until(lambda: any(frame.get("trigger") == "speak" for frame in page.frames))
+    for scheme in ("light", "dark"):
+        await page.tab.emulate_media(color_scheme=scheme)
+        await page.tab.screenshot(path=tmp_path / f"failed-{scheme}.png")
+    await expect(stage.locator(".voice-hint")).to_have_text("Say it again, or press Retry.")
+    said = [request["input"] for request in speech.requests if "input" in request]
+    assert said[0] == "Not answered."
+    assert "".join(said).count("refused the key") == 1
+
+    model.queue(text("It is noon."))
+    await page.button("Retry").click()
+
+    await expect(stage.locator(".voice-caption")).to_have_text("It is noon.")
+    await expect(stage.get_by_role("alert")).to_have_count(0)
