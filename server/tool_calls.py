@@ -10,10 +10,7 @@ from typing import Any, Final, Literal, Protocol
 
 from server.accounts.principal import LOCAL_USER
 from server.media.store import MediaItem
-
-Permission = Literal["READ", "WRITE", "EXTERNAL"]
-"""Class of what a call may touch. A tool that nobody declared is EXTERNAL."""
-
+from server.toolguard import Permission
 
 MAX_EDITS: Final = 4
 """Limit on how often humans may change the arguments of one call before it is refused; policy and approval count apart."""

@@ -39,6 +39,7 @@ FLOORS = [
     {"server.hooks", "server.policy"},
     {"server.approval", "server.models"},
     {"server.tool_calls", "server.llm"},
+    {"server.toolguard"},
     {"server.speech"},
     {
         "server.subprocesses",

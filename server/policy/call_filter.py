@@ -12,7 +12,7 @@ import regex
 
 from server import config
 from server.fair_share import FairShare, ShareFull
-from server.tool_calls import Permission
+from server.toolguard import Permission
 
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05

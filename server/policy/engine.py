@@ -18,8 +18,8 @@ from server.policy.custom_handlers import load_custom
 from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
-from server.policy.scan_pace import ScanTooSlow
 from server.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
+from server.toolguard.scan_pace import ScanTooSlow
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,8 @@ from mcp import types
 
 from server.config import McpServerSettings
 from server.llm.language_model import ToolSpec
-from server.tool_calls import Permission, ToolAnswer
+from server.tool_calls import ToolAnswer
+from server.toolguard import Permission
 from server.tools.registry import Tool
 
 MAX_TOOLS: Final = 128

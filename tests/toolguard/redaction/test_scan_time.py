@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from server.policy import scan_pace
-from server.policy.redaction.redact import redact_result, redact_text
-from server.policy.redaction.scanner import Scanner
-from server.policy.redaction.secrets_table import read_table
 from server.policy.scan_handler import SecretScanner
-from server.policy.scan_pace import ScanTooSlow
+from server.toolguard import scan_pace
+from server.toolguard.redaction.redact import redact_result, redact_text
+from server.toolguard.redaction.scanner import Scanner
+from server.toolguard.redaction.secrets_table import read_table
+from server.toolguard.scan_pace import ScanTooSlow
 
 TABLE = read_table(None)
 KEYWORDS = sorted(

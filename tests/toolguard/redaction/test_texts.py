@@ -6,8 +6,8 @@ import string
 
 import pytest
 
-from server.approval.asking import REDACTED
-from server.policy.redaction.redact import redact_result, redact_text
+from server.toolguard import REDACTED
+from server.toolguard.redaction.redact import redact_result, redact_text
 
 R = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"
 P = "Tundra-4417!x"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from server.policy.redaction.secret_names import SecretNames, SecretValues, is_odd, is_program
-from server.policy.redaction.secrets_table import Promise
-from server.policy.redaction.spans import Span
+from server.toolguard.redaction.secret_names import SecretNames, SecretValues, is_odd, is_program
+from server.toolguard.redaction.secrets_table import Promise
+from server.toolguard.redaction.spans import Span
 
 _NAME_CHARS: Final = 40
 _NAME: Final = re.compile(rf"[\w.-]{{0,{_NAME_CHARS}}}")

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from server.errors import ConfigError
-from server.policy.danger.argument_rules import Pattern, Test, compile_pattern, one_of, part_arguments
+from server.toolguard.danger.argument_rules import Pattern, Test, compile_pattern, one_of, part_arguments
 
 Level = Literal["safe", "unknown", "dangerous"]
 BUILT_IN: Final = Path(__file__).parent.parent / "tables" / "danger.toml"

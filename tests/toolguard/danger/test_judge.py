@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.policy.danger.judge import command_name, is_worse_than_plain, judge_call
+from server.toolguard.danger.judge import command_name, is_worse_than_plain, judge_call
 
 Call = tuple[str, dict[str, Any]]
 

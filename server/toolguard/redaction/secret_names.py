@@ -5,7 +5,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from server.policy.redaction.secrets_table import Look, NameWords, NoValues, Promise
+from server.toolguard.redaction.secrets_table import Look, NameWords, NoValues, Promise
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _PLAIN: Final = str.maketrans(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from server.approval.asking import REDACTED
-from server.policy.redaction.redact import redact, redact_result
+from server.toolguard import REDACTED
+from server.toolguard.redaction.redact import redact, redact_result
 
 GITHUB = "ghp_NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568"
 R = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"

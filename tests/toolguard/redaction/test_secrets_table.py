@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from server.errors import ConfigError
-from server.policy.redaction.redact import load_table, redact_text
-from server.policy.redaction.secrets_table import read_table
+from server.toolguard.redaction.redact import load_table, redact_text
+from server.toolguard.redaction.secrets_table import read_table
 
 OWN = """
 [names]

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
-from server.approval.asking import REDACTED
-from server.policy.redaction.scanner import Scanner
-from server.policy.redaction.secret_names import SecretValues
-from server.policy.redaction.secrets_table import Promise, read_table
-from server.policy.redaction.spans import Span
-from server.policy.scan_pace import begin_scan, check_time
+from server.toolguard import REDACTED
+from server.toolguard.redaction.scanner import Scanner
+from server.toolguard.redaction.secret_names import SecretValues
+from server.toolguard.redaction.secrets_table import Promise, read_table
+from server.toolguard.redaction.spans import Span
+from server.toolguard.scan_pace import begin_scan, check_time
 
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18

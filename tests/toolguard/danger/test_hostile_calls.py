@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.policy.danger.judge import command_name, judge_call
+from server.toolguard.danger.judge import command_name, judge_call
 
 SIZE = 65_536
 LIMIT_S = 1.0  # of processor time: a quadratic rule takes many times as long, a busy machine twice

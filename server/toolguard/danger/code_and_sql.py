@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
+from server.toolguard.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
 
 _MAGIC: Final = re.compile(r"^[ \t]*(?:!|%%?(?:bash|sh|system|sx)\b|%(?=rm\b))(.*)$", re.MULTILINE)
 """Lines of a notebook that a shell runs."""

@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from server.policy.scan_pace import check_time
+from server.toolguard.scan_pace import check_time
 
 
 class Span(NamedTuple):

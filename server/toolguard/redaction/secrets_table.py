@@ -17,7 +17,7 @@ Promise = Literal["password", "token", "code", "key"]
 Look = Literal["password", "token", "code", "odd", "any"]
 
 _TABLES: Final = Path(__file__).parent.parent / "tables"
-_CURE: Final = "see server/policy/tables/secrets.toml for the format"
+_CURE: Final = "see server/toolguard/tables/secrets.toml for the format"
 _T = TypeVar("_T")
 
 

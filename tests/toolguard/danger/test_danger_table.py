@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from server.errors import ConfigError
-from server.policy.danger.argument_rules import compile_pattern, part_arguments
-from server.policy.danger.danger_table import BUILT_IN, DangerTable, load_table
-from server.policy.danger.judge import command_name, judge_call
+from server.toolguard.danger.argument_rules import compile_pattern, part_arguments
+from server.toolguard.danger.danger_table import BUILT_IN, DangerTable, load_table
+from server.toolguard.danger.judge import command_name, judge_call
 
 
 @pytest.fixture

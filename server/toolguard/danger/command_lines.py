@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Final
 
-from server.policy.danger.code_and_sql import effects, judge_sql, looks_like_sql
-from server.policy.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
-from server.policy.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
+from server.toolguard.danger.code_and_sql import effects, judge_sql, looks_like_sql
+from server.toolguard.danger.danger_table import SAFE, DangerTable, DangerVerdict, dangerous, unknown, worst
+from server.toolguard.danger.shell_lexer import MAX_CHARS, MAX_COMMANDS, SUBSTITUTED, Command, Redirect, parse
 
 _MAX_DEPTH: Final = 4
 """Scripts within scripts; deeper ones are asked about, and so are long ones within others."""

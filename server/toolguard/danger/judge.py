@@ -5,9 +5,10 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final
 
-from server.policy.danger.code_and_sql import judge_sql, looks_like_sql
-from server.policy.danger.command_lines import CommandJudge, base_name
-from server.policy.danger.danger_table import (
+from server.toolguard import Permission
+from server.toolguard.danger.code_and_sql import judge_sql, looks_like_sql
+from server.toolguard.danger.command_lines import CommandJudge, base_name
+from server.toolguard.danger.danger_table import (
     SAFE,
     DangerTable,
     DangerVerdict,
@@ -17,8 +18,7 @@ from server.policy.danger.danger_table import (
     unknown,
     worst,
 )
-from server.policy.danger.shell_lexer import parse
-from server.tool_calls import Permission
+from server.toolguard.danger.shell_lexer import parse
 
 _MAX_VALUES: Final = 2000
 """Values of a call that are looked at."""

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from server.policy.danger.code_and_sql import judge_sql, looks_like_sql
-from server.policy.danger.command_lines import CommandJudge
-from server.policy.danger.danger_table import load_table
+from server.toolguard.danger.code_and_sql import judge_sql, looks_like_sql
+from server.toolguard.danger.command_lines import CommandJudge
+from server.toolguard.danger.danger_table import load_table
 
 TABLE = load_table()
 JUDGE = CommandJudge(TABLE)
@@ -140,7 +140,7 @@ def test_code_of_a_shell_is_a_command_line_and_other_code_is_unknown(language: s
 
 def test_warnings_about_a_models_code_are_not_printed() -> None:
     program = (
-        "from server.policy.danger.judge import judge_call\n"
+        "from server.toolguard.danger.judge import judge_call\n"
         "print(judge_call('python', 'WRITE', {'code': 'x = \"\\\\d\" + 5'}).level)"
     )
 

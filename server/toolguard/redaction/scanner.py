@@ -8,11 +8,11 @@ from typing import Final
 
 import hyperscan
 
-from server.policy.redaction.named_secrets import NamedSecrets, SecretColumns
-from server.policy.redaction.secret_names import SecretNames, SecretValues
-from server.policy.redaction.secrets_table import Form, Issuer, SecretsTable
-from server.policy.redaction.spans import Span, merged
-from server.policy.scan_pace import check_time
+from server.toolguard.redaction.named_secrets import NamedSecrets, SecretColumns
+from server.toolguard.redaction.secret_names import SecretNames, SecretValues
+from server.toolguard.redaction.secrets_table import Form, Issuer, SecretsTable
+from server.toolguard.redaction.spans import Span, merged
+from server.toolguard.scan_pace import check_time
 
 _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from server.policy.danger.command_lines import CommandJudge
-from server.policy.danger.danger_table import load_table
-from server.policy.danger.shell_lexer import parse
+from server.toolguard.danger.command_lines import CommandJudge
+from server.toolguard.danger.danger_table import load_table
+from server.toolguard.danger.shell_lexer import parse
 
 JUDGE = CommandJudge(load_table())
 
