@@ -23,7 +23,6 @@ from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
 from server.gateway.login import LoginRoutes
 from server.gateway.probes import Probes, Readiness, show_speech, show_storage
-from server.gateway.realtime.session_config import ServerTools
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
@@ -43,6 +42,7 @@ from server.models.model_host import MODELS_FOLDER, ModelEvents, ModelHost, crea
 from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
+from server.realtime.session_config import ServerTools
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.settings import Services

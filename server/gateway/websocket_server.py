@@ -15,10 +15,10 @@ from server.accounts.principal import Principal, network_of
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
-from server.gateway.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
-from server.gateway.realtime.session_config import NO_TOOLS, ServerTools
-from server.gateway.realtime.translator import RealtimeTranslator
 from server.gateway.responses import refuse
+from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
+from server.realtime.session_config import NO_TOOLS, ServerTools
+from server.realtime.translator import RealtimeTranslator
 from server.session.outbox import OutboxLimits
 from server.session.session import Session
 from server.session.settings import Services

@@ -8,8 +8,6 @@ from msgspec import Struct
 
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
-from server.gateway.realtime.realtime_routes import RealtimeRoutes
-from server.gateway.realtime.session_config import ServerTools
 from server.gateway.responses import refuse
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.model_routes import ModelRoutes
@@ -24,6 +22,8 @@ from server.models.model_fetcher import ModelFetcher
 from server.models.model_host import ModelHost
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
+from server.realtime.realtime_routes import RealtimeRoutes
+from server.realtime.session_config import ServerTools
 from server.session.skill_trial import SkillTrial
 from server.storage.storage import Storage
 from skills_engine.studio.skill_files import SkillFiles

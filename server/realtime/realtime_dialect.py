@@ -10,8 +10,8 @@ from aiohttp import web
 
 from server.errors import FrameError
 from server.gateway.connection import LOGIN_OVER, ConnectionContext
-from server.gateway.realtime.session_config import ServerTools, SessionConfig
-from server.gateway.realtime.translator import Action, RealtimeTranslator
+from server.realtime.session_config import ServerTools, SessionConfig
+from server.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.token_bucket import TokenBucket

@@ -15,12 +15,12 @@ from openai.types.realtime import RealtimeServerEvent
 from server.accounts.principal import Principal
 from server.approval.broker import ApprovalBroker
 from server.gateway.connection import ConnectionContext
-from server.gateway.realtime.realtime_dialect import RealtimeDialect
-from server.gateway.realtime.translator import RealtimeTranslator
+from server.realtime.realtime_dialect import RealtimeDialect
+from server.realtime.translator import RealtimeTranslator
 from server.session.outbox import OutboxLimits
 from server.speech.audio import samples_to_pcm16
 from server.wire import frames as wire
-from tests.gateway.realtime.realtime_world import RealtimeWorld, types
+from tests.realtime.realtime_world import RealtimeWorld, types
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 from tests.session.speech_fakes import FakeRecognizer, speech

@@ -3,7 +3,7 @@
 from typing import Final, assert_never
 
 from server.errors import FrameError
-from server.gateway.realtime.session_config import PcmaFormat, PcmFormat, PcmuFormat, SoundFormat
+from server.realtime.session_config import PcmaFormat, PcmFormat, PcmuFormat, SoundFormat
 from server.speech import g711
 from server.speech.audio import PcmResampler
 

@@ -18,8 +18,8 @@ from hypothesis.stateful import (
 from msgspec import UNSET
 
 from server.wire import frames as wire
-from tests.gateway.realtime.realtime_world import READY, RealtimeWorld
 from tests.model.profile import IS_SOAK, examples
+from tests.realtime.realtime_world import READY, RealtimeWorld
 from tests.support.realtime_types import Event
 
 IDS: Final = [f"item_of_client_{number}" for number in range(4)]

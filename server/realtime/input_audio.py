@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.gateway.realtime.conversation_items import Item, ItemList
-from server.gateway.realtime.server_events import Event, EventFactory
-from server.gateway.realtime.session_config import SessionConfig
-from server.gateway.realtime.sound_formats import rate_of, to_pcm
+from server.realtime.conversation_items import Item, ItemList
+from server.realtime.server_events import Event, EventFactory
+from server.realtime.session_config import SessionConfig
+from server.realtime.sound_formats import rate_of, to_pcm
 from server.wire import frames as wire
 
 MIN_COMMIT_MS: Final = 100

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from server.gateway.realtime.session_config import SessionConfig
+from server.realtime.session_config import SessionConfig
 from server.wire import frames as wire
-from tests.gateway.realtime.realtime_world import METRICS, READY, RealtimeWorld, types
+from tests.realtime.realtime_world import METRICS, READY, RealtimeWorld, types
 
 LAMP = {"type": "function", "name": "lamp", "description": "Switch it.", "parameters": {"type": "object"}}
 PIXEL = "data:image/png;base64,aGk="

@@ -10,9 +10,9 @@ from msgspec import Meta, Struct
 from server.accounts.accounts import Accounts
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
-from server.gateway.realtime.session_config import ServerTools, SessionConfig
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.models.model_host import ModelHost
+from server.realtime.session_config import ServerTools, SessionConfig
 
 _MAX_BODY_BYTES: Final = 1 << 20
 """Far more than fits into a key, for who sends too much to learn what is too large."""

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from server.gateway.realtime.session_config import SessionConfig
-from server.gateway.realtime.translator import Action, RealtimeTranslator
+from server.realtime.session_config import SessionConfig
+from server.realtime.translator import Action, RealtimeTranslator
 from server.wire import frames as wire
 from tests.support.realtime_types import Event, RealtimeEventChecker, as_sent
 

@@ -5,9 +5,9 @@ import base64
 import msgspec
 import pytest
 
-from server.gateway.realtime.session_config import SessionConfig
+from server.realtime.session_config import SessionConfig
 from server.wire import frames as wire
-from tests.gateway.realtime.realtime_world import READY, RealtimeWorld, types
+from tests.realtime.realtime_world import READY, RealtimeWorld, types
 
 MUTE = msgspec.structs.replace(
     READY, speech=msgspec.structs.replace(READY.speech, tts=wire.SpeechPart(state="missing", reason="no engine"))

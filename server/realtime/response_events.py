@@ -5,10 +5,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from server.gateway.realtime.conversation_items import Item, ItemList, SpokenPiece
-from server.gateway.realtime.server_events import Event, EventFactory, usage_of
-from server.gateway.realtime.session_config import SoundFormat
-from server.gateway.realtime.sound_formats import ReplySound
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece
+from server.realtime.server_events import Event, EventFactory, usage_of
+from server.realtime.session_config import SoundFormat
+from server.realtime.sound_formats import ReplySound
 from server.wire import frames as wire
 
 ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 
 from server.errors import FrameError
-from server.gateway.realtime.client_events import ResponseWishes
-from server.gateway.realtime.conversation_items import Item
-from server.gateway.realtime.response_events import ResponseSpec
-from server.gateway.realtime.session_config import (
+from server.realtime.client_events import ResponseWishes
+from server.realtime.conversation_items import Item
+from server.realtime.response_events import ResponseSpec
+from server.realtime.session_config import (
     FunctionChoice,
     FunctionTool,
     McpTool,
@@ -22,7 +22,7 @@ from server.gateway.realtime.session_config import (
     convert,
     merge,
 )
-from server.gateway.realtime.sound_formats import rate_of
+from server.realtime.sound_formats import rate_of
 from server.wire import frames as wire
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from server.errors import FrameError
-from server.gateway.realtime.client_events import (
+from server.realtime.client_events import (
     ItemCreate,
     ItemDelete,
     ItemReference,
@@ -12,8 +12,8 @@ from server.gateway.realtime.client_events import (
     ItemTruncate,
     NewItem,
 )
-from server.gateway.realtime.conversation_items import Item, ItemList, new_item
-from server.gateway.realtime.server_events import Event, EventFactory
+from server.realtime.conversation_items import Item, ItemList, new_item
+from server.realtime.server_events import Event, EventFactory
 
 ItemEvent = ItemCreate | ItemDelete | ItemRetrieve | ItemTruncate
 

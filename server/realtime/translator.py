@@ -8,14 +8,14 @@ import msgspec
 from msgspec import UNSET
 
 from server.errors import FrameError
-from server.gateway.realtime import client_events as client
-from server.gateway.realtime.conversation_items import ItemList, messages_of
-from server.gateway.realtime.input_audio import InputBuffer
-from server.gateway.realtime.item_requests import ItemRequests
-from server.gateway.realtime.response_events import ResponseStatus, ResponseWriter
-from server.gateway.realtime.server_events import Event, EventFactory
-from server.gateway.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
-from server.gateway.realtime.session_settings import settings_of, spec_of
+from server.realtime import client_events as client
+from server.realtime.conversation_items import ItemList, messages_of
+from server.realtime.input_audio import InputBuffer
+from server.realtime.item_requests import ItemRequests
+from server.realtime.response_events import ResponseStatus, ResponseWriter
+from server.realtime.server_events import Event, EventFactory
+from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
+from server.realtime.session_settings import settings_of, spec_of
 from server.wire import frames as wire
 
 Action = Event | wire.AnyClientFrame | bytes

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from server.errors import FrameError
-from server.gateway.realtime.session_config import ServerTools, SessionConfig
-from server.gateway.realtime.session_settings import settings_of
+from server.realtime.session_config import ServerTools, SessionConfig
+from server.realtime.session_settings import settings_of
 
 
 def test_an_update_changes_the_fields_that_it_gives() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import FrameError
-from server.gateway.realtime.session_config import (
+from server.realtime.session_config import (
     ClientInstructions,
     Modalities,
     OutputTokens,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from server.errors import FrameError
-from server.gateway.realtime.client_events import (
+from server.realtime.client_events import (
     FunctionCallItem,
     FunctionOutputItem,
     ItemPart,
