@@ -10,7 +10,6 @@ from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
 from server.gateway.rest.audit_routes import AuditRoutes
-from server.gateway.rest.model_routes import ModelRoutes
 from server.gateway.rest.openapi import build_document
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, handler_of
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
@@ -20,6 +19,7 @@ from server.gateway.rest.skill_trial_routes import SkillTrialRoutes
 from server.hooks.health import BuiltinHealth, HookHealth
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_host import ModelHost
+from server.models.model_routes import ModelRoutes
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.realtime.realtime_routes import RealtimeRoutes
