@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from server.errors import ConfigError, ProviderError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.routes import Access
 from server.llm.embedded_process import MODEL_NAME
 from server.models.found_servers import FoundServer
 from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
@@ -70,7 +71,7 @@ class ModelRoutes:
                 summary="The model that answers, and the models that can be picked, with those found on this machine",
                 handle=self._show,
                 answer=ModelPicker,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
             Operation(
                 method="PUT",
@@ -81,7 +82,7 @@ class ModelRoutes:
                 answer=ModelPicker,
                 refusals=(409, 422),
                 max_body_bytes=_MAX_BODY_BYTES,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
             Operation(
                 method="GET",
@@ -89,7 +90,7 @@ class ModelRoutes:
                 summary="Recommended models, and how far their download is",
                 handle=self._show_fetchable,
                 answer=FetchableModels,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
             Operation(
                 method="POST",
@@ -100,7 +101,7 @@ class ModelRoutes:
                 answer=FetchableModels,
                 refusals=(409, 422),
                 max_body_bytes=_MAX_BODY_BYTES,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
             Operation(
                 method="DELETE",
@@ -108,7 +109,7 @@ class ModelRoutes:
                 summary="Stop the download; what has come is kept",
                 handle=self._stop_fetching,
                 answer=FetchableModels,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
         )
 

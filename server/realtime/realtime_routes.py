@@ -1,19 +1,28 @@
-"""`/v1/realtime/client_secrets`, `/v1/realtime/sessions` and `/v1/models`: what stock clients ask before they connect."""
+"""`/v1/realtime`, and what stock clients ask before they connect: `/v1/realtime/client_secrets`, `sessions`, `/v1/models`."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
+from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.accounts.accounts import Accounts
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
+from server.gateway.auth import Authenticator
+from server.gateway.responses import refuse
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.models.model_host import ModelHost
+from server.gateway.routes import Access, Routes
+from server.gateway.websocket_server import WebSocketServer
+from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
 from server.realtime.session_config import ServerTools, SessionConfig
+from server.realtime.translator import RealtimeTranslator
 
+SUBPROTOCOL: Final = "realtime"
+"""The subprotocol that OpenAI's clients ask for in a browser."""
 _MAX_BODY_BYTES: Final = 1 << 20
 """Far more than fits into a key, for who sends too much to learn what is too large."""
 _PLACES: Final = {
@@ -85,12 +94,25 @@ class OpenAIModels(Struct, frozen=True, kw_only=True):
 
 
 class RealtimeRoutes:
-    """Makes Realtime keys, which are stored nowhere, and names the model."""
+    """Opens Realtime sessions, makes keys for them, which are stored nowhere, and names the model."""
 
-    def __init__(self, accounts: Accounts, models: ModelHost, *, server_tools: ServerTools) -> None:
+    def __init__(
+        self,
+        accounts: Accounts,
+        authenticator: Authenticator,
+        sockets: WebSocketServer,
+        *,
+        model_name: Callable[[], str],
+        server_tools: ServerTools,
+    ) -> None:
         self._accounts = accounts
-        self._models = models
+        self._authenticator = authenticator
+        self._sockets = sockets
+        self._model_name = model_name
         self._server_tools = server_tools
+
+    def add_routes(self, routes: Routes) -> None:
+        routes.get("/v1/realtime", self._connect, Access.KEY)
 
     def operations(self) -> tuple[Operation, ...]:
         return (
@@ -121,6 +143,15 @@ class RealtimeRoutes:
             ),
         )
 
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        try:
+            key_session = self._authenticator.realtime_session(request)
+            defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
+        except FrameError as error:
+            return refuse(400, error.code, str(error), path=error.path)
+        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
+        return await self._sockets.admit(request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator))
+
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await call.body(ClientSecretRequest)
         return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
@@ -129,7 +160,7 @@ class RealtimeRoutes:
         session = modern_session(await call.body(dict[str, Any]))
         made = self._key(call, session, KeyLifetime())
         key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
-        return ApiAnswer(BetaSession(id=made.session["id"], model=self._models.info.name, client_secret=key))
+        return ApiAnswer(BetaSession(id=made.session["id"], model=self._model_name(), client_secret=key))
 
     def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
         try:
@@ -141,13 +172,13 @@ class RealtimeRoutes:
             raise Refusal(400, error.code, str(error), path=error.path) from None
         except RealtimeKeyTooLarge as error:
             raise Refusal(400, error.code, str(error), path="session") from None
-        named = msgspec.structs.replace(config, model=self._models.info.name)
+        named = msgspec.structs.replace(config, model=self._model_name())
         kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
         shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
         return ClientSecret(value=value, expires_at=expires_at, session=shown)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
-        return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._models.info.name)]))
+        return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))
 
 
 def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:

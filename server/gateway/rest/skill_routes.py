@@ -12,6 +12,7 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
+from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skills_engine import Diagnostic
 from skills_engine.authoring.lint import lint_skill
@@ -142,7 +143,7 @@ class SkillRoutes:
                 answer=SkillState,
                 refusals=(409,),
                 max_body_bytes=MAX_BODY_BYTES,
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
             _reading(
                 one, "The files of a skill, and what is wrong with them", self._show, SkillState, has_version=True
@@ -281,7 +282,7 @@ def _reading(path: str, summary: str, handle: Handle, answer: type[Struct] | Non
         handle=handle,
         answer=answer,
         refusals=(404, 422),
-        operators_only=True,
+        access=Access.OPERATOR,
         **more,
     )
 
@@ -299,7 +300,7 @@ def _change(
         refusals=(404, 409, 422),
         has_version=True,
         max_body_bytes=MAX_BODY_BYTES,
-        operators_only=True,
+        access=Access.OPERATOR,
         **more,
     )
 

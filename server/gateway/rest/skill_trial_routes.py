@@ -17,6 +17,7 @@ from server.errors import ProviderError, TurnError
 from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.rest.skill_routes import MAX_BODY_BYTES, PATH, attempt
+from server.gateway.routes import Access
 from server.session.skill_trial import SkillTrial
 from server.tool_calls import TurnAborted
 from server.wire import frames as wire
@@ -148,7 +149,7 @@ class SkillTrialRoutes:
         self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
-        shared: dict[str, Any] = {"method": "POST", "operators_only": True, "max_body_bytes": MAX_BODY_BYTES}
+        shared: dict[str, Any] = {"method": "POST", "access": Access.OPERATOR, "max_body_bytes": MAX_BODY_BYTES}
         return (
             Operation(
                 path=PATH + "/{skill}/preview",
