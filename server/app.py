@@ -27,8 +27,6 @@ from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.rest.session_routes import SessionRoutes
-from server.gateway.rest.skill_routes import SkillRoutes
-from server.gateway.rest.skill_trial_routes import SkillTrialRoutes
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
@@ -53,9 +51,7 @@ from server.realtime.session_config import ServerTools
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.settings import Services
-from server.session.skill_trial import SkillTrial
 from server.session.turn_limits import TurnGate
-from server.skill_tests import SkillTests
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -64,10 +60,14 @@ from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
+from skill_tools.studio.skill_files import SkillFiles
+from skill_tools.studio.skill_routes import SkillRoutes
+from skill_tools.studio.skill_trial import SkillTrial
+from skill_tools.studio.skill_trial_routes import SkillTrialRoutes
+from skill_tools.testing.skill_tests import SkillTests
 from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError
-from skills_engine.studio.skill_files import SkillFiles
 
 logger = logging.getLogger(__name__)
 

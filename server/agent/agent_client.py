@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
+from server.agent.costs import CostMeter
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
@@ -24,7 +25,6 @@ from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from server.wire.frames import ToolChoice
 from skills_engine import HookFacts, HookInfo, HookManager
-from skills_engine.authoring.costs import CostMeter
 from skills_engine.turn_sequence import TurnSequence
 
 

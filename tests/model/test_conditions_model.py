@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_tools.authoring import simulate
+from skill_tools.testing.scripted_turn import PlayedTurn, play_turn
+from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine import CallFacts, HookFacts, HookManager, scan_hooks
-from skills_engine.authoring import simulate
 from skills_engine.hook_entries import BUILTIN_TOOLS
-from skills_engine.testing.scripted_turn import PlayedTurn, play_turn
-from skills_engine.testing.tests_format import CallSpec, StepSpec
 from tests.model.condition_scenarios import SkillFile, TurnScript, conversations, moments, small_conditions
 from tests.model.condition_turns import Conversation, Foreseen, Injection, Removal, course, foresee, write_skills
 from tests.model.conditions_model import TurnModel

@@ -1,4 +1,4 @@
-"""server/session/skill_trial.py"""
+"""skill_tools/studio/skill_trial.py"""
 
 import pytest
 
@@ -7,9 +7,9 @@ from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.metrics import Metrics
-from server.session.skill_trial import SkillTrial
 from server.session.turn_limits import TurnGate
 from server.wire import frames as wire
+from skill_tools.studio.skill_trial import SkillTrial
 from skills_engine import SkillsSnapshot
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 
