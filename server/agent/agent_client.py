@@ -19,10 +19,10 @@ from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
-from server.tool_calls import TurnAborted
 from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
+from server.tools.tool_calls import TurnAborted
 from server.wire.frames import ToolChoice
 from skills_engine import HookFacts, HookInfo, HookManager
 from skills_engine.turn_sequence import TurnSequence

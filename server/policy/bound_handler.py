@@ -13,8 +13,8 @@ import msgspec
 from server import config
 from server.approval.asking import Answer, AskHuman, PausingAsk, Question
 from server.approval.edits import approvable
+from server.bounded.fair_share import ShareFull
 from server.errors import is_cancelled
-from server.fair_share import ShareFull
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.call_filter import CallFilter
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation

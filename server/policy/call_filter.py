@@ -11,7 +11,7 @@ from typing import Any, Final
 import regex
 
 from server import config
-from server.fair_share import FairShare, ShareFull
+from server.bounded.fair_share import FairShare, ShareFull
 from server.toolguard import Permission
 
 _REGEX: Final = "re:"

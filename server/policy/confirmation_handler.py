@@ -12,7 +12,7 @@ from server import config
 from server.approval.asking import Question, text_for_model
 from server.approval.edits import approvable
 from server.approval.yes_no import phrase
-from server.fair_share import FairShare, ShareFull
+from server.bounded.fair_share import FairShare, ShareFull
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.toolguard import Permission

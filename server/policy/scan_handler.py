@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from server import config
-from server.fair_share import FairShare
+from server.bounded.fair_share import FairShare
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
 from server.toolguard.scan_pace import ScanTooSlow
 

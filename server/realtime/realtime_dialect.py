@@ -8,13 +8,13 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError
 from server.gateway.connection import LOGIN_OVER, ConnectionContext
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
-from server.token_bucket import TokenBucket
 from server.wire import codec
 from server.wire import frames as wire
 

@@ -22,8 +22,8 @@ from server.session.sentence_assembler import SentenceAssembler, SpokenSentence,
 from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
-from server.tool_calls import TurnAborted, TurnFacts
 from server.tools.client_tools import AskClient, ClientTool, client_tools
+from server.tools.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Channel

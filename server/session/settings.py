@@ -20,7 +20,7 @@ from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
-from server.tool_calls import TurnFacts
+from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot, StateInvalidError
 from skills_engine.conditions.turn_facts import Channel

@@ -6,8 +6,8 @@ from contextlib import aclosing, contextmanager
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
+from server.bounded.fair_share import turn_user
 from server.errors import TurnError
-from server.fair_share import turn_user
 from server.llm.language_model import ModelInfo
 from server.session.settings import ClientSettings, Services, turn_request
 from server.wire import frames as wire

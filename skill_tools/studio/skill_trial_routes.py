@@ -13,11 +13,11 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
-from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access
-from server.tool_calls import TurnAborted
+from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.studio.overlay import overlaid, with_skill

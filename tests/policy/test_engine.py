@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, AskHuman, text_for_model
+from server.bounded.fair_share import turn_user
 from server.config import HooksSettings
 from server.errors import ConfigError
-from server.fair_share import turn_user
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
 from server.policy.document import document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
 from server.policy.hook_types import HookContext, HookType
 from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
-from server.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 from server.toolguard import Permission
 from server.toolguard.danger.danger_table import SAFE, DangerVerdict
+from server.tools.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
 from tests.support import policy_document
 from tests.support.waiting import settle

@@ -19,8 +19,8 @@ from aiohttp import web
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import StorageError
-from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.gateway.routes import Access
 from server.storage.audit_entry import AuditRecord, Day, PrunedDay

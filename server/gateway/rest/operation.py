@@ -16,8 +16,8 @@ from server.errors import PolicyError, StorageError
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
 from server.gateway.routes import Access
-from server.schema_hints import values_at
 from server.storage.audit_entry import AuditEntry
+from server.wire.schema_hints import values_at
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """What messages name as possible at a place."""
 
 from server.config import Config
-from server.schema_hints import has_keys_at, keys_at, values_at
+from server.wire.schema_hints import has_keys_at, keys_at, values_at
 
 
 def test_the_keys_of_an_object_are_found_through_lists_entries_and_alternatives() -> None:

@@ -1,11 +1,11 @@
-"""server/fair_share.py"""
+"""server/bounded/fair_share.py"""
 
 import asyncio
 import threading
 
 import pytest
 
-from server.fair_share import FairShare, ShareFull, turn_user
+from server.bounded.fair_share import FairShare, ShareFull, turn_user
 from tests.support.waiting import settle, until
 
 
