@@ -64,7 +64,7 @@ from skill_tools.studio.skill_files import SkillFiles
 from skill_tools.studio.skill_routes import SkillRoutes
 from skill_tools.studio.skill_trial import SkillTrial
 from skill_tools.studio.skill_trial_routes import SkillTrialRoutes
-from skill_tools.testing.skill_tests import SkillTests
+from skill_tools.testing.reload_tests import SkillTests
 from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError

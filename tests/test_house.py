@@ -55,7 +55,7 @@ FLOORS = [
     {"server.storage", "server.config_file"},
     {"server.wire"},
     {"server.config"},
-    {"server.errors", "server.open_beneath", "server.bounded"},
+    {"server.errors", "server.bounded"},
     {"skills_engine"},
 ]
 CORE = (

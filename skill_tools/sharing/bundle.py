@@ -1,10 +1,12 @@
-"""One skill's files on their way: found in a source's tree, collected within limits, written whole."""
+"""One skill's files on their way: found in a source's tree, collected within limits, written whole, packed."""
 
 import hashlib
+import io
 import os
 import posixpath
 import shutil
 import stat
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ MAX_LISTED = 100_000
 """Limit for the files of a whole source, of which a skill is a part."""
 MAX_NAMED = 20
 """Limit for the names in one message."""
+_TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip knows: the same files give the same zip
 
 Kind = Literal["file", "program", "link", "other"]
 """`program`: a file that may be executed; `link`: its bytes are its target; `other`: neither, such as a pipe or a submodule."""
@@ -184,3 +187,25 @@ def _target(path: str, text: bytes, files: Mapping[str, bytes]) -> str:
     if target not in files:
         raise SharingError(f"{path} is a link that leads to no file of the skill: put the file itself there")
     return target
+
+
+def pack_skill(folder: Path) -> bytes:
+    """Pack the skill under its folder's name, by the rules by which one is added. Raises SharingError and OSError."""
+    bundle, packed = collect(FolderTree(folder)), io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path, data in sorted(bundle.files.items()):
+            entry = zipfile.ZipInfo(f"{folder.name}/{path}", _TIME)
+            entry.external_attr = (stat.S_IFREG | (0o755 if path in bundle.programs else 0o644)) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return packed.getvalue()
+
+
+def skill_files(folder: Path) -> Iterator[Path]:
+    """Give the files of a skill by name, without hidden and unusable names and what programs leave behind."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if is_segment(name) and name not in SKIPPED)
+        for name in sorted(files):
+            path = Path(parent, name)
+            if is_segment(name) and path.is_file():
+                yield path

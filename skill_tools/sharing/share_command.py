@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from skill_tools.authoring.lint import lint_skill
-from skill_tools.sharing.bundle import MAX_BYTES, MAX_NAMED, SharingError, SkillBundle
+from skill_tools.sharing.bundle import MAX_BYTES, MAX_NAMED, SharingError, SkillBundle, pack_skill
 from skill_tools.sharing.install import (
     InstalledSkill,
     add_skill,
@@ -21,7 +21,6 @@ from skill_tools.sharing.install import (
     require_free,
 )
 from skill_tools.sharing.lorebook import read_lorebook
-from skill_tools.sharing.pack import pack_skill
 from skill_tools.sharing.sources import Arrival, fetch, parse_source
 from skills_engine.hook_entries import HookInfo
 from skills_engine.skills_folder import load_skill

@@ -16,9 +16,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from skill_tools.sharing.bundle import SharingError
+from skill_tools.sharing.bundle import SharingError, skill_files
 from skill_tools.sharing.install import moved_pin
-from skill_tools.sharing.pack import skill_files
 from skill_tools.studio.edit_history import Edit, EditHistory
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
 from skills_engine.skills_config import find_skill_file, is_spec_name

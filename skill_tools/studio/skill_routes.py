@@ -16,8 +16,7 @@ from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
-from skill_tools.sharing.bundle import SharingError
-from skill_tools.sharing.pack import pack_skill
+from skill_tools.sharing.bundle import SharingError, pack_skill
 from skill_tools.studio.edit_history import Edit
 from skill_tools.studio.skill_files import ANY, EditError, ListedFile, SkillFiles
 from skills_engine import Diagnostic

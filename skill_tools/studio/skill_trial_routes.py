@@ -20,10 +20,9 @@ from server.gateway.routes import Access
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skill_tools.authoring.lint import lint_skill
-from skill_tools.studio.overlay import overlaid, with_skill
 from skill_tools.studio.skill_files import SkillFiles
 from skill_tools.studio.skill_routes import MAX_BODY_BYTES, PATH, attempt
-from skill_tools.studio.skill_trial import SkillTrial
+from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec

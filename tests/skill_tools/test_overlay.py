@@ -1,12 +1,12 @@
-"""skill_tools/studio/overlay.py"""
+"""skill_tools/studio/skill_trial.py"""
 
 from pathlib import Path
 
 import pytest
 
 from skill_tools.authoring.scaffold import new_skill
-from skill_tools.studio.overlay import MAX_OVERLAY_BYTES, overlaid, with_skill
 from skill_tools.studio.skill_files import EditError
+from skill_tools.studio.skill_trial import MAX_OVERLAY_BYTES, overlaid, with_skill
 from skills_engine import load_snapshot
 
 

@@ -1,4 +1,4 @@
-"""skill_tools/sharing/pack.py"""
+"""skill_tools/sharing/bundle.py"""
 
 import io
 import os
@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_tools.sharing.bundle import SharingError
-from skill_tools.sharing.pack import pack_skill, skill_files
+from skill_tools.sharing.bundle import SharingError, pack_skill, skill_files
 
 
 def skill(parent: Path) -> Path:

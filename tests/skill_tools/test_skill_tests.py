@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from skill_tools.testing.reload_tests import MAX_DETAIL_CHARS, run_reload_tests
-from skill_tools.testing.skill_tests import SkillTests
+from skill_tools.testing.reload_tests import MAX_DETAIL_CHARS, SkillTests, run_reload_tests
 from skills_engine import SkillsLibrary, load_snapshot
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 

@@ -1,4 +1,4 @@
-"""skill_tools/studio/skill_trial_routes.py, skill_tools/studio/skill_trial.py and skill_tools/studio/overlay.py"""
+"""skill_tools/studio/skill_trial_routes.py and skill_tools/studio/skill_trial.py"""
 
 import asyncio
 import json
