@@ -73,10 +73,7 @@ class WebSocketServer:
         return await self.admit(request, PROTOCOL, ParleyDialect)
 
     async def admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:
-        """Serve one client with the subprotocol and dialect.
-
-        The auth middleware has checked the request and found out whose it is.
-        """
+        """Serve one client, whom the auth middleware has checked, with the subprotocol and dialect."""
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()

@@ -22,7 +22,7 @@ from server.policy.custom_handlers import CustomHandler
 from server.policy.document import PolicyDocument
 from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookResult, HookType, checked
 from server.policy.scan_handler import ScanSettings, SecretScanner, SecurityScan
-from server.toolguard.scan_pace import ScanTooSlow
+from server.toolguard.scans import ScanTooSlow
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from server.policy.custom_handlers import load_custom
 from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
-from server.toolguard.scan_pace import ScanTooSlow
+from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
 
 logger = logging.getLogger(__name__)

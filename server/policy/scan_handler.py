@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar
 from server import config
 from server.bounded.fair_share import FairShare
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
-from server.toolguard.scan_pace import ScanTooSlow
+from server.toolguard.scans import ScanTooSlow
 
 T = TypeVar("T")
 

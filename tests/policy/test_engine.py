@@ -360,7 +360,7 @@ async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixtu
 
 
 async def test_what_takes_too_long_to_scan_is_withheld_or_refused_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.toolguard.scan_pace.LIMIT_S", 0.02)
+    monkeypatch.setattr("server.toolguard.scans.LIMIT_S", 0.02)
     sink, slow, why = Sink(), "密码:" * 50_000, "scanning it for secrets took longer than 0.02 s"
     denying = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
 

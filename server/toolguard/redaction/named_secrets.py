@@ -11,7 +11,7 @@ from typing import Final
 
 from server.toolguard.redaction.secret_names import SecretNames, SecretValues, is_odd, is_program
 from server.toolguard.redaction.secrets_table import Promise
-from server.toolguard.redaction.spans import Span
+from server.toolguard.scans import Span
 
 _NAME_CHARS: Final = 40
 _NAME: Final = re.compile(rf"[\w.-]{{0,{_NAME_CHARS}}}")

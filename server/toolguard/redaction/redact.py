@@ -13,8 +13,7 @@ from server.toolguard import REDACTED
 from server.toolguard.redaction.scanner import Scanner
 from server.toolguard.redaction.secret_names import SecretValues
 from server.toolguard.redaction.secrets_table import Promise, read_table
-from server.toolguard.redaction.spans import Span
-from server.toolguard.scan_pace import begin_scan, check_time
+from server.toolguard.scans import Span, begin_scan, check_time
 
 _DEEPEST: Final = 64
 _MAX_JSON: Final = 1 << 18

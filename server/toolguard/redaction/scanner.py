@@ -11,8 +11,7 @@ import hyperscan
 from server.toolguard.redaction.named_secrets import NamedSecrets, SecretColumns
 from server.toolguard.redaction.secret_names import SecretNames, SecretValues
 from server.toolguard.redaction.secrets_table import Form, Issuer, SecretsTable
-from server.toolguard.redaction.spans import Span, merged
-from server.toolguard.scan_pace import check_time
+from server.toolguard.scans import Span, check_time, merged
 
 _BETWEEN: Final = "\n\0\n"
 """Separator of texts that are scanned together; no rule reads across it."""

@@ -1,9 +1,11 @@
-"""Time limit of a scan for secrets, in processor time."""
+"""Scans for secrets: their time limit, in processor time, and the places that they find."""
 
 import math
 import threading
 import time
-from typing import Final
+from bisect import insort
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 LIMIT_S: Final = 2.0
 """Processor time of one scan; a mebibyte of settings, every second of which is a token, takes a seventh of it."""
@@ -39,3 +41,25 @@ def check_time() -> None:
     if time.thread_time() > _clock.end_at_s:
         raise ScanTooSlow(f"scanning it for secrets took longer than {_clock.limit_s:g} s")
     _clock.check_at_s = now_s + _INTERVAL_S
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+    kind: str
+    """Kind of the secret, for the counts; never any of the text."""
+
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Put spans in order, each place once: what overlaps becomes one span of the first one's kind."""
+    ordered: list[Span] = []
+    for span in spans:
+        insort(ordered, span)  # nearly in order: sorting them at the end would hold the interpreter's lock
+    out: list[Span] = []
+    for span in ordered:
+        check_time()
+        if out and span.start < out[-1].end:
+            out[-1] = out[-1]._replace(end=max(out[-1].end, span.end))
+        else:
+            out.append(span)
+    return out
