@@ -12,9 +12,9 @@ from server.llm.language_model import ToolCall, ToolSpec
 from server.policy.document import PolicyDocument, document_of
 from server.policy.engine import PolicyEngine
 from server.storage.audit_entry import AuditEntry, body_of
-from server.tool_calls import TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry
+from server.tools.tool_calls import TurnFacts
 
 GOAL_SHORT_MS = 0.3
 GOAL_LONG_MS = 5.0

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.figures import Figure
-from server.policy.danger.judge import judge_call
-from server.policy.redaction.redact import redact, redact_result
+from server.toolguard.danger.judge import judge_call
+from server.toolguard.redaction.redact import redact, redact_result
 
 CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
 READABLE = {"shaping", "plain", "third"}

@@ -9,9 +9,9 @@ from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
 from server.hooks.stages import StageContext, ToolRan
 from server.llm.language_model import ToolCall, ToolSpec
-from server.tool_calls import ToolInvocation, TurnFacts
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Tool, ToolRegistry
+from server.tools.tool_calls import ToolInvocation, TurnFacts
 
 GOAL_US = 30
 _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}

@@ -11,7 +11,7 @@ import websockets
 from websockets.asyncio.client import ClientConnection
 
 from clients.talk.connector import Connector, socket_url
-from skills_engine.testing.tests_asker import AskError, ModelQuestion
+from skill_tools.testing.tests_asker import AskError, ModelQuestion
 
 READY_S: Final = 10.0
 ANSWER_S: Final = 600.0

@@ -9,7 +9,7 @@ from server.hooks.replies import read_reply
 from server.hooks.reply_objects import ReplyUnusable
 from server.hooks.stages import Abort, ApproverVerdict, Decision, Deny, LlmAnswer, LlmCall, Respond, StageValue, ToolRan
 from server.llm.language_model import ToolSpec
-from server.tool_calls import ToolInvocation
+from server.tools.tool_calls import ToolInvocation
 
 AUDIBLE_MS: Final = 700.0
 """A pause before the first word that people notice."""

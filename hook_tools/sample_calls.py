@@ -8,7 +8,7 @@ from server.hooks.hook_params import TRACE_PATHS, EventMethod, event_params
 from server.hooks.hook_params import stage_params as shape
 from server.hooks.stages import HookEvent, LlmAnswer, LlmCall, Stage, StageContext, StageValue, ToolRan
 from server.llm.language_model import Message, ToolCall, ToolSpec, Usage
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 _HISTORY_MESSAGES: Final = 400
 _LONG_CHARACTERS: Final = 200_000

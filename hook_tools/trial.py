@@ -20,7 +20,7 @@ from server.hooks.process.process_hook import PROTOCOL_VERSION
 from server.hooks.process.process_settings import hello_modes, sent_stages
 from server.hooks.stages import HookCallFailed, Stage, limit_s, observed_kinds
 from server.llm.language_model import ToolSpec
-from server.tool_calls import ToolInvocation
+from server.tools.tool_calls import ToolInvocation
 
 _LIMITS: Final = HookLimits()
 _AT_ONCE: Final = 8

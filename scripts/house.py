@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("server", "skills_engine")
+PACKAGES = ("server", "skills_engine", "skill_tools")
 SHORT_LINES = 60
 FRAGMENT_WORDS = frozenset("As Beside How Of Over So Such Those What Where Which Who Whom Whose Why".split())
 """First words of docstrings that need the line above them to be understood."""
@@ -76,7 +76,7 @@ def python_files() -> tuple[Path, ...]:
 
 
 def room_of(path: Path) -> str:
-    """The folder below `server`, `server` itself for the files beside them, or `skills_engine`."""
+    """The folder below `server`, `server` itself for the files beside them, or the package."""
     return "/".join(path.parts[:2]) if path.parts[0] == "server" and len(path.parts) > 2 else path.parts[0]
 
 

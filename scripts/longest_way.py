@@ -25,7 +25,7 @@ from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("server", "skills_engine")
+PACKAGES = ("server", "skills_engine", "skill_tools")
 ROUNDS = 6
 """Turns that count, after one that warms up; what only some of them run is not on the way."""
 BEATS = {"stored documents", "page sessions", "database watch", "event loop watch", "heartbeat", "media sweep"}

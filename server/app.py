@@ -19,12 +19,14 @@ from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
 from server.errors import ConfigError, log_failure
 from server.gateway.auth import Authenticator
-from server.gateway.file_routes import MediaRoute
+from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.http import HttpServer
-from server.gateway.login import LoginRoutes
+from server.gateway.login import LOGIN_FILES, LoginRoutes
 from server.gateway.probes import Probes, Readiness, show_speech, show_storage
-from server.gateway.realtime.session_config import ServerTools
+from server.gateway.rest.audit_routes import AuditRoutes
+from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.rest_api import RestApi
+from server.gateway.rest.session_routes import SessionRoutes
 from server.gateway.websocket_server import Broadcaster, WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
@@ -40,15 +42,16 @@ from server.models.model_choice import ModelChoice, load_choice
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_files import ModelFolder
 from server.models.model_host import MODELS_FOLDER, ModelEvents, ModelHost, create_model, unused_model_warning
+from server.models.model_routes import ModelRoutes
 from server.policy.document import document_of_config
 from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
+from server.realtime.realtime_routes import RealtimeRoutes
+from server.realtime.session_config import ServerTools
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.settings import Services
-from server.session.skill_trial import SkillTrial
 from server.session.turn_limits import TurnGate
-from server.skill_tests import SkillTests
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -57,10 +60,14 @@ from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
 from server.wire import frames as wire
+from skill_tools.studio.skill_files import SkillFiles
+from skill_tools.studio.skill_routes import SkillRoutes
+from skill_tools.studio.skill_trial import SkillTrial
+from skill_tools.studio.skill_trial_routes import SkillTrialRoutes
+from skill_tools.testing.reload_tests import SkillTests
 from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
 from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError
-from skills_engine.studio.skill_files import SkillFiles
 
 logger = logging.getLogger(__name__)
 
@@ -158,9 +165,28 @@ class App:
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         services = self._build_services(signer)
-        self._server_tools = ServerTools(settings.tools.mcp.keys(), lambda: executor.tool_names)
-        self.sockets = WebSocketServer(services, authenticator, settings.limits, server_tools=self._server_tools)
-        self._http = self._build_http(authenticator, accounts, SkillTrial(services))
+        self.sockets = WebSocketServer(services, authenticator, settings.limits)
+        realtime = RealtimeRoutes(
+            accounts,
+            authenticator,
+            self.sockets,
+            model_name=lambda: self.models.info.name,
+            server_tools=ServerTools(settings.tools.mcp.keys(), lambda: executor.tool_names),
+        )
+        self.http = HttpServer(
+            settings.listen,
+            authenticator=authenticator,
+            metrics=self._metrics,
+            groups=(
+                self.sockets,
+                realtime,
+                Probes(authenticator, self._readiness, self._metrics),
+                LoginRoutes(authenticator, accounts, FRONTEND),
+                MediaRoute(self.media, authenticator),
+                self._build_rest(authenticator, SkillTrial(services), realtime),
+                StaticFiles(FRONTEND, LOGIN_FILES),
+            ),
+        )
 
     @classmethod
     async def build(
@@ -204,19 +230,19 @@ class App:
         """
         sys.setswitchinterval(_SWITCH_S)
         try:
-            address = await self._http.start()
+            address = await self.http.start()
             if await self.storage.wait(stop or asyncio.Event()):
                 await self._lasting.enter_async_context(self.storage.running())
                 self.policies.check()
                 self.hooks.start()
                 self._show_hooks()
-                self._http.admit()
+                self.http.admit()
                 announce(f"listening on {address}")
                 self._begin_all(announce, address)
             yield
         finally:
             await self.sockets.aclose()
-            await self._http.aclose()
+            await self.http.aclose()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -300,30 +326,22 @@ class App:
             broker=self._broker,
         )
 
-    def _build_http(self, authenticator: Authenticator, accounts: Accounts, trial: SkillTrial) -> HttpServer:
-        return HttpServer(
-            self._settings.listen,
-            authenticator=authenticator,
-            sockets=self.sockets,
-            probes=Probes(authenticator, self._readiness, self._metrics),
-            login=LoginRoutes(authenticator, accounts, FRONTEND),
-            media=MediaRoute(self.media, authenticator),
-            rest=RestApi(
-                authenticator,
-                accounts=accounts,
-                storage=self.storage,
-                policies=self.policies,
-                policy_engine=self._policy_engine,
-                processes=self.hooks.health,
-                builtins=self._layers.builtin_health,
-                models=self.models,
-                fetcher=self._fetcher,
-                skill_files=_skill_files(self._settings, self._data_dir),
-                skill_trial=trial,
-                server_tools=self._server_tools,
+    def _build_rest(self, authenticator: Authenticator, trial: SkillTrial, realtime: RealtimeRoutes) -> RestApi:
+        storage, skill_files = self.storage, _skill_files(self._settings, self._data_dir)
+        return RestApi(
+            authenticator,
+            operations=(
+                *PolicyRoutes(self.policies, self._policy_engine, storage.audit).operations(),
+                *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
+                *ApprovalRoutes(storage.approvals, storage.audit).operations(),
+                *ModelRoutes(self.models, self._fetcher, storage.audit).operations(),
+                *SessionRoutes(storage.page_sessions, storage.audit).operations(),
+                *SkillRoutes(skill_files, storage.audit).operations(),
+                *SkillTrialRoutes(skill_files, trial).operations(),
+                *realtime.operations(),
             ),
-            metrics=self._metrics,
-            frontend=FRONTEND,
+            processes=self.hooks.health,
+            builtins=self._layers.builtin_health,
         )
 
     async def _settled(self) -> None:

@@ -16,7 +16,7 @@ import yaml
 
 from server.config import Config
 from server.errors import ConfigError
-from server.schema_hints import has_keys_at, keys_at, values_at
+from server.wire.schema_hints import has_keys_at, keys_at, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20

@@ -81,3 +81,26 @@ def did_you_mean(value: object, known: Iterable[str], *, cutoff: float = 0.6) ->
     """Return the end of a message that names the closest of `known`; "" if `value` is one of them or like none."""
     close = get_close_matches(value, known, cutoff=cutoff) if isinstance(value, str) else []
     return f" (did you mean {close[0]}?)" if close and close[0] != value else ""
+
+
+@dataclass(frozen=True)
+class FailedTest:
+    """One test that failed, or could not be run, with what it says for itself."""
+
+    name: str
+    file: str
+    line: int
+    details: str
+
+
+@dataclass(frozen=True)
+class SkillTestReport:
+    """Outcome of the scripted tests of one skill."""
+
+    count: int = 0
+    failed: int = 0
+    not_run: int = 0
+    """Tests that were left out, since the time was over."""
+    failures: tuple[FailedTest, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Mistakes in the files of tests."""

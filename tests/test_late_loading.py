@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.slow  # each starts an interpreter
 
-LATE = ("server.policy.danger", "server.policy.redaction", "hyperscan")
+LATE = ("server.toolguard.danger", "server.toolguard.redaction", "hyperscan")
 BUILD = """
 import asyncio, sys
 from pathlib import Path
@@ -26,9 +26,9 @@ STORE = """
     from server.policy.document import read_document
     async with app.storage.running(), asyncio.timeout(60):
         document = read_document('{"pre_tool_use": [{"type": "dangerous_confirmation"}]}')
-        assert not any(name.startswith("server.policy.danger") for name in sys.modules)
+        assert not any(name.startswith("server.toolguard.danger") for name in sys.modules)
         await app.policies.save("user", "anna", document, if_version=0)
-        while not {"server.policy.danger.judge", "server.policy.redaction.redact"} <= set(sys.modules):
+        while not {"server.toolguard.danger.judge", "server.toolguard.redaction.redact"} <= set(sys.modules):
             await asyncio.sleep(0.01)
 """
 PRINT = """
@@ -51,7 +51,7 @@ def test_the_server_without_a_policy_loads_no_rules(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("handler", "expected"),
-    [("audit_log", {"server.policy.redaction"}), ("dangerous_confirmation", {*LATE[:2]})],
+    [("audit_log", {"server.toolguard.redaction"}), ("dangerous_confirmation", {*LATE[:2]})],
 )
 def test_a_policy_in_parley_yaml_loads_what_its_handlers_need(tmp_path: Path, handler: str, expected: set[str]) -> None:
     hooks = f"pre_tool_use=[config.PolicyHandler(type={handler!r})]"

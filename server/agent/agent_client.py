@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
+from server.agent.costs import CostMeter
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
@@ -15,18 +16,17 @@ from server.agent.prompt_fit import adapt
 from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
+from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
 from server.errors import ServerError
-from server.fair_share import FairShare
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
-from server.tool_calls import TurnAborted
 from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
+from server.tools.tool_calls import TurnAborted
 from server.wire.frames import ToolChoice
 from skills_engine import HookFacts, HookInfo, HookManager
-from skills_engine.authoring.costs import CostMeter
 from skills_engine.turn_sequence import TurnSequence
 
 _SEARCH_THREADS: Final = 2

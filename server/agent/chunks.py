@@ -10,7 +10,7 @@ import msgspec
 
 from server.llm.language_model import Usage
 from server.media.store import MediaItem
-from server.tool_calls import ToolOutcome
+from server.tools.tool_calls import ToolOutcome
 from skills_engine import HookState
 
 

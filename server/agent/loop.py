@@ -17,8 +17,8 @@ from server.agent.runtime_events import RuntimeEvents
 from server.agent.stream_gate import StreamGate
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
+from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import TurnError
-from server.fair_share import FairShare, ShareFull
 from server.hooks.layers import TurnHooks
 from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec

@@ -8,7 +8,7 @@ from server.agent.prompt_fit import count_images
 from server.agent.reply_parser import ModelReply
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Message, ModelRequest
-from server.tool_calls import ToolOutcome
+from server.tools.tool_calls import ToolOutcome
 
 Status = Literal["completed", "error", "aborted"]
 _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "info", "error": "error", "aborted": "warn"}

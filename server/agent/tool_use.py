@@ -17,8 +17,8 @@ from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError
-from server.tool_calls import ToolOutcome, TurnAborted
 from server.tools.executor import MAX_CALLS_PER_BATCH, ToolExecutor
+from server.tools.tool_calls import ToolOutcome, TurnAborted
 from server.tools.tool_run import parse_arguments
 from skills_engine import CallFacts
 

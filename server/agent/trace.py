@@ -12,12 +12,12 @@ from itertools import chain, count
 from typing import Any
 
 from server.agent.chunks import LLMChunk, TraceEvent
+from server.agent.costs import PROCESS_HOOK, CallCost, CostMeter, HookName, PromptPart
 from server.agent.messages import Conversation
 from server.agent.prompt_fit import Fitted, head_length, sent_order, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
-from skills_engine.authoring.costs import PROCESS_HOOK, CallCost, CostMeter, HookName, PromptPart
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.turn_sequence import SilentHook
 

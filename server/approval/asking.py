@@ -8,10 +8,8 @@ from typing import Any, Final, Literal, Protocol
 from server.approval.yes_no import phrase
 from server.speech.sentences import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
-from server.tool_calls import Permission
+from server.toolguard import Permission
 
-REDACTED: Final = "[REDACTED]"
-"""Text that people and logs see in place of a secret."""
 MAX_REASON_CHARS: Final = 500
 """Limit for the reason a human gives; the model reads it."""
 _MAX_SAID_CHARS: Final = 200

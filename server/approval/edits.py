@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from server.approval.asking import REDACTED, Question
+from server.approval.asking import Question
 from server.approval.remembered import canonical_json
+from server.toolguard import REDACTED
 
 _NOTHING: Final = object()
 """In place of what was shown, where nothing was."""

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from server.approval.asking import AnsweredBy, Question, Remember, RememberFor
 from server.approval.remembered import canonical_json
-from server.tool_calls import Permission
+from server.toolguard import Permission
 
 Shared = TypeVar("Shared", "Asked", "Answered", "Ended")
 

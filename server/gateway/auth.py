@@ -14,12 +14,12 @@ from server.accounts.accounts import Accounts
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
 from server.accounts.realtime_keys import KEY_PREFIX, RealtimeKey
 from server.errors import AuthError, ConfigError
+from server.gateway.routes import Access
 
 BEARER_PROTOCOL: Final = "parley.bearer."
 KEY_PROTOCOL: Final = "parley.key."
 OPENAI_PROTOCOL: Final = "openai-insecure-api-key."
 """The subprotocol that carries the key of OpenAI's clients in a browser."""
-REALTIME_PATH: Final = "/v1/realtime"
 KEY_HEADER: Final = "Parley-Session-Key"
 COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
@@ -55,7 +55,7 @@ class Authenticator:
         self._origins = {origin.lower().rstrip("/") for origin in security.origins}
         _require_way_in(listen, security, has_login=not accounts.is_empty)
 
-    def refusal(self, request: web.Request) -> str | None:
+    def refusal(self, request: web.Request, access: Access = Access.LOGGED_IN) -> str | None:
         """Return why the request is refused with 403 whoever made it, or None.
 
         An unknown `Host` may be a foreign page whose name was rebound to our
@@ -66,7 +66,7 @@ class Authenticator:
         if len(hosts) != 1 or not self._knows_host(hosts[0]):
             return "unknown Host; name it in security.hosts"
         origins = request.headers.getall("Origin", [])
-        if request.path == REALTIME_PATH and _realtime_keys(request):
+        if access is Access.KEY and _realtime_keys(request):
             return None
         if origins and (len(origins) > 1 or not self._knows_origin(origins[0], hosts[0], request)):
             return "foreign Origin; name it in security.origins"
@@ -76,10 +76,8 @@ class Authenticator:
     def has_login(self) -> bool:
         return not self._accounts.is_empty
 
-    async def admit(self, request: web.Request, *, needs_key: bool = True) -> Principal:
+    async def admit(self, request: web.Request, access: Access = Access.LOGGED_IN) -> Principal:
         """Find out who it is, once for each request, and keep it on the request for `principal`.
-
-        `needs_key`: whether the page's cookie is one only together with its key.
 
         A token that is wrong is refused also where none is needed: who shows one
         must not go on as somebody else. A cookie that is over is no cookie, as
@@ -89,9 +87,10 @@ class Authenticator:
         principal = self._unknown(request)
         try:
             if _realtime_keys(request):
-                identity = await self._by_realtime_key(request)
+                identity = await self._by_realtime_key(request, access)
                 principal = self._without_login(request, principal) if identity is None else principal
             else:
+                needs_key = access is not Access.FILE
                 identity = await self._identify(request, principal.address, needs_key=needs_key)
         except AuthError:
             request[_PRINCIPAL] = replace(principal, may_enter=False, is_operator=False)
@@ -137,10 +136,10 @@ class Authenticator:
             return None
         return await self._accounts.by_session(cookie, key_of(request), needs_key=needs_key)
 
-    async def _by_realtime_key(self, request: web.Request) -> Identity | None:
+    async def _by_realtime_key(self, request: web.Request, access: Access) -> Identity | None:
         """Return the key's user; None: it was made without a login."""
-        if request.path != REALTIME_PATH:
-            raise AuthError(f"a Realtime key opens {REALTIME_PATH} only")
+        if access is not Access.KEY:
+            raise AuthError("a Realtime key opens /v1/realtime only")
         value = bearer_of(request)
         assert value is not None, "one is a key, and all are the same"
         identity, request[_REALTIME_KEY] = await self._accounts.by_realtime_key(value)

@@ -11,11 +11,11 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
+from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services
-from server.token_bucket import TokenBucket
 
 logger = logging.getLogger(__name__)
 

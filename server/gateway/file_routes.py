@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import re
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,6 +13,7 @@ import rjsmin
 from aiohttp import web
 
 from server.gateway.auth import Authenticator
+from server.gateway.routes import Access, Routes
 from server.media.content_types import is_shown
 from server.media.signed_urls import PREFIX
 from server.media.store import MediaStore
@@ -38,20 +41,8 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _CACHE_S: Final = 3600
 _REFUSED: Final = "this link is not yours, or it has expired; ask for the file again in the conversation\n"
 _GONE: Final = "this file is gone: files are kept for a while after they were last used; ask for it again\n"
-_PAGE_PATH: Final = "/{path}"
-_MEDIA_PATH: Final = PREFIX + "{id}"
-_LIBRARY: Final = "/sdk/"
-
-
-def is_file(request: web.Request) -> bool:
-    """Whether the request is for a file, which a browser loads by itself: with the cookie, without its key."""
-    resource = request.match_info.route.resource
-    return resource is not None and resource.canonical in (_PAGE_PATH, _MEDIA_PATH)
-
-
-def is_library(request: web.Request) -> bool:
-    """Whether the request is for the client library, which pages of other origins load without a login."""
-    return request.path.startswith(_LIBRARY)
+_LIBRARY: Final = "sdk"
+"""Folder of the client library, which pages of other origins load without a login."""
 
 
 class _Version(NamedTuple):
@@ -76,13 +67,27 @@ class StaticFiles:
     What was compressed is kept until its file changes: a text of at most 2 MiB each; larger ones are sent as they are.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, public: Sequence[str] = ()) -> None:
+        """`public`: files for everyone, relative to the folder."""
         self._folder = folder.resolve()
+        self._public = public
         self._texts: dict[Path, _Text] = {}
 
-    def add_routes(self, router: web.UrlDispatcher) -> None:
-        """Must come last: the route takes every path that is left."""
-        router.add_get("/{path:.*}", self._serve)
+    def add_routes(self, routes: Routes) -> None:
+        """Must come last: the last route takes every path that is left."""
+        for file in self._public:
+            routes.get(f"/{{path:{re.escape(file)}}}", self._serve, Access.EVERYONE)
+        routes.get(f"/{{path:{_LIBRARY}/.*}}", self._serve_library, Access.EVERYONE)
+        routes.get("/{path:.*}", self._serve, Access.FILE)
+
+    async def _serve_library(self, request: web.Request) -> web.StreamResponse:
+        """Let pages of the origins that are allowed load it."""
+        response = await self._serve(request)
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+        response.headers["Vary"] = "Accept-Encoding, Origin"
+        if origin := request.headers.get("Origin"):  # one of security.origins, or ours: others get no answer
+            response.headers["Access-Control-Allow-Origin"] = origin
+        return response
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         file = self._find(request.match_info["path"] or "index.html")
@@ -90,10 +95,6 @@ class StaticFiles:
             return web.Response(status=404, text="not found\n")
         # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
         headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        if is_library(request):
-            headers |= {"Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Accept-Encoding, Origin"}
-            if origin := request.headers.get("Origin"):  # one of security.origins, or ours: others get no answer
-                headers["Access-Control-Allow-Origin"] = origin
         version = _version_of(file)
         if file.suffix not in _PACKED or version.size > _MAX_PACKED_BYTES:
             return web.FileResponse(file, headers=headers)
@@ -112,7 +113,7 @@ class StaticFiles:
     async def _read(self, file: Path, version: _Version) -> _Text:
         text = self._texts.get(file)
         if text is None or text.version != version:
-            is_module = file.suffix == ".js" and file.is_relative_to(self._folder / _LIBRARY.strip("/"))
+            is_module = file.suffix == ".js" and file.is_relative_to(self._folder / _LIBRARY)
             text = self._texts[file] = await asyncio.to_thread(_prepare, file, version, is_module=is_module)
         return text
 
@@ -148,8 +149,8 @@ class MediaRoute:
         self._store = store
         self._authenticator = authenticator
 
-    def add_routes(self, router: web.UrlDispatcher) -> None:
-        router.add_get(PREFIX + "{id:[0-9a-f]{32}}", self._show)
+    def add_routes(self, routes: Routes) -> None:
+        routes.get(PREFIX + "{id:[0-9a-f]{32}}", self._show, Access.FILE)
 
     async def _show(self, request: web.Request) -> web.StreamResponse:
         """Require both the signature in the URL and the user for whom it was made."""

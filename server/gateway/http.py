@@ -4,7 +4,7 @@ import contextlib
 import errno
 import logging
 import ssl
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
 from aiohttp import web
@@ -14,10 +14,8 @@ from aiohttp.typedefs import Handler, Middleware
 from server import config, log
 from server.accounts.principal import network_of
 from server.errors import AuthError, ConfigError
-from server.gateway.auth import REALTIME_PATH, Authenticator
-from server.gateway.file_routes import MediaRoute, StaticFiles, is_file, is_library
-from server.gateway.login import LOGIN_PAGE, NEEDED_TO_LOG_IN, LoginRoutes
-from server.gateway.probes import PROBE_PATHS, Probes
+from server.gateway.auth import Authenticator
+from server.gateway.login import LOGIN_PAGE
 from server.gateway.request_bodies import RequestBodies
 from server.gateway.responses import (
     answer_failures,
@@ -27,8 +25,8 @@ from server.gateway.responses import (
     refuse_page,
     shape_openai_errors,
 )
-from server.gateway.rest.rest_api import RestApi
-from server.gateway.websocket_server import RETRY_AFTER_S, WebSocketServer
+from server.gateway.routes import Access, RouteGroup, Routes
+from server.gateway.websocket_server import RETRY_AFTER_S
 from server.metrics import Metrics
 
 _BACKLOG: Final = 1024
@@ -57,32 +55,25 @@ class HttpServer:
         settings: config.ListenSettings,
         *,
         authenticator: Authenticator,
-        sockets: WebSocketServer,
-        probes: Probes,
-        login: LoginRoutes,
-        media: MediaRoute,
-        rest: RestApi,
         metrics: Metrics,
-        frontend: Path,
+        groups: Iterable[RouteGroup],
     ) -> None:
+        """`groups`: parts with routes; of two routes that fit a request, the first one is taken."""
         self._settings = settings
         self._does_admit = False
-        app = web.Application(
-            middlewares=[
+        app = web.Application()
+        self.routes = Routes(app.router)
+        app.middlewares.extend(
+            (
                 shape_openai_errors,
                 answer_failures,
                 self._refuse_early,
-                auth_middleware(authenticator, metrics),
-            ]
+                auth_middleware(authenticator, metrics, self.routes),
+            )
         )
         app.on_response_prepare.append(prepare_response)
-        app.router.add_get("/ws", sockets.handle)
-        app.router.add_get(REALTIME_PATH, sockets.handle_realtime)
-        probes.add_routes(app.router)
-        login.add_routes(app.router)
-        media.add_routes(app.router)
-        rest.add_routes(app.router)
-        StaticFiles(frontend).add_routes(app.router)
+        for group in groups:
+            group.add_routes(self.routes)
         self._runner = build_runner(app)
 
     async def start(self) -> str:
@@ -108,7 +99,7 @@ class HttpServer:
 
     @web.middleware
     async def _refuse_early(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        if self._does_admit or request.path in PROBE_PATHS:
+        if self._does_admit or self.routes.access_of(request) is Access.PROBE:
             return await handler(request)
         text = "The server is starting and waits for its database; try again in a moment.\n"
         refusal = refuse_page(request, 503, "starting", text)
@@ -137,14 +128,16 @@ def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> w
     )
 
 
-def auth_middleware(authenticator: Authenticator, metrics: Metrics, bodies: RequestBodies | None = None) -> Middleware:
-    """Check every request before its handler: Host and Origin, who makes it, and the limits of its body."""
+def auth_middleware(
+    authenticator: Authenticator, metrics: Metrics, routes: Routes, bodies: RequestBodies | None = None
+) -> Middleware:
+    """Check every request before its handler: Host and Origin, who makes it and may, and the limits of its body."""
     bodies = bodies or RequestBodies()
 
     @web.middleware
     async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
         log.client.set(f"address {network_of(authenticator.address(request))}")
-        refusal = await _judge(request, authenticator, metrics)
+        refusal = await _judge(request, routes.access_of(request), authenticator, metrics)
         principal = authenticator.principal(request)
         if principal.is_logged_in:
             log.client.set(f"user {principal.user_id}")
@@ -155,9 +148,11 @@ def auth_middleware(authenticator: Authenticator, metrics: Metrics, bodies: Requ
     return authenticate
 
 
-async def _judge(request: web.Request, authenticator: Authenticator, metrics: Metrics) -> web.Response | None:
-    cause = authenticator.refusal(request)
-    if request.path in PROBE_PATHS:
+async def _judge(
+    request: web.Request, access: Access, authenticator: Authenticator, metrics: Metrics
+) -> web.Response | None:
+    cause = authenticator.refusal(request, access)
+    if access is Access.PROBE:
         if cause is None:
             with contextlib.suppress(AuthError):  # to a probe a wrong credential is as good as none
                 await authenticator.admit(request)  # operators are told more
@@ -165,17 +160,20 @@ async def _judge(request: web.Request, authenticator: Authenticator, metrics: Me
     if cause is not None:
         metrics.refused.labels("foreign").inc()
         return refuse_page(request, 403, "foreign_request", f"refused: {cause}\n")
-    if request.path in NEEDED_TO_LOG_IN or is_library(request):
+    if access is Access.EVERYONE:
         return None
-    is_socket = request.path == "/ws"  # says 4401 after the upgrade: a browser shows its page no HTTP status there
     try:
-        principal = await authenticator.admit(request, needs_key=not is_file(request))
+        principal = await authenticator.admit(request, access)
     except AuthError as error:
-        if is_socket and error.retry_after_s is None:
+        if access is Access.SOCKET and error.retry_after_s is None:
             return None
         metrics.refused.labels(error.code.replace("_", " ")).inc()
         return refuse_credential(error)
-    return None if principal.may_enter or is_socket else _ask_to_log_in(authenticator, request)
+    if not principal.may_enter:
+        return None if access is Access.SOCKET else _ask_to_log_in(authenticator, request)
+    if access is Access.OPERATOR and not principal.is_operator:
+        return refuse_page(request, 403, "operators_only", "this is for operators\n")
+    return None
 
 
 def _ask_to_log_in(authenticator: Authenticator, request: web.Request) -> web.Response:

@@ -12,20 +12,20 @@ from server.errors import AuthError, StorageError
 from server.gateway.auth import Authenticator, cookie_of, give_cookie, key_of
 from server.gateway.request_bodies import MAX_STRANGER_BYTES
 from server.gateway.responses import refuse, refuse_credential
+from server.gateway.routes import Access, Routes
 
 logger = logging.getLogger(__name__)
 
 LOGIN_PAGE: Final = "/login"
 _RETRY_S: Final = 5
-_FILES: Final = (
+LOGIN_FILES: Final = (
     *("css/tokens.css", "css/login.css", "favicon.svg"),
     *("js/login.js", "js/storage.js", "js/strings.js", "js/strings/en.js", "js/strings/zh.js"),
     # the system that installs the page as an app asks for these without a cookie
     *("manifest.webmanifest", "icons/icon-192.png", "icons/icon-512.png", "icons/maskable-512.png"),
     "icons/apple-touch-icon.png",
 )
-NEEDED_TO_LOG_IN: Final = frozenset((LOGIN_PAGE, "/api/login", "/api/logout", *(f"/{file}" for file in _FILES)))
-"""Paths that are served to whoever reaches the port."""
+"""Files of the page that are served without a login."""
 
 
 class _Login(msgspec.Struct, forbid_unknown_fields=True):
@@ -40,11 +40,11 @@ class LoginRoutes:
         self._accounts = accounts
         self._page = frontend / "login.html"
 
-    def add_routes(self, router: web.UrlDispatcher) -> None:
-        router.add_get(LOGIN_PAGE, self._show)
-        router.add_post("/api/login", self._log_in)
-        router.add_post("/api/logout", self._log_out)
-        router.add_get("/api/session", self._show_session)
+    def add_routes(self, routes: Routes) -> None:
+        routes.get(LOGIN_PAGE, self._show, Access.EVERYONE)
+        routes.add("POST", "/api/login", self._log_in, Access.EVERYONE)
+        routes.add("POST", "/api/logout", self._log_out, Access.EVERYONE)
+        routes.get("/api/session", self._show_session)
 
     async def _show(self, _request: web.Request) -> web.StreamResponse:
         if self._accounts.is_empty:  # there is nothing to log in with

@@ -2,11 +2,12 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from aiohttp import web
 
 from server.gateway.auth import Authenticator
+from server.gateway.routes import Access, Routes
 from server.log import lines_left_out
 from server.metrics import CONTENT_TYPE, Metrics
 from server.speech.providers import WorkerProvider
@@ -14,9 +15,6 @@ from server.speech.service import SpeechService
 from server.speech.vad import VoiceDetector
 from server.speech.worker import SpeechWorker
 from server.storage.storage import Storage
-
-PROBE_PATHS: Final = frozenset(("/healthz", "/readyz"))
-"""Asked by machines that know no name of ours: no Host or Origin refuses them."""
 
 StageState = Literal["loading", "ready", "failed", "missing"]
 """missing: the server works without it, and says so (a speech engine that is not installed or switched off)."""
@@ -64,11 +62,11 @@ class Probes:
         self._readiness = readiness
         self._metrics = metrics
 
-    def add_routes(self, router: web.UrlDispatcher) -> None:
-        router.add_get("/healthz", self._health)
-        router.add_get("/readyz", self._ready)
-        router.add_get("/stages", self._show_stages)
-        router.add_get("/metrics", self._show_metrics)
+    def add_routes(self, routes: Routes) -> None:
+        routes.get("/healthz", self._health, Access.PROBE)
+        routes.get("/readyz", self._ready, Access.PROBE)
+        routes.get("/stages", self._show_stages)
+        routes.get("/metrics", self._show_metrics, Access.OPERATOR)
 
     async def _health(self, _request: web.Request) -> web.Response:
         return web.Response(text="ok\n", headers={"Cache-Control": "no-store"})
@@ -94,9 +92,7 @@ class Probes:
         }
         return web.json_response(body, status=status, headers={"Cache-Control": "no-store"})
 
-    async def _show_metrics(self, request: web.Request) -> web.Response:
-        if not self._authenticator.principal(request).is_operator:
-            return web.Response(status=403, text="metrics are for operators and local requests\n")
+    async def _show_metrics(self, _request: web.Request) -> web.Response:
         return web.Response(body=self._metrics.render(), headers={"Content-Type": CONTENT_TYPE})
 
 

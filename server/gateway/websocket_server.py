@@ -1,24 +1,19 @@
-"""`/ws` and `/v1/realtime`: admission of clients, and everything that concerns all connections at once."""
+"""`/ws`: admission of clients of any dialect, and everything that concerns all connections at once."""
 
 import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from server import config
 from server.accounts.principal import Principal, network_of
-from server.errors import FrameError
 from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
-from server.gateway.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
-from server.gateway.realtime.session_config import NO_TOOLS, ServerTools
-from server.gateway.realtime.translator import RealtimeTranslator
-from server.gateway.responses import refuse
+from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
 from server.session.session import Session
 from server.session.settings import Services
@@ -26,8 +21,6 @@ from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
 
-REALTIME_PROTOCOL: Final = "realtime"
-"""The subprotocol that OpenAI's clients ask for in a browser."""
 MAX_WAITING: Final = 64
 """Changes that wait to be sent to all clients."""
 RETRY_AFTER_S: Final = 5
@@ -52,9 +45,7 @@ class WebSocketServer:
         limits: config.LimitsSettings,
         *,
         outbox_limits: OutboxLimits | None = None,
-        server_tools: ServerTools = NO_TOOLS,
     ) -> None:
-        self._server_tools = server_tools
         self._services = services
         self._authenticator = authenticator
         self._limits = limits
@@ -75,21 +66,14 @@ class WebSocketServer:
         """Wait until no connection is open."""
         await self._all_gone.wait()
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Serve one client of `/ws`; the auth middleware has checked the request and found out whose it is."""
-        return await self._admit(request, PROTOCOL, ParleyDialect)
+    def add_routes(self, routes: Routes) -> None:
+        routes.get("/ws", self._handle, Access.SOCKET)
 
-    async def handle_realtime(self, request: web.Request) -> web.StreamResponse:
-        """Serve one client of `/v1/realtime`, within the same limits."""
-        try:
-            key_session = self._authenticator.realtime_session(request)
-            defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
-        except FrameError as error:
-            return refuse(400, error.code, str(error), path=error.path)
-        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
-        return await self._admit(request, REALTIME_PROTOCOL, partial(RealtimeDialect, translator=translator))
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        return await self.admit(request, PROTOCOL, ParleyDialect)
 
-    async def _admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:
+    async def admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:
+        """Serve one client, whom the auth middleware has checked, with the subprotocol and dialect."""
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()

@@ -26,7 +26,8 @@ from server.hooks.stages import (
     StageValue,
 )
 from server.llm.language_model import ToolSpec
-from server.tool_calls import Permission, ToolInvocation
+from server.toolguard import Permission
+from server.tools.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from server.hooks.stages import (
     ToolRan,
 )
 from server.llm.language_model import Message
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 EventMethod = Literal["hook.runtime_event", "hook.event"]
 EventKinds = Literal["name", "number"]

@@ -13,7 +13,7 @@ from server.hooks.pipeline import HookEvents, HookPipeline
 from server.hooks.process.host import HookHost
 from server.hooks.stages import Hook
 from server.media.store import MediaStore
-from server.tool_calls import ToolPolicy, TurnFacts
+from server.tools.tool_calls import ToolPolicy, TurnFacts
 
 Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
 """Gives a turn its tool policy; None: nothing is configured."""

@@ -35,7 +35,7 @@ from server.hooks.stages import (
     ToolRan,
     limit_s,
 )
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted, TurnFacts
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnAborted, TurnFacts
 
 logger = logging.getLogger(__name__)
 

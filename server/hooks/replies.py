@@ -31,7 +31,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
 )
-from server.tool_calls import ToolAnswer, ToolInvocation
+from server.tools.tool_calls import ToolAnswer, ToolInvocation
 
 _ACTIONS: Final = ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort")
 _AROUND: Final = {"meta": dict, "context": dict, "channel": str, "chat_id": str, "model": str}  # what hooks echo

@@ -18,7 +18,7 @@ from typing import Any, Final
 from server.hooks.hook_params import message_json
 from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
-from server.tool_calls import ToolAnswer
+from server.tools.tool_calls import ToolAnswer
 
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {

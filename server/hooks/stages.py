@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 from server import config
 from server.approval.asking import AskHuman
 from server.llm.language_model import Message, ToolCall, ToolSpec, Usage
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 Stage = Literal["before_llm", "after_llm", "before_tool", "after_tool", "approve_tool"]
 STAGES: Final[tuple[Stage, ...]] = ("before_llm", "after_llm", "before_tool", "after_tool", "approve_tool")

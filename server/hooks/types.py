@@ -2,16 +2,8 @@
 
 from server.accounts.principal import LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, Remember
-from server.tool_calls import (
-    Ending,
-    Permission,
-    ToolAnswer,
-    ToolInvocation,
-    ToolOutcome,
-    ToolPolicy,
-    TurnAborted,
-    TurnFacts,
-)
+from server.toolguard import Permission
+from server.tools.tool_calls import Ending, ToolAnswer, ToolInvocation, ToolOutcome, ToolPolicy, TurnAborted, TurnFacts
 
 __all__ = [
     "LOCAL_USER",

@@ -6,7 +6,7 @@ from server import config
 from server.policy.hook_types import ALLOW, CONTINUE, HookContext, HookResult
 from server.policy.scan_handler import SecretScanner
 from server.storage.audit_entry import MAX_TEXT, AuditEntry
-from server.tool_calls import TurnFacts
+from server.tools.tool_calls import TurnFacts
 
 _EDGE_CHARS: Final = 4096
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 import regex
 
 from server import config
-from server.fair_share import FairShare, ShareFull
-from server.tool_calls import Permission
+from server.bounded.fair_share import FairShare, ShareFull
+from server.toolguard import Permission
 
 _REGEX: Final = "re:"
 _MATCH_LIMIT_S: Final = 0.05

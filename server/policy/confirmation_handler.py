@@ -12,13 +12,13 @@ from server import config
 from server.approval.asking import Question, text_for_model
 from server.approval.edits import approvable
 from server.approval.yes_no import phrase
-from server.fair_share import FairShare, ShareFull
+from server.bounded.fair_share import FairShare, ShareFull
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
-from server.tool_calls import Permission
+from server.toolguard import Permission
 
 if TYPE_CHECKING:
-    from server.policy.danger.danger_table import DangerVerdict
+    from server.toolguard.danger.danger_table import DangerVerdict
 
 _INLINE_CHARS: Final = 2000
 """Arguments up to this length are rated in the event loop, in well under a millisecond; longer ones in a thread."""
@@ -61,15 +61,15 @@ class DangerJudge:
 
     def load(self) -> None:
         """Load the rules now, where waiting does no harm. Idempotent. Raises ConfigError for a wrong line of a table."""
-        from server.policy.danger import danger_table, judge  # noqa: F401  # judge: so that a call need not import it
+        from server.toolguard.danger import danger_table, judge  # noqa: F401  # judge: so that a call need not import it
 
         danger_table.load_table(self._table)
         self.is_loaded = True
 
     def rate(self, tool: str, permission: Permission, arguments: Any, *, destructive: bool | None) -> "DangerVerdict":
         """Rate a call by the rules. `destructive`: what a trusted server says of its tool."""
-        from server.policy.danger.danger_table import load_table
-        from server.policy.danger.judge import judge_call
+        from server.toolguard.danger.danger_table import load_table
+        from server.toolguard.danger.judge import judge_call
 
         return judge_call(tool, permission, arguments, destructive=destructive, table=load_table(self._table))
 
@@ -86,8 +86,8 @@ class DangerJudge:
             return None
 
     def _command_of(self, tool: str, arguments: Any) -> str | None:
-        from server.policy.danger.danger_table import load_table
-        from server.policy.danger.judge import command_name, is_worse_than_plain
+        from server.toolguard.danger.danger_table import load_table
+        from server.toolguard.danger.judge import command_name, is_worse_than_plain
 
         table = load_table(self._table)
         name = command_name(tool, arguments, table=table)
@@ -143,7 +143,7 @@ class DangerousConfirmation:
         return f"{verdict.phrase}; the part that does so is hidden below, because it could be a secret"
 
     async def _danger(self, ctx: HookContext, arguments: Any) -> "DangerVerdict":
-        from server.policy.danger.danger_table import SAFE, dangerous
+        from server.toolguard.danger.danger_table import SAFE, dangerous
 
         if any(fits(ctx.tool_name) for fits in self._never):
             return SAFE
@@ -164,7 +164,7 @@ class DangerousConfirmation:
             return dangerous("cannot be judged, as too many calls are being judged")
 
     def _rate(self, ctx: HookContext, permission: Permission, arguments: Any, text: str) -> "DangerVerdict":
-        from server.policy.danger.danger_table import dangerous
+        from server.toolguard.danger.danger_table import dangerous
 
         for pattern, fits in self._patterns:
             if fits(text):

@@ -18,7 +18,7 @@ from server import config
 from server.config import AnyPolicyStage, PolicyHandler, PolicyStage
 from server.errors import PolicyError
 from server.policy.call_filter import matcher
-from server.schema_hints import keys_at, values_at
+from server.wire.schema_hints import keys_at, values_at
 
 PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
 STAGES: Final[tuple[PolicyStageName, ...]] = get_args(PolicyStageName)

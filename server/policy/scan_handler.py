@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from server import config
-from server.fair_share import FairShare
+from server.bounded.fair_share import FairShare
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
-from server.policy.scan_pace import ScanTooSlow
+from server.toolguard.scans import ScanTooSlow
 
 T = TypeVar("T")
 
@@ -44,28 +44,28 @@ class SecretScanner:
     def load(self) -> None:
         """Load the rules unless they are loaded. Raises ConfigError for a wrong line of a table."""
         if not self.is_loaded:
-            from server.policy.redaction.redact import load_table
+            from server.toolguard.redaction.redact import load_table
 
             load_table(self._table)
             self.is_loaded = True
 
     def redact(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a JSON value without its secrets, and how many there were; the same object where there are none."""
-        from server.policy.redaction.redact import redact
+        from server.toolguard.redaction.redact import redact
 
         self.load()
         return redact(value)
 
     def redact_text(self, text: str) -> str:
         """Return a text without its secrets."""
-        from server.policy.redaction.redact import redact_text
+        from server.toolguard.redaction.redact import redact_text
 
         self.load()
         return redact_text(text)[0]
 
     async def scan_text(self, text: str) -> tuple[str, Counter[str]]:
         """Return a tool's result without its secrets; the same object where there are none."""
-        from server.policy.redaction.redact import redact_result
+        from server.toolguard.redaction.redact import redact_result
 
         self.load()
         if len(text) <= INLINE_CHARS:
@@ -77,7 +77,7 @@ class SecretScanner:
 
     async def conceal(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a structure without its secrets; the same object where there are none."""
-        from server.policy.redaction.redact import redact
+        from server.toolguard.redaction.redact import redact
 
         self.load()
         return await (self._scan_briefly if _is_small(value) else self._threads.in_thread)(redact, value)

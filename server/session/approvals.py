@@ -19,7 +19,7 @@ from server.errors import FrameError
 from server.session.chat_handler import TurnRequest
 from server.session.sentence_assembler import SpokenSentence
 from server.session.turn_writer import TurnWriter
-from server.tool_calls import TurnFacts
+from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)

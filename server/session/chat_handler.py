@@ -11,6 +11,7 @@ from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
+from server.agent.costs import CostMeter
 from server.agent.messages import SystemPolicy, Verify, admit, user_texts
 from server.approval.asking import AskHuman
 from server.errors import ProviderError, TurnError
@@ -21,11 +22,10 @@ from server.session.sentence_assembler import SentenceAssembler, SpokenSentence,
 from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
-from server.tool_calls import TurnAborted, TurnFacts
 from server.tools.client_tools import AskClient, ClientTool, client_tools
+from server.tools.tool_calls import TurnAborted, TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
-from skills_engine.authoring.costs import CostMeter
 from skills_engine.conditions.turn_facts import Channel
 
 logger = logging.getLogger(__name__)

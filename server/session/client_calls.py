@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from server.session.turn_writer import TurnWriter
-from server.tool_calls import ToolAnswer
+from server.tools.tool_calls import ToolAnswer
 from server.wire import frames as wire
 
 

@@ -10,7 +10,7 @@ from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.media.store import MediaItem
 from server.speech.sentences import SentenceSplitter
 from server.speech.speakable import SpokenText, VoiceTags
-from server.tool_calls import ToolOutcome
+from server.tools.tool_calls import ToolOutcome
 
 MAX_PIECE_CHARS: Final = 256
 """Longest text that is split at once: the most hostile take 2 ms to be made sentences of."""

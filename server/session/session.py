@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from server.accounts.principal import Principal
+from server.agent.costs import CostMeter
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
@@ -35,7 +36,6 @@ from server.session.turns import Turns, unstarted_record
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo
-from skills_engine.authoring.costs import CostMeter
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""

@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from server import config
 from server.accounts.principal import Principal
+from server.agent.costs import CostMeter
 from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
 from server.errors import FrameError
@@ -19,12 +20,11 @@ from server.session.speech_output import PlaybackClock, Voice
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
-from server.tool_calls import TurnFacts
+from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot, StateInvalidError
-from skills_engine.authoring.costs import CostMeter
 from skills_engine.conditions.turn_facts import Channel
-from skills_engine.testing.reload_tests import SkillTestReport
+from skills_engine.diagnostics import SkillTestReport
 
 _LISTENING: Final = wire.DetectionSettings(mode="server_vad")
 _INPUT: Final = wire.InputFormat()

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar, assert_never
 from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
+from server.bounded.fair_share import ShareFull
 from server.errors import SpeechError
-from server.fair_share import ShareFull
 from server.session.microphone import Microphone
 from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords

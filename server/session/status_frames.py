@@ -12,7 +12,7 @@ from server.accounts.principal import Principal
 from server.session.settings import Services
 from server.wire import frames as wire
 from skills_engine import Diagnostic, Skill, SkillsSnapshot
-from skills_engine.testing.reload_tests import SkillTestReport
+from skills_engine.diagnostics import SkillTestReport
 
 MAX_HOOK_TEXT_CHARS: Final = 2000
 MAX_HOOK_TEXTS_CHARS: Final = 200_000

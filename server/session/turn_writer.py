@@ -13,7 +13,7 @@ from server.errors import ServerError
 from server.llm.language_model import Usage
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.speech.opus import Sound
-from server.tool_calls import ToolOutcome
+from server.tools.tool_calls import ToolOutcome
 from server.wire import frames as wire
 from skills_engine import HookState
 

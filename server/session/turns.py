@@ -10,8 +10,8 @@ from typing import Final
 from server import log
 from server.agent.chunks import HookRecord
 from server.agent.trace import not_fired_events
+from server.bounded.fair_share import turn_user
 from server.errors import TurnError
-from server.fair_share import turn_user
 from server.metrics import Metrics
 from server.session.approvals import Approvals, TurnAsker
 from server.session.chat_handler import TurnRequest

@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import structs
 
 from server import config
+from server.bounded.fair_share import FairShare
 from server.errors import SpeechUnavailable
-from server.fair_share import FairShare
 from server.speech.opus import opus_status
 from server.speech.stt import Recognizer, recognizer_of
 from server.speech.tts import Synthesizer, synthesizer_of

@@ -17,12 +17,12 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from server.bounded.token_bucket import WriteQuotas
 from server.errors import StorageError
 from server.storage.audit_entry import FIRST, GAP, PRUNED, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 from server.storage.steady_time import SteadyTime, monotonic_s
-from server.token_bucket import WriteQuotas
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from server import config
+from server.bounded.fair_share import FairShare, turn_user
 from server.errors import ToolError
-from server.fair_share import FairShare, turn_user
 from server.llm.language_model import ToolSpec
 from server.tools.folders import Folders, how_many_fit, opened, read_text
 from server.tools.registry import Tool, ToolRegistry

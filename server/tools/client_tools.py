@@ -9,8 +9,8 @@ import jsonschema
 from jsonschema.validators import extend
 
 from server.llm.language_model import ToolSpec, schema_validator
-from server.tool_calls import ToolAnswer
 from server.tools.registry import OfferedTool
+from server.tools.tool_calls import ToolAnswer
 from server.wire.frames import ToolItem
 
 MAX_CHECK_S: Final = 0.002

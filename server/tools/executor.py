@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 from server import config
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import ToolCall
-from server.tool_calls import ToolOutcome, TurnAborted
 from server.tools.client_tools import ClientTool
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
+from server.tools.tool_calls import ToolOutcome, TurnAborted
 from server.tools.tool_run import ToolRun
 
 logger = logging.getLogger(__name__)

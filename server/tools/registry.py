@@ -9,7 +9,8 @@ import jsonschema
 from referencing.exceptions import Unresolvable
 
 from server.llm.language_model import ToolSpec, schema_validator
-from server.tool_calls import Permission, ToolAnswer
+from server.toolguard import Permission
+from server.tools.tool_calls import ToolAnswer
 
 Run = Callable[[dict[str, Any]], Awaitable[str | ToolAnswer]]
 """Takes arguments that fit the schema, gives the text the model reads, or more than that; raises ToolError."""

@@ -11,17 +11,17 @@ from typing import Any, Final, Literal
 import msgspec
 
 from server import config
+from server.bounded.fair_share import ShareFull
 from server.errors import ToolError, is_cancelled
-from server.fair_share import ShareFull
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import EditedArguments
 from server.hooks.stages import Deny, Hook, Respond, Stage, ToolRan
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
-from server.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome, TurnAborted
 from server.tools.client_tools import ClientTool
 from server.tools.registry import OfferedTool, ToolRegistry
+from server.tools.tool_calls import MAX_EDITS, Ending, ToolAnswer, ToolInvocation, ToolOutcome, TurnAborted
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ import pytest
 from server.agent.agent_client import TurnOptions
 from server.agent.loop import FULL
 from server.llm.language_model import Message
-from server.tool_calls import ToolAnswer, TurnAborted
 from server.tools.client_tools import ClientTool, client_tools
+from server.tools.tool_calls import ToolAnswer, TurnAborted
 from server.wire.frames import ToolItem
 from skills_engine import HookFacts
 from skills_engine.hook_entries import TIMINGS, Timing

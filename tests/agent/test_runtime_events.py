@@ -13,7 +13,7 @@ from server.agent.runtime_events import RuntimeEvents
 from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import Message, ModelRequest, ReasoningDelta, ToolCall
-from server.tool_calls import ToolOutcome, TurnAborted
+from server.tools.tool_calls import ToolOutcome, TurnAborted
 from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
 from tests.hooks.fakes import FACTS, FakeHook, hook, layers_of

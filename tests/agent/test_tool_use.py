@@ -9,7 +9,7 @@ from server.agent.agent_client import TurnOptions
 from server.llm.language_model import Finished, ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem, MediaStore
-from server.tool_calls import ToolInvocation, ToolOutcome
+from server.tools.tool_calls import ToolInvocation, ToolOutcome
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, listed, notices, play, tool, traces
 from tests.hooks.fakes import FakeHook, hook

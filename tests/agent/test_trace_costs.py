@@ -6,12 +6,12 @@ from typing import Any
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
+from server.agent.costs import CostMeter
 from server.agent.loop import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.language_model import LateSystem
 from skills_engine import HookInfo
-from skills_engine.authoring.costs import CostMeter
 from skills_engine.conditions.firing import tokens_of
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import QUESTION, agent_for, hook, listed, play, traces

@@ -4,7 +4,7 @@ import pytest
 
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderUnreachable
-from server.tool_calls import TurnAborted
+from server.tools.tool_calls import TurnAborted
 from tests.agent.hooked import saying, shouting, with_hooks
 from tests.agent.scene import QUESTION, agent_for, listed, play, traces
 from tests.hooks.fakes import hook

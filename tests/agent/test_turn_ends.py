@@ -9,7 +9,7 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.hooks.stages import STAGES, Stage
-from server.tool_calls import TurnAborted
+from server.tools.tool_calls import TurnAborted
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import QUESTION, agent_for, notices, play, texts
 from tests.hooks.fakes import FakeHook, at, guard_at, hook

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.approval.asking import REDACTED, Question
+from server.approval.asking import Question
 from server.approval.edits import MaskLeftOver, approvable, edited_arguments, unmask
 from server.approval.remembered import canonical_json
+from server.toolguard import REDACTED
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

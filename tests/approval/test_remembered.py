@@ -9,9 +9,9 @@ import sqlalchemy as sa
 
 from server import config
 from server.approval.remembered import Approved, StoredApprovals, keys_for, outline
-from server.policy.redaction.redact import redact
 from server.storage.schema import approvals
 from server.storage.storage import Storage
+from server.toolguard.redaction.redact import redact
 
 
 def shown(**arguments: Any) -> dict[str, str]:

@@ -13,6 +13,7 @@ from server.accounts.principal import Principal
 from server.config import Secret
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
+from server.gateway.routes import Access
 from tests.support.page_sessions import MemorySessions
 
 TOKEN = config.UserToken(user="anna", token=Secret("annas-token-0123456789"))
@@ -211,8 +212,8 @@ async def test_a_key_made_locally_lets_others_in_and_makes_them_no_operators() -
     authenticator = build_authenticator(hosts=["chat.example"], tokens=[TOKEN])
     key = key_of(LOCAL)
 
-    far = await authenticator.admit(realtime_request(key, peer="192.0.2.7", host="chat.example"))
-    near = await authenticator.admit(realtime_request(key, peer="127.0.0.1"))
+    far = await authenticator.admit(realtime_request(key, peer="192.0.2.7", host="chat.example"), Access.KEY)
+    near = await authenticator.admit(realtime_request(key, peer="127.0.0.1"), Access.KEY)
 
     assert (far.user_id, far.is_operator, far.is_local, far.may_enter) == ("local", False, False, True)
     assert far.limit_key == "local", "all who come with such keys share the limits of a user"
@@ -224,17 +225,17 @@ async def test_a_key_made_locally_lets_others_in_and_makes_them_no_operators() -
 )
 async def test_a_key_made_locally_ends_when_local_requests_need_a_login(security: dict[str, Any]) -> None:
     with pytest.raises(AuthError, match="needed by now"):
-        await build_authenticator(**security).admit(realtime_request(key_of(LOCAL), peer="192.0.2.7"))
+        await build_authenticator(**security).admit(realtime_request(key_of(LOCAL), peer="192.0.2.7"), Access.KEY)
 
 
 async def test_a_key_made_by_an_anonymous_visitor_is_of_whoever_shows_it() -> None:
     key = key_of(Principal("192.0.2.1", is_local=False, user_id="anonymous@192.0.2.1"), auth="none")
 
-    found = await build_authenticator(auth="none").admit(realtime_request(key, peer="192.0.2.7"))
+    found = await build_authenticator(auth="none").admit(realtime_request(key, peer="192.0.2.7"), Access.KEY)
 
     assert found.user_id == "anonymous@192.0.2.7"
     with pytest.raises(AuthError, match="needed by now"):
-        await build_authenticator(tokens=[TOKEN]).admit(realtime_request(key, peer="192.0.2.7"))
+        await build_authenticator(tokens=[TOKEN]).admit(realtime_request(key, peer="192.0.2.7"), Access.KEY)
 
 
 async def test_a_key_beside_another_token_is_one_too_many() -> None:
@@ -244,4 +245,4 @@ async def test_a_key_beside_another_token_is_one_too_many() -> None:
     )
 
     with pytest.raises(AuthError, match="two tokens"):
-        await build_authenticator().admit(both.clone(remote="127.0.0.1"))
+        await build_authenticator().admit(both.clone(remote="127.0.0.1"), Access.KEY)

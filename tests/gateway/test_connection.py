@@ -26,7 +26,10 @@ from server.gateway.connection import (
     RateLimiter,
 )
 from server.gateway.http import auth_middleware
+from server.gateway.routes import Routes
 from server.gateway.websocket_server import WebSocketServer
+from server.realtime.realtime_routes import RealtimeRoutes
+from server.realtime.session_config import NO_TOOLS
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
 from tests.session.fakes import FakeAgent, Pause, SessionHarness
@@ -105,13 +108,14 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
         high_frames=4000, high_bytes=1 << 18, full_frames=8000, full_bytes=1 << 20, stall_s=0.1, close_s=3.0
     )
     security = config.SecuritySettings(jwt=config.JwtSettings(keys=[Secret(SECRET)], algorithms=["HS256"], leeway_s=0))
-    authenticator = Authenticator(
-        config.ListenSettings(), security, [], Accounts(security, [b"a key"], MemorySessions())
-    )
+    accounts = Accounts(security, [b"a key"], MemorySessions())
+    authenticator = Authenticator(config.ListenSettings(), security, [], accounts)
     sockets = WebSocketServer(harness.services, authenticator, harness.limits, outbox_limits=limits)
-    app = web.Application(middlewares=[auth_middleware(authenticator, harness.metrics)])
-    app.router.add_get("/ws", sockets.handle)
-    app.router.add_get("/v1/realtime", sockets.handle_realtime)
+    app = web.Application()
+    routes = Routes(app.router)
+    app.middlewares.append(auth_middleware(authenticator, harness.metrics, routes))
+    sockets.add_routes(routes)
+    RealtimeRoutes(accounts, authenticator, sockets, model_name=str, server_tools=NO_TOOLS).add_routes(routes)
     async with TestServer(app) as server:
         assert server.port is not None
         yield Bench(harness, sockets, server.port)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from skill_tools.testing.reload_tests import run_reload_tests
 from skills_engine import load_snapshot
-from skills_engine.testing.reload_tests import run_reload_tests
 from tests.support.client import Client, client
 from tests.support.cookbook import hooks_in, write_cookbook
 from tests.support.openai_script import Stream, calls, text

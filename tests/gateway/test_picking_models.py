@@ -14,6 +14,7 @@ from server.app import App
 from server.llm.language_model import Finished, Message, TextDelta
 from server.models.model_choice import EmbeddedChoice, load_choice
 from server.models.model_host import MAX_REPLACED, ModelEvents, ModelHost, PickRefused, create_model
+from server.models.model_routes import PATH
 from skills_engine import Signer, SkillsLibrary
 from tests.support.client import client
 from tests.support.openai_script import Answer, Gate, HangBeforeHeaders, HttpError, calls, text
@@ -83,7 +84,7 @@ async def ask(server: Parley, method: str = "GET", body: Any = None, token: str 
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with (
         ClientSession(headers=headers) as http,
-        http.request(method, f"{server.url}/api/model", json=body) as answer,
+        http.request(method, f"{server.url}{PATH}", json=body) as answer,
     ):
         return answer.status, await answer.json()
 
@@ -248,7 +249,7 @@ async def test_a_wrong_choice_is_refused_with_its_place(tmp_path: Path, body: An
 async def test_a_choice_that_is_nested_too_deep_is_refused(tmp_path: Path) -> None:
     deep = b'{"more": %s%s, "kind": "embedded"}' % (b"[" * 7000, b"]" * 7000)
     async with serving(tmp_path, model=ScriptedModel()) as server, ClientSession() as http:
-        sent = http.put(f"{server.url}/api/model", data=deep, headers={"Content-Type": "application/json"})
+        sent = http.put(f"{server.url}{PATH}", data=deep, headers={"Content-Type": "application/json"})
         async with sent as answer:
             error = (await answer.json())["error"]
 

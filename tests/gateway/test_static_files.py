@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from server.gateway.file_routes import StaticFiles
+from server.gateway.routes import Routes
 
 Page = TestClient[web.Request, web.Application]
 FRONTEND = Path(__file__).parents[2] / "frontend"
@@ -27,7 +28,7 @@ async def page(tmp_path: Path) -> AsyncIterator[Page]:
     (tmp_path / "secret.txt").write_text("secret")
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     app = web.Application()
-    StaticFiles(folder).add_routes(app.router)
+    StaticFiles(folder).add_routes(Routes(app.router))
     async with TestClient(TestServer(app)) as client:
         yield client
 
@@ -121,7 +122,7 @@ async def test_the_library_is_served_without_comments_and_the_page_with_them(pag
 
 async def test_the_client_library_stays_small() -> None:
     app = web.Application()
-    StaticFiles(FRONTEND).add_routes(app.router)
+    StaticFiles(FRONTEND).add_routes(Routes(app.router))
     imported = re.compile(rb'\bfrom"(\./[^"]+)"|\bimport"(\./[^"]+)"')
     later = re.compile(rb'\bimport\("(\./[^"]+)"\)|\bnew URL\("(\./[^"]+\.js)"')  # when there is sound to play, or Opus
     sizes: dict[str, tuple[int, int]] = {}

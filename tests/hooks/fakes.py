@@ -11,7 +11,7 @@ from server.hooks.layers import TurnLayers
 from server.hooks.pipeline import HookEvents, HookPipeline
 from server.hooks.process.process_hook import ProcessHook
 from server.hooks.stages import Hook, HookCallFailed, Stage
-from server.tool_calls import TurnFacts
+from server.tools.tool_calls import TurnFacts
 
 FACTS = TurnFacts(session_id="s1", turn_id="t1", user_id="ann", conversation="c1", user_message="What time is it?")
 

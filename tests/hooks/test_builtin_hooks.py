@@ -17,7 +17,7 @@ from server.hooks.stages import (
     LlmCall,
     StageContext,
 )
-from server.tool_calls import ToolInvocation
+from server.tools.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
 
 AT = StageContext(facts=FACTS)

@@ -8,7 +8,7 @@ import pytest
 from server.hooks.hook_params import TRACE_PATHS, stage_params
 from server.hooks.stages import STAGES, LlmAnswer, LlmCall, Stage, StageContext, StageValue, ToolRan
 from server.llm.language_model import ToolCall, ToolSpec, Usage
-from server.tool_calls import ToolAnswer, ToolInvocation
+from server.tools.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 
 AT = StageContext(facts=FACTS, iteration=2)

@@ -7,7 +7,7 @@ from typing import Any
 from server.hooks.hook_trace import MAX_ITEMS, MAX_VALUE_CHARS, changes, trimmed
 from server.hooks.stages import Abort, ApproverVerdict, Deny, LlmAnswer, LlmCall, Respond, ToolRan
 from server.llm.language_model import ToolCall, ToolSpec
-from server.tool_calls import ToolAnswer, ToolInvocation
+from server.tools.tool_calls import ToolAnswer, ToolInvocation
 
 FIRST: dict[str, Any] = {"role": "system", "content": "Be kind."}
 LAST: dict[str, Any] = {"role": "user", "content": "hi"}

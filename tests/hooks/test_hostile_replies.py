@@ -11,7 +11,7 @@ from server.hooks.hook_params import stage_params
 from server.hooks.replies import read_reply
 from server.hooks.reply_objects import ReplyUnusable
 from server.hooks.stages import STAGES, ApproverVerdict, LlmAnswer, LlmCall, Stage, StageContext, ToolRan
-from server.tool_calls import ToolInvocation
+from server.tools.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, hook, pipeline_of
 from tests.hooks.test_replies import VALUES
 from tests.model.profile import examples

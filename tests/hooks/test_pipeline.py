@@ -20,7 +20,7 @@ from server.hooks.stages import (
     ToolRan,
 )
 from server.llm.language_model import ToolSpec
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnAborted
 from tests.hooks.fakes import (
     FakeHook,
     at,

@@ -22,7 +22,7 @@ from server.hooks.stages import (
     ToolRan,
 )
 from server.llm.language_model import Message, ToolCall, ToolSpec
-from server.tool_calls import ToolAnswer, ToolInvocation
+from server.tools.tool_calls import ToolAnswer, ToolInvocation
 from tests.hooks.fakes import FACTS
 
 ECHO = ToolSpec(name="echo", description="echo text", parameters={"type": "object"})

@@ -20,6 +20,7 @@ from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
 from server.gateway.http import auth_middleware, build_runner
 from server.gateway.request_bodies import STRANGERS, USERS, RequestBodies
+from server.gateway.routes import Access, Routes
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
@@ -241,14 +242,14 @@ STRANGER = ["POST /api/login HTTP/1.1", "Host: localhost", "Via: x", "Content-Ty
 
 
 @pytest.mark.parametrize("who", [["Via: x"], [], [f"Authorization: Bearer {ANNA}"]], ids=["stranger", "local", "user"])
-@pytest.mark.parametrize("path", ["/api/login", "/api/policy", "/healthz", "/ws"])
-def test_a_packed_body_is_refused_before_it_is_unpacked(server: ServerProcess, path: str, who: list[str]) -> None:
+@pytest.mark.parametrize("asked", ["POST /api/login", "POST /api/policy", "GET /healthz", "GET /ws"])
+def test_a_packed_body_is_refused_before_it_is_unpacked(server: ServerProcess, asked: str, who: list[str]) -> None:
     packed = zlib.compress(json.dumps({"token": "x" * 5_000_000}).encode())
-    lines = [f"POST {path} HTTP/1.1", "Host: localhost", *who, "Content-Type: application/json"]
+    lines = [f"{asked} HTTP/1.1", "Host: localhost", *who, "Content-Type: application/json"]
 
     answer = ask(server, *lines, "Content-Encoding: deflate", f"Content-Length: {len(packed)}", body=packed)
 
-    assert status(answer) == (401 if who == ["Via: x"] and path == "/api/policy" else 415)
+    assert status(answer) == (401 if who == ["Via: x"] and asked == "POST /api/policy" else 415)
     assert serves(server)
 
 
@@ -309,9 +310,11 @@ async def impatient(*, keepalive_s: float = 60.0, bodies: RequestBodies | None =
     authenticator = Authenticator(
         config.ListenSettings(), security, [], Accounts(security, [b"a key"], MemorySessions())
     )
-    app = web.Application(middlewares=[auth_middleware(authenticator, Metrics(), bodies)])
-    app.router.add_post("/", _echo)
-    app.router.add_post("/login", _echo)
+    app = web.Application()
+    routes = Routes(app.router)
+    app.middlewares.append(auth_middleware(authenticator, Metrics(), routes, bodies))
+    routes.add("POST", "/", _echo)
+    routes.add("POST", "/login", _echo, Access.EVERYONE)
     runner = build_runner(app, keepalive_s=keepalive_s)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

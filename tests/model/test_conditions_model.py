@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_tools.authoring import simulate
+from skill_tools.testing.scripted_turn import PlayedTurn, play_turn
+from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine import CallFacts, HookFacts, HookManager, scan_hooks
-from skills_engine.authoring import simulate
 from skills_engine.hook_entries import BUILTIN_TOOLS
-from skills_engine.testing.scripted_turn import PlayedTurn, play_turn
-from skills_engine.testing.tests_format import CallSpec, StepSpec
 from tests.model.condition_scenarios import (
     SkillFile,
     TurnScript,
@@ -200,7 +200,7 @@ def test_a_pattern_is_looked_for_in_the_first_64_kib(pattern: str) -> None:
 
 @pytest.mark.soak
 @pytest.mark.rule("L1-41", "L1-42", "L1-43")
-@examples(25, 1000)
+@examples(1000)
 @given(
     conditions=st.lists(large_conditions, min_size=6, max_size=16),
     said=st.lists(long_texts, min_size=1, max_size=12),

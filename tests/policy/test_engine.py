@@ -12,17 +12,18 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, AskHuman, text_for_model
+from server.bounded.fair_share import turn_user
 from server.config import HooksSettings
 from server.errors import ConfigError
-from server.fair_share import turn_user
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
-from server.policy.danger.danger_table import SAFE, DangerVerdict
 from server.policy.document import document_of
 from server.policy.engine import PolicyEngine, TurnPolicy
 from server.policy.hook_types import HookContext, HookType
 from server.policy.scan_handler import MAX_CHARS, WITHHELD, SecretScanner
 from server.storage.audit_entry import AuditEntry
-from server.tool_calls import MAX_EDITS, Permission, ToolInvocation, ToolOutcome, TurnFacts
+from server.toolguard import Permission
+from server.toolguard.danger.danger_table import SAFE, DangerVerdict
+from server.tools.tool_calls import MAX_EDITS, ToolInvocation, ToolOutcome, TurnFacts
 from tests.hooks.fakes import FakeHuman
 from tests.support import policy_document
 from tests.support.waiting import settle
@@ -359,7 +360,7 @@ async def test_what_cannot_be_scanned_is_withheld(caplog: pytest.LogCaptureFixtu
 
 
 async def test_what_takes_too_long_to_scan_is_withheld_or_refused_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.policy.scan_pace.LIMIT_S", 0.02)
+    monkeypatch.setattr("server.toolguard.scans.LIMIT_S", 0.02)
     sink, slow, why = Sink(), "密码:" * 50_000, "scanning it for secrets took longer than 0.02 s"
     denying = policy_of({"pre_tool_use": [{"type": "security_scan", "config": {"arguments": "deny"}}]})
 

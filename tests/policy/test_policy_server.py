@@ -13,8 +13,8 @@ from aiohttp import ClientSession
 
 from server import config
 from server.llm.language_model import ToolSpec
-from server.tool_calls import ToolAnswer
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolAnswer
 from tests.hooks.serving import Scene, entry, only, scripted, serving
 from tests.support.client import Frame, kinds
 from tests.support.openai_script import calls, text

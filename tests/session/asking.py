@@ -16,7 +16,8 @@ from server.llm.language_model import Message
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.outbox import Outbox
 from server.session.turn_writer import TurnWriter
-from server.tool_calls import Permission, TurnFacts
+from server.toolguard import Permission
+from server.tools.tool_calls import TurnFacts
 from skills_engine import HookInfo
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness
 from tests.support.virtual_loop import VirtualLoop

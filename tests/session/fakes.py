@@ -21,9 +21,9 @@ from server.session.turn_limits import TurnGate
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
 from server.speech.tts import NoSynthesizer
-from server.tool_calls import ToolOutcome
+from server.tools.tool_calls import ToolOutcome
 from skills_engine import HookInfo, HookState, Signer, SkillsSnapshot
-from skills_engine.testing.reload_tests import SkillTestReport
+from skills_engine.diagnostics import SkillTestReport
 
 Frame = dict[str, Any]
 SIGNER = Signer([b"one key of these tests"])

@@ -14,7 +14,7 @@ from server.session.session import Session
 from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
-from skills_engine.testing.reload_tests import FailedTest, SkillTestReport
+from skills_engine.diagnostics import FailedTest, SkillTestReport
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, call, kinds, say
 from tests.session.speech_fakes import FakeSynthesizer, speech
 

@@ -11,7 +11,7 @@ from server.hooks.process.host import HookHost
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
 from server.session.turn_writer import ABORTED_TOOL
-from server.tool_calls import ToolOutcome, TurnAborted
+from server.tools.tool_calls import ToolOutcome, TurnAborted
 from tests.hooks.fakes import FakeHook, hook
 from tests.session.fakes import FakeAgent, SessionHarness, call, kinds, say
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.authoring.simulate import play
 from skills_engine import HookFacts, SkillsLibrary, TriggerInfo
 from skills_engine.__main__ import main
-from skills_engine.authoring.lint import lint_skill
-from skills_engine.authoring.simulate import play
 from skills_engine.hooks_config import read_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks, write_hooks_json
 

@@ -8,9 +8,10 @@ from typing import Any
 from server import config
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import ToolCall, ToolSpec
-from server.tool_calls import Permission, ToolInvocation, ToolOutcome
+from server.toolguard import Permission
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
+from server.tools.tool_calls import ToolInvocation, ToolOutcome
 from tests.hooks.fakes import FakeHook
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}

@@ -10,9 +10,9 @@ from typing import Any
 
 from server.config import McpServerSettings
 from server.subprocesses.supervisor import BackoffPolicy
-from server.tool_calls import ToolAnswer
 from server.tools.mcp.mcp_connection import McpConnection
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolAnswer
 from tests.support.waiting import LIMIT_S
 
 AT_ONCE = BackoffPolicy(first_wait_s=0.01, longest_wait_s=0.05, max_quick=1000)

@@ -13,9 +13,9 @@ import pytest
 
 from server.config import ToolsSettings as Settings
 from server.llm.language_model import ToolCall
-from server.tool_calls import ToolOutcome
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
+from server.tools.tool_calls import ToolOutcome
 from skills_engine.hook_entries import BUILTIN_TOOLS
 
 

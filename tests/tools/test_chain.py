@@ -10,8 +10,9 @@ from server.errors import ToolError
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import StageContext
 from server.llm.language_model import ToolCall, ToolSpec
-from server.tool_calls import Permission, ToolInvocation, ToolOutcome
+from server.toolguard import Permission
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolInvocation, ToolOutcome
 from tests.hooks.fakes import Reply, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, count, events, executor_for, observer, tool
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import ApproverVerdict, StageContext
-from server.tool_calls import ToolInvocation, ToolOutcome
+from server.tools.tool_calls import ToolInvocation, ToolOutcome
 from tests.hooks.fakes import hook, layers_of
 from tests.tools.chain_scene import FakePolicy, call, executor_for
 

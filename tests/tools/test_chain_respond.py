@@ -10,9 +10,9 @@ from server.hooks.stages import LlmCall
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem, MediaStore
-from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
+from server.tools.tool_calls import ToolAnswer, ToolOutcome
 from tests.hooks.fakes import FakeHook, Reply, hook, layers_of
 from tests.tools.chain_scene import SCHEMA, FakePolicy, call, events, executor_for, observer, tool
 

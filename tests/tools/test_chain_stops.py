@@ -8,7 +8,7 @@ import pytest
 
 from server.hooks.builtin_hooks import BuiltinHook
 from server.hooks.stages import Abort, ApproverVerdict, Hook, StageContext, ToolRan
-from server.tool_calls import ToolInvocation, TurnAborted
+from server.tools.tool_calls import ToolInvocation, TurnAborted
 from tests.hooks.fakes import down, guarded, hook, layers_of
 from tests.tools.chain_scene import FakePolicy, batch, call, events, executor_for, observer, tool
 

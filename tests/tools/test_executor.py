@@ -10,9 +10,9 @@ import pytest
 from server.config import ToolsSettings as Settings
 from server.errors import ToolError
 from server.llm.language_model import ToolCall, ToolSpec
-from server.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
+from server.tools.tool_calls import ToolAnswer, ToolOutcome
 from server.tools.tool_run import MAX_ERROR_BYTES, cut_to
 from tests.support.waiting import settle
 

@@ -9,7 +9,7 @@ import pytest
 
 from server.config import ToolsSettings
 from server.errors import ToolError
-from server.open_beneath import open_beneath
+from server.media.references import open_beneath
 from server.tools import folders as module
 from server.tools.builtin import build_registry
 from server.tools.folders import Folders

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from server.bounded.fair_share import turn_user
 from server.config import ToolsSettings
 from server.errors import ToolError
-from server.fair_share import turn_user
 from server.tools.builtin import build_registry
 from server.tools.text_search import run_search
 from tests.support.waiting import children_of, settle, until

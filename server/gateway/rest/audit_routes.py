@@ -19,9 +19,10 @@ from aiohttp import web
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import StorageError
-from server.fair_share import FairShare, ShareFull
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
+from server.gateway.routes import Access
 from server.storage.audit_entry import AuditRecord, Day, PrunedDay
 from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import verify
@@ -127,7 +128,7 @@ class AuditRoutes:
                 handle=self._verify,
                 answer=AuditVerification,
                 refusals=(429,),
-                operators_only=True,
+                access=Access.OPERATOR,
             ),
         )
 

@@ -15,8 +15,9 @@ from server.accounts.principal import Principal
 from server.errors import PolicyError, StorageError
 from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
-from server.schema_hints import values_at
+from server.gateway.routes import Access
 from server.storage.audit_entry import AuditEntry
+from server.wire.schema_hints import values_at
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ class Operation:
     may_create: bool = False
     """If-None-Match: * may stand in place of If-Match."""
     max_body_bytes: int = 0
-    operators_only: bool = False
+    access: Access = Access.LOGGED_IN
 
 
 def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
@@ -145,8 +146,6 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             principal: Principal = authenticator.principal(request)
-            if operation.operators_only and not principal.is_operator:
-                raise Refusal(403, "operators_only", "this is for operators")
             await _check_body(operation, request)
             answer = await operation.handle(ApiCall(request, principal, read_query(request, operation.query)))
         except Refusal as error:

@@ -19,10 +19,10 @@ from server.policy.document import (
 )
 from server.policy.document_store import PolicyStore, Scope
 from server.policy.engine import BUILTIN_SPECS, PolicyEngine
-from server.schema_hints import keys_at
 from server.storage.approval_table import ApprovalTable, RememberedApproval
 from server.storage.audit_entry import AuditEntry
 from server.storage.audit_log import AuditLog
+from server.wire.schema_hints import keys_at
 from skills_engine.bounded_yaml import YamlError, read_yaml
 
 PATH: Final = "/api/hooks/config"

@@ -9,7 +9,7 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, R
 from server.storage.audit_log import AuditLog
 from server.storage.page_sessions import PageSession, PageSessionTable
 
-_PATH = "/api/sessions"
+PATH = "/api/sessions"
 
 
 class SessionQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ class SessionRoutes:
         return (
             Operation(
                 method="GET",
-                path=_PATH,
+                path=PATH,
                 summary="Sessions of the page that are open",
                 handle=self._show,
                 query=SessionQuery,
@@ -41,7 +41,7 @@ class SessionRoutes:
             ),
             Operation(
                 method="DELETE",
-                path=_PATH + "/{id}",
+                path=PATH + "/{id}",
                 summary="Revoke it: its browser has to log in again",
                 handle=self._revoke,
                 answer=Done,

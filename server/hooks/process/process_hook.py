@@ -32,7 +32,7 @@ from server.hooks.stages import (
     observed_kinds,
 )
 from server.subprocesses.supervisor import Supervisor
-from server.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
+from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnFacts
 
 logger = logging.getLogger(__name__)
 

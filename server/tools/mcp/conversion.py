@@ -16,8 +16,9 @@ from mcp import types
 
 from server.config import McpServerSettings
 from server.llm.language_model import ToolSpec
-from server.tool_calls import Permission, ToolAnswer
+from server.toolguard import Permission
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolAnswer
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64

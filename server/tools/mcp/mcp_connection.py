@@ -18,10 +18,10 @@ from server import __version__
 from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
-from server.tool_calls import ToolAnswer
 from server.tools.mcp.conversion import MAX_TOOLS, convert_tools, read_result
 from server.tools.mcp.transports import CannotStart, http_transport, stdio_transport
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolAnswer
 
 logger = logging.getLogger(__name__)
 

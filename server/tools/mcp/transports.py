@@ -22,11 +22,11 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
+from server.bounded.token_bucket import TokenBucket
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
 from server.subprocesses.lines import MAX_PARTS, Lines, Overlong, is_overfull
 from server.subprocesses.process_tree import OrphanReaper
-from server.token_bucket import TokenBucket
 
 logger = logging.getLogger(__name__)
 

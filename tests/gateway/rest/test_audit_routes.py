@@ -21,9 +21,9 @@ from server.accounts.principal import Principal
 from server.approval.remembered import Approved, StoredApprovals, keys_for
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditExportQuery, AuditRoutes
 from server.gateway.rest.operation import ApiCall
-from server.policy.redaction.redact import redact
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
+from server.toolguard.redaction.redact import redact
 from tests.gateway.rest.conftest import Client
 from tests.support.audit_entries import write_entries
 from tests.support.parley import Parley

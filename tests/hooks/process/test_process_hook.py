@@ -13,7 +13,7 @@ from hook_tools.replay import read_recording
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.stages import ApproverVerdict, HookCallFailed, StageContext
 from server.subprocesses.supervisor import BackoffPolicy
-from server.tool_calls import ToolInvocation
+from server.tools.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS
 from tests.hooks.stage import ENVIRON, LIMITS, Stage, leftovers, on_stage, settings
 from tests.support.waiting import is_alive

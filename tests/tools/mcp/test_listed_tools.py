@@ -11,7 +11,6 @@ from mcp import types
 
 from server.config import McpServerSettings
 from server.llm.language_model import ToolSpec
-from server.tool_calls import ToolAnswer
 from server.tools.mcp.conversion import (
     MAX_DESCRIPTION_CHARS,
     MAX_NAME_CHARS,
@@ -22,6 +21,7 @@ from server.tools.mcp.conversion import (
     plain_schema,
 )
 from server.tools.registry import Tool
+from server.tools.tool_calls import ToolAnswer
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from mcp import types
 
-from server.tool_calls import ToolAnswer
 from server.tools.mcp.conversion import MAX_FILES, read_result
+from server.tools.tool_calls import ToolAnswer
 
 
 def read(*blocks: dict[str, Any], **fields: Any) -> ToolAnswer:

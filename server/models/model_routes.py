@@ -1,0 +1,193 @@
+"""`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
+
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from server.errors import ConfigError, ProviderError
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.routes import Access
+from server.llm.embedded_process import MODEL_NAME
+from server.models.found_servers import FoundServer
+from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
+from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
+from server.models.model_files import ModelFileError
+from server.models.model_host import ModelHost, ModelMeasurement, PickRefused
+from server.openai_client import is_loopback_name
+from server.storage.audit_log import AuditLog
+from server.wire.frames import ModelItem
+
+PATH: Final = "/api/model"
+DOWNLOAD_PATH: Final = "/api/models/download"
+_MAX_BODY_BYTES: Final = 16 << 10
+
+
+class ModelOption(Struct, frozen=True, kw_only=True):
+    """A model that can be picked; a PUT takes its `kind`, with `base_url` and `model`, or the file's `name`."""
+
+    kind: Literal["embedded", "endpoint", "file"]
+    name: str
+    server: str | None = None
+    """The program or address behind which it is; None: the server itself runs it."""
+    base_url: str | None = None
+    is_on_this_machine: bool = True
+    is_current: bool = False
+    has_key: bool = False
+    """A key is kept for it, and is used again by a PUT of the same `base_url` without `api_key`."""
+    measured: ModelMeasurement | None = None
+    """Results of its last test; null: it was not tested since the server was started."""
+
+
+class ModelPicker(Struct, frozen=True, kw_only=True):
+    model: ModelItem
+    decided_by: str | None
+    """The setting or variable because of which none can be picked; null: one can."""
+    options: list[ModelOption]
+
+
+class FetchableModels(Struct, frozen=True, kw_only=True):
+    models: list[FetchableModel]
+
+
+class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(max_length=256)]
+
+
+class ModelRoutes:
+    """The model of the whole server, shown to operators, picked and fetched by them."""
+
+    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog) -> None:
+        self._models = models
+        self._fetcher = fetcher
+        self._audit = audit
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="GET",
+                path=PATH,
+                summary="The model that answers, and the models that can be picked, with those found on this machine",
+                handle=self._show,
+                answer=ModelPicker,
+                access=Access.OPERATOR,
+            ),
+            Operation(
+                method="PUT",
+                path=PATH,
+                summary="Test a model, and let it answer everybody from the next turn on",
+                handle=self._pick,
+                body=(EmbeddedChoice, EndpointChoice, FileChoice),
+                answer=ModelPicker,
+                refusals=(409, 422),
+                max_body_bytes=_MAX_BODY_BYTES,
+                access=Access.OPERATOR,
+            ),
+            Operation(
+                method="GET",
+                path="/api/models",
+                summary="Recommended models, and how far their download is",
+                handle=self._show_fetchable,
+                answer=FetchableModels,
+                access=Access.OPERATOR,
+            ),
+            Operation(
+                method="POST",
+                path=DOWNLOAD_PATH,
+                summary="Begin or continue to download a recommended model",
+                handle=self._fetch,
+                body=(FetchRequest,),
+                answer=FetchableModels,
+                refusals=(409, 422),
+                max_body_bytes=_MAX_BODY_BYTES,
+                access=Access.OPERATOR,
+            ),
+            Operation(
+                method="DELETE",
+                path=DOWNLOAD_PATH,
+                summary="Stop the download; what has come is kept",
+                handle=self._stop_fetching,
+                answer=FetchableModels,
+                access=Access.OPERATOR,
+            ),
+        )
+
+    async def _show(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(await self._picker())
+
+    async def _pick(self, call: ApiCall) -> ApiAnswer:
+        body: ModelChoice = await call.body(ModelChoice, code="model_invalid")  # type: ignore[arg-type]  # a union
+        choice = self._with_kept_key(body)
+        try:
+            await self._models.pick(choice)
+        except PickRefused as error:
+            raise Refusal(409, error.code, str(error)) from None
+        except (ProviderError, ConfigError) as error:
+            raise Refusal(422, error.code, str(error)) from None
+        named = {key: value for key, value in msgspec.to_builtins(choice).items() if key != "api_key"}
+        self._audit.append(call.entry("model", "picked", details=named))
+        return ApiAnswer(await self._picker())
+
+    async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
+
+    async def _fetch(self, call: ApiCall) -> ApiAnswer:
+        wanted = await call.body(FetchRequest, code="model_invalid")
+        if self._models.decided_by is not None:
+            cure = "remove it to fetch and pick one here"
+            raise Refusal(409, PickRefused.code, f"{self._models.decided_by} decides which model answers; {cure}")
+        try:
+            model = self._fetcher.start(wanted.name)
+        except ModelFileError as error:
+            raise Refusal(409 if isinstance(error, FetchBusy) else 422, error.code, str(error)) from None
+        self._audit.append(call.entry("model", "download", details={"name": model.name}))
+        return await self._show_fetchable(call)
+
+    async def _stop_fetching(self, call: ApiCall) -> ApiAnswer:
+        await self._fetcher.stop()
+        return await self._show_fetchable(call)
+
+    def _with_kept_key(self, choice: ModelChoice) -> ModelChoice:
+        kept = self._models.choice
+        match choice, kept:
+            case EndpointChoice(api_key=None), EndpointChoice() if choice.base_url == kept.base_url:
+                return msgspec.structs.replace(choice, api_key=kept.api_key)
+        return choice
+
+    async def _picker(self) -> ModelPicker:
+        decided_by = self._models.decided_by
+        found, files = await self._models.find(), await self._models.files()
+        options = self._options(found, files) if decided_by is None else []
+        item = msgspec.convert(self._models.info, ModelItem, from_attributes=True)
+        return ModelPicker(model=item, decided_by=decided_by, options=options)
+
+    def _options(self, found: list[FoundServer], files: list[str]) -> list[ModelOption]:
+        """Return the embedded model, files, models that were found and the picked one, each once."""
+        offered: dict[ModelChoice, FoundServer | None] = dict.fromkeys((EmbeddedChoice(), *map(FileChoice, files)))
+        for server in found:
+            offered |= {EndpointChoice(base_url=server.base_url, model=name): server for name in server.models}
+        offered.setdefault(without_key(self._models.choice), None)
+        return [self._option(choice, server) for choice, server in offered.items()]
+
+    def _option(self, choice: ModelChoice, server: FoundServer | None) -> ModelOption:
+        picked = self._models.choice
+        is_current = choice == without_key(picked)
+        measured = self._models.measured(choice)
+        match choice:
+            case EmbeddedChoice():
+                return ModelOption(kind="embedded", name=MODEL_NAME, is_current=is_current, measured=measured)
+            case FileChoice(name=name):
+                return ModelOption(kind="file", name=name, is_current=is_current, measured=measured)
+            case EndpointChoice(base_url=base_url, model=model):
+                hostname = urlsplit(base_url).hostname or ""
+                return ModelOption(
+                    kind="endpoint",
+                    name=model,
+                    server=server.name if server else urlsplit(base_url).netloc,
+                    base_url=base_url,
+                    is_on_this_machine=is_loopback_name(hostname),
+                    has_key=is_current and isinstance(picked, EndpointChoice) and picked.api_key is not None,
+                    is_current=is_current,
+                    measured=measured,
+                )

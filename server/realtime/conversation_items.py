@@ -1,0 +1,335 @@
+"""Items of a Realtime conversation: kept while the socket lives, bounded, turned into the messages of a turn. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any, Final
+
+import msgspec
+
+from server.errors import FrameError
+from server.realtime.client_events import (
+    FunctionCallItem,
+    FunctionOutputItem,
+    ItemPart,
+    MessageItem,
+    NewItem,
+)
+from server.wire import frames as wire
+
+MAX_IMAGE_CHARS: Final = 7_000_000
+_OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
+_PART_BYTES: Final = 256  # of a part, beside its text
+_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
+_WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+_ALLOWED_PARTS: Final = {
+    "system": ("input_text",),
+    "user": ("input_text", "input_audio", "input_image"),
+    "assistant": ("output_text", "output_audio"),
+}
+
+
+@dataclass(slots=True)
+class SpokenPiece:
+    """A sentence of a reply with its place in the sound of its item."""
+
+    text: str
+    start_ms: float
+    duration_ms: float = 0.0
+    words: Sequence[tuple[int, float]] = ()
+
+    def heard(self, ms: float) -> str:
+        """Return the text of which the first `ms` of the item's sound have been heard, back to a word."""
+        heard_ms = ms - self.start_ms
+        if heard_ms >= self.duration_ms:
+            return self.text if heard_ms >= 0 else ""
+        if heard_ms <= 0:
+            return ""
+        if self.words:
+            begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
+            return self.text[: begun[-1] if begun else 0].rstrip()
+        share = int(len(self.text) * heard_ms / self.duration_ms)
+        ends = [found.start() for found in _WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        return self.text[: ends[-1] if ends else 0].rstrip()
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One item. `data` is what the client sees of it; the rest is ours."""
+
+    data: dict[str, Any]
+    utterance: str | None = None
+    """The utterance whose words it has."""
+    silence_ms: int | None = None
+    """Silence that it stands for, which the model reads as the user's message."""
+    is_waiting: bool = False
+    """Its words are still being recognised."""
+    hook: wire.Message | None = None
+    """The persistent hook that it stands for, as it goes back to the model."""
+    state: str | None = None
+    """The hooks' memory after the turn that this item is the last of."""
+    rounds: list[wire.Message] = field(default_factory=list)
+    """Calls and results of our own tools in the turn that ended with this call, before its batch."""
+    siblings: list[tuple[wire.MessageToolCall, str]] = field(default_factory=list)
+    """Calls of our own tools in its batch, each with its result."""
+    response_id: str | None = None
+    pieces: list[SpokenPiece] = field(default_factory=list)
+    audio_ms: float = 0.0
+    counted_bytes: int = 0
+    """Its size as the conversation has counted it."""
+    message: wire.Message | None = None
+    """Message that the model reads of it, kept until it changes."""
+    is_cut: bool = False
+    """Truncated: what its reply goes on to say is not kept."""
+
+    @property
+    def id(self) -> str:
+        return self.data["id"]  # type: ignore[no-any-return]  # an id of ours or of the client's
+
+    @property
+    def kind(self) -> str:
+        return self.data["type"]  # type: ignore[no-any-return]  # one of three
+
+    @property
+    def role(self) -> str | None:
+        return self.data.get("role")
+
+    @property
+    def text(self) -> str:
+        """Words in it: written, spoken or recognised."""
+        parts = self.data.get("content", ())
+        return "\n".join(words for part in parts if (words := part.get("text") or part.get("transcript")))
+
+    @property
+    def size(self) -> int:
+        """Bytes that it counts for."""
+        parts = self.data.get("content", ())
+        strings = [value for part in parts for value in part.values() if value]
+        strings += [self.data.get("arguments", ""), self.data.get("output", "")]
+        strings += [message.content for message in self.rounds if isinstance(message.content, str)]
+        strings += [result for _, result in self.siblings]
+        return _OVERHEAD_BYTES + _PART_BYTES * len(parts) + sum(map(len, strings))
+
+    def shown(self, *, with_images: bool = False) -> dict[str, Any]:
+        """Return a copy for an event. Images, which the client has, only where it asks for the item."""
+        copy = dict(self.data)
+        if "content" in copy:
+            hidden = () if with_images else ("image_url",)
+            copy["content"] = [{k: v for k, v in part.items() if k not in hidden} for part in copy["content"]]
+        return copy
+
+    def truncate(self, ms: float) -> int:
+        """Keep what was heard in the first `ms` of its sound; return that time, at most the length of the sound."""
+        ms = min(max(0.0, ms), self.audio_ms)
+        if ms < self.audio_ms or self.data["status"] == "in_progress":
+            self.data["content"][0]["transcript"] = "".join(piece.heard(ms) for piece in self.pieces)
+            self.audio_ms, self.is_cut = ms, True
+            self.pieces = [piece for piece in self.pieces if piece.start_ms < ms]
+        return int(ms)
+
+
+class ItemList:
+    """The items in their order, at most `max_items` of at most `max_bytes` in all."""
+
+    def __init__(self, *, max_items: int, max_bytes: int) -> None:
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self.items: list[Item] = []
+        self._by_id: dict[str, Item] = {}
+        self._bytes = 0  # sum of their counted_bytes
+
+    def get(self, item_id: str) -> Item | None:
+        return self._by_id.get(item_id)
+
+    def before(self, item: Item) -> str | None:
+        """Return the id before that item, which is in the conversation."""
+        place = self.items.index(item)
+        return self.items[place - 1].id if place else None
+
+    def state(self) -> str | None:
+        """Return the hooks' memory after the last turn."""
+        return next((item.state for item in reversed(self.items) if item.state), None)
+
+    def unanswered(self) -> list[str]:
+        """Return the ids of the user's items at the end."""
+        return [item.id for item in takewhile(lambda item: item.role == "user", reversed(self.items))]
+
+    def awaits_output(self) -> bool:
+        """Whether calls stand at the end that the client has not answered."""
+        last = list(takewhile(lambda item: item.kind != "message", reversed(self.items)))
+        answered = {item.data["call_id"] for item in last if item.kind == "function_call_output"}
+        return any(item.data["call_id"] not in answered for item in last)
+
+    def insert(self, item: Item, after: str | None) -> None:
+        """Add a client's item behind that one (None: at the end, "root": first).
+
+        Raises FrameError where the place is unknown, the id is taken or the conversation is full.
+        """
+        if item.id in self._by_id:
+            text = f"an item {item.id[:128]!r} is there already; use another id"
+            raise FrameError("item_create_duplicate_item_id", text, path="item.id")
+        if len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes:
+            text = (
+                f"the conversation holds at most {self._max_items} items and {self._max_bytes} bytes; delete some first "
+                "(conversation.item.delete)"
+            )
+            raise FrameError("conversation_full", text, path="item")
+        place = len(self.items)
+        if after == "root":
+            place = 0
+        elif after is not None:
+            if after not in self._by_id:
+                text = f"there is no item {after[:128]!r}"
+                raise FrameError("item_create_invalid_previous_item_id", text, path="previous_item_id")
+            place = self.items.index(self._by_id[after]) + 1
+        self.items.insert(place, item)
+        self._by_id[item.id] = item
+        self.count(item)
+
+    def append(self, item: Item) -> list[str]:
+        """Add an item of the server's; return the ids of those that had to go for it.
+
+        They are the oldest, and one under the same id, which a client can foresee.
+        """
+        gone = [item.id] if self.remove(item.id) else []
+        while self.items and (len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes):
+            gone.append(self.items[0].id)
+            self._drop(self.items[0])
+        self.items.append(item)  # whatever its size: the reply is being said
+        self._by_id[item.id] = item
+        self.count(item)
+        return gone
+
+    def remove(self, item_id: str) -> bool:
+        item = self._by_id.get(item_id)
+        if item is not None:
+            self._drop(item)
+        return item is not None
+
+    def _drop(self, item: Item) -> None:
+        self._by_id.pop(item.id, None)
+        self.items.remove(item)
+        self._bytes -= item.counted_bytes
+
+    def check_input(self, items: Iterable[Item], *, at: str) -> None:
+        """Refuse more items for a response than a conversation holds; each counts as often as it is there.
+
+        Raises FrameError.
+        """
+        size_bytes = 0
+        for index, item in enumerate(items):
+            size_bytes += item.size
+            if index >= self._max_items or size_bytes > self._max_bytes:
+                text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
+                raise FrameError("input_too_large", text, path=at)
+
+    def count(self, item: Item) -> None:
+        """Measure an item that is new or has changed; one that is not in the conversation counts for nothing."""
+        item.message = None
+        if self._by_id.get(item.id) is item:
+            self._bytes -= item.counted_bytes
+            item.counted_bytes = item.size
+            self._bytes += item.counted_bytes
+
+
+def new_item(given: NewItem, item_id: str, *, at: str = "item") -> Item:
+    """Make an item of what the client gave. Raises FrameError for content that cannot be kept."""
+    data: dict[str, Any] = {"id": given.id or item_id, "object": "realtime.item", "status": "completed"}
+    match given:
+        case MessageItem():
+            content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
+            data |= {"type": "message", "role": given.role, "content": content}
+        case FunctionCallItem():
+            call = {"name": given.name, "call_id": given.call_id or data["id"], "arguments": given.arguments or "{}"}
+            try:
+                msgspec.json.decode(call["arguments"], type=dict[str, msgspec.Raw])
+            except (msgspec.MsgspecError, RecursionError):
+                raise FrameError("invalid_value", "a JSON object as text is expected", path=f"{at}.arguments") from None
+            data |= {"type": "function_call", **call}
+        case FunctionOutputItem():
+            data |= {"type": "function_call_output", "call_id": given.call_id, "output": given.output}
+    return Item(data)
+
+
+def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
+    if part.type not in _ALLOWED_PARTS[role]:
+        text = f"a message of role {role} holds {' or '.join(_ALLOWED_PARTS[role])}, not {part.type}"
+        raise FrameError("invalid_value", text, path=f"{at}.type")
+    match part.type:
+        case "input_text" | "output_text":
+            return {"type": part.type, "text": part.text or ""}
+        case "input_audio" | "output_audio":
+            if part.transcript is None:
+                text = "sound in an item is not recognised here: give its `transcript`, or use input_audio_buffer"
+                raise FrameError("unsupported_content", text, path=f"{at}.transcript")
+            return {"type": part.type, "transcript": part.transcript}
+    url = part.image_url or ""
+    found = _IMAGE.fullmatch(url) if len(url) <= MAX_IMAGE_CHARS else None
+    if found is None or (found.end() - found.start("data")) % 4:
+        text = "an image is a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB"
+        raise FrameError("invalid_value", text, path=f"{at}.image_url")
+    return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}
+
+
+def messages_of(items: Sequence[Item]) -> list[wire.Message]:
+    """Return the history that the items are; a call without its output is left out, and an output without its call."""
+    outputs = {item.data["call_id"]: item for item in items if item.data["type"] == "function_call_output"}
+    messages: list[wire.Message] = []
+    batch: list[Item] = []  # neighbouring calls of one response
+    for item in items:
+        kind = item.data["type"]
+        if batch and (kind != "function_call" or item.response_id != batch[0].response_id):
+            messages += _answered(batch, outputs)
+            batch = []
+        if kind == "function_call":
+            batch.append(item)
+        elif kind == "message" and (message := item.message or _message_of(item)) is not None:
+            messages.append(message)
+    return [*messages, *_answered(batch, outputs)]
+
+
+def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.Message]:
+    """Yield the message that calls, and the results right behind it. An output answers one call, the first."""
+    results = {call.data["call_id"]: outputs.pop(call.data["call_id"], None) for call in batch}
+    calls = {call.data["call_id"]: call for call in batch if results[call.data["call_id"]] is not None}
+    if not calls:
+        return
+    siblings = [each for call in batch for each in call.siblings]
+    for call in batch:
+        yield from call.rounds
+    asked = [*(sibling for sibling, _ in siblings), *(tool_call(call.data) for call in calls.values())]
+    yield wire.Message(role="assistant", tool_calls=asked)
+    for sibling, result in siblings:
+        yield wire.Message(role="tool", tool_call_id=sibling.id, content=result)
+    for call_id in calls:
+        output = results[call_id]
+        assert output is not None, "just asked"
+        yield wire.Message(role="tool", tool_call_id=call_id, content=output.data["output"])
+
+
+def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:
+    return wire.MessageToolCall(
+        id=data["call_id"], function=wire.FunctionCall(name=data["name"], arguments=data["arguments"])
+    )
+
+
+def _message_of(item: Item) -> wire.Message | None:
+    """Return the message that an item is; None: it has no words."""
+    if item.hook is not None:
+        return item.hook
+    role: wire.Role = item.data["role"]
+    content: str | list[wire.TextPart | wire.ImagePart] = item.text
+    if item.silence_ms is not None:
+        content = f"(The user has said nothing for {item.silence_ms / 1000:g} seconds.)"
+    if any(part["type"] == "input_image" for part in item.data["content"]):
+        content = [
+            wire.ImagePart(image_url=wire.ImageUrl(url=part["image_url"]))
+            if part["type"] == "input_image"
+            else wire.TextPart(text=part.get("text") or part.get("transcript") or "")
+            for part in item.data["content"]
+        ]
+    message = wire.Message(role=role, content=content) if content else None
+    if item.data["status"] != "in_progress":
+        item.message = message
+    return message

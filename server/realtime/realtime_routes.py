@@ -1,0 +1,196 @@
+"""`/v1/realtime`, and what stock clients ask before they connect: `/v1/realtime/client_secrets`, `sessions`, `/v1/models`."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from server.accounts.accounts import Accounts
+from server.accounts.realtime_keys import RealtimeKeyTooLarge
+from server.errors import FrameError
+from server.gateway.auth import Authenticator
+from server.gateway.responses import refuse
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.routes import Access, Routes
+from server.gateway.websocket_server import WebSocketServer
+from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
+from server.realtime.session_config import ServerTools, SessionConfig
+from server.realtime.translator import RealtimeTranslator
+
+SUBPROTOCOL: Final = "realtime"
+"""The subprotocol that OpenAI's clients ask for in a browser."""
+_MAX_BODY_BYTES: Final = 1 << 20
+"""Far more than fits into a key, for who sends too much to learn what is too large."""
+_PLACES: Final = {
+    "modalities": ("output_modalities",),
+    "max_response_output_tokens": ("max_output_tokens",),
+    "voice": ("audio", "output", "voice"),
+    "speed": ("audio", "output", "speed"),
+    "output_audio_format": ("audio", "output", "format"),
+    "input_audio_format": ("audio", "input", "format"),
+    "input_audio_transcription": ("audio", "input", "transcription"),
+    "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
+    "turn_detection": ("audio", "input", "turn_detection"),
+}
+"""Today's places of the older shape's fields."""
+_FORMATS: Final = {
+    "pcm16": {"type": "audio/pcm", "rate": 24_000},
+    "g711_ulaw": {"type": "audio/pcmu"},
+    "g711_alaw": {"type": "audio/pcma"},
+}
+
+
+class KeyLifetime(Struct, frozen=True, kw_only=True):
+    anchor: Literal["created_at"] = "created_at"
+    seconds: Annotated[int, Meta(ge=10, le=7200)] = 600
+
+
+class ClientSecretRequest(Struct, frozen=True, kw_only=True):
+    expires_after: KeyLifetime | None = None
+    session: dict[str, Any] | None = None
+    """Defaults of the sessions that the key opens, as in `session.update`."""
+
+
+class ClientSecret(Struct, frozen=True, kw_only=True):
+    """A key for `/v1/realtime`. It is signed, not secret: its holder can read the session in it."""
+
+    value: str
+    expires_at: int
+    session: dict[str, Any]
+
+
+class BetaSessionRequest(Struct, frozen=True, kw_only=True):
+    """A session in the shape from before the API's general availability, or in today's."""
+
+
+class ShortLivedKey(Struct, frozen=True, kw_only=True):
+    value: str
+    expires_at: int
+
+
+class BetaSession(Struct, frozen=True, kw_only=True):
+    """The older shape of a ClientSecret."""
+
+    id: str
+    model: str
+    client_secret: ShortLivedKey
+    object: Literal["realtime.session"] = "realtime.session"
+
+
+class OpenAIModel(Struct, frozen=True, kw_only=True):
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "parley"
+
+
+class OpenAIModels(Struct, frozen=True, kw_only=True):
+    data: list[OpenAIModel]
+    object: Literal["list"] = "list"
+
+
+class RealtimeRoutes:
+    """Opens Realtime sessions, makes keys for them, which are stored nowhere, and names the model."""
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        authenticator: Authenticator,
+        sockets: WebSocketServer,
+        *,
+        model_name: Callable[[], str],
+        server_tools: ServerTools,
+    ) -> None:
+        self._accounts = accounts
+        self._authenticator = authenticator
+        self._sockets = sockets
+        self._model_name = model_name
+        self._server_tools = server_tools
+
+    def add_routes(self, routes: Routes) -> None:
+        routes.get("/v1/realtime", self._connect, Access.KEY)
+
+    def operations(self) -> tuple[Operation, ...]:
+        return (
+            Operation(
+                method="POST",
+                path="/v1/realtime/client_secrets",
+                summary="Make a key with which somebody else can open /v1/realtime as you",
+                handle=self._make_key,
+                body=(ClientSecretRequest,),
+                answer=ClientSecret,
+                max_body_bytes=_MAX_BODY_BYTES,
+            ),
+            Operation(
+                method="POST",
+                path="/v1/realtime/sessions",
+                summary="Make such a key, asked for in the shape from before the API's general availability",
+                handle=self._make_beta_key,
+                body=(BetaSessionRequest,),
+                answer=BetaSession,
+                max_body_bytes=_MAX_BODY_BYTES,
+            ),
+            Operation(
+                method="GET",
+                path="/v1/models",
+                summary="The model that answers, in the shape of OpenAI's list",
+                handle=self._list_models,
+                answer=OpenAIModels,
+            ),
+        )
+
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        try:
+            key_session = self._authenticator.realtime_session(request)
+            defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
+        except FrameError as error:
+            return refuse(400, error.code, str(error), path=error.path)
+        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
+        return await self._sockets.admit(request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator))
+
+    async def _make_key(self, call: ApiCall) -> ApiAnswer:
+        wanted = await call.body(ClientSecretRequest)
+        return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
+
+    async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
+        session = modern_session(await call.body(dict[str, Any]))
+        made = self._key(call, session, KeyLifetime())
+        key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
+        return ApiAnswer(BetaSession(id=made.session["id"], model=self._model_name(), client_secret=key))
+
+    def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
+        try:
+            value, expires_at = self._accounts.issue_realtime_key(
+                call.principal, msgspec.json.encode(session), lasts_s=lifetime.seconds
+            )
+            config = SessionConfig().updated(session, server_tools=self._server_tools)
+        except FrameError as error:
+            raise Refusal(400, error.code, str(error), path=error.path) from None
+        except RealtimeKeyTooLarge as error:
+            raise Refusal(400, error.code, str(error), path="session") from None
+        named = msgspec.structs.replace(config, model=self._model_name())
+        kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
+        shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
+        return ClientSecret(value=value, expires_at=expires_at, session=shown)
+
+    async def _list_models(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))
+
+
+def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a session of the older, flat shape as `session.update` takes it; other fields stay as they are."""
+    modern: dict[str, Any] = {}
+    for name, value in session.items():
+        *parents, last = _PLACES.get(name, (name,))
+        place = modern
+        for parent in parents:
+            found = place.setdefault(parent, {})
+            place = found if isinstance(found, dict) else {}
+        place[last] = _FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
+    if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
+        modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]
+    return modern

@@ -1,0 +1,342 @@
+"""One response: its items and events, in the order that Realtime clients rely on. Pure."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece
+from server.realtime.server_events import Event, EventFactory, usage_of
+from server.realtime.session_config import SoundFormat
+from server.realtime.sound_formats import ReplySound
+from server.wire import frames as wire
+
+ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]
+MAX_CALLS: Final = 256
+"""Calls of a turn that are kept for the response that follows the client's output."""
+_Batch = dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]  # by the id of the call
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResponseSpec:
+    """Settings of one response, with its place in the conversation."""
+
+    id: str
+    conversation_id: str | None
+    """None: the response stays outside of the conversation."""
+    is_spoken: bool
+    sound: SoundFormat
+    voice: str | None
+    max_output_tokens: int | str
+    metadata: dict[str, str] | None
+    overrides: dict[str, Any] = field(default_factory=dict)
+    """Fields of `respond` that differ from the session's."""
+    input: list[Item] | None = None
+    """Items that take the place of the conversation's."""
+
+
+class ResponseWriter:
+    """Writes the events of one response; every method returns those that are due.
+
+    A message is open from its first text until something else follows or the
+    response ends. `finish` is called once.
+    """
+
+    def __init__(self, spec: ResponseSpec, events: EventFactory, conversation: ItemList) -> None:
+        self.id = spec.id
+        self.spec = spec
+        self.is_asked = False
+        """The session was asked for its turn."""
+        self.cancelled_by: Literal["turn_detected", "client_cancelled"] | None = None
+        self.failure: tuple[str, str] | None = None
+        """Code and message of the error that ends it."""
+        self.is_cut = False
+        """The model's reply has reached its limit of tokens."""
+        self.silence: str | None = None
+        """The reason why its words, or some of them, have no sound."""
+        self._is_heard = False
+        self.answers: list[str] = []
+        """Ids of the user's items at the end of what it answers, for a turn that is taken back."""
+        self._events = events
+        self._conversation = conversation if spec.conversation_id is not None else None
+        self._output: list[Item] = []
+        self._open: Item | None = None
+        self._place: dict[str, Any] = {}  # of the open message, in its events
+        self._sound: ReplySound | None = None
+        self._piece: SpokenPiece | None = None  # the sentence under way
+        self._text = ""  # of the open message, whole
+        self._calls: list[wire.ClientToolCall] = []
+        self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
+        self._call_count = 0
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether none of its words has got the sound it should have; what a client has to run counts for more."""
+        is_spoken = self.spec.is_spoken and bool(self._output) and not self._calls
+        return is_spoken and self.silence is not None and not self._is_heard
+
+    def created(self) -> Event:
+        return self._events.event("response.created", response=self._resource("in_progress", None, None))
+
+    # --- words and sound
+
+    def text(self, delta: str) -> list[Event]:
+        """Add to a reply that is not spoken; one that is goes by its sentences."""
+        if self.spec.is_spoken or not delta:
+            return []
+        return [*self._message(), self._add(delta)]
+
+    def sentence(self, frame: wire.Sentence) -> list[Event]:
+        if not self.spec.is_spoken:
+            return []
+        events = self._message()
+        assert self._open is not None, "just opened"
+        if frame.text:
+            events.append(self._add(frame.text))
+        self._piece = SpokenPiece(frame.text, self._open.audio_ms)
+        if not self._open.is_cut:
+            self._open.pieces.append(self._piece)
+        if frame.audio is not None and (self._sound is None or self._sound.rate != frame.audio.sample_rate):
+            self._sound = ReplySound(self.spec.sound, frame.audio.sample_rate)
+        return events
+
+    def sound(self, pcm: bytes) -> list[Event]:
+        if self._piece is None or self._sound is None or self._open is None:
+            return []
+        self._is_heard = True
+        ms = len(pcm) / 2 * 1000 / self._sound.rate
+        self._piece.duration_ms += ms
+        if not self._open.is_cut:
+            self._open.audio_ms += ms
+        return self._audio(self._sound.feed(pcm))
+
+    def sentence_end(self, frame: wire.SentenceEnd) -> list[Event]:
+        piece, self._piece = self._piece, None
+        if piece is None or self._sound is None:
+            return []
+        piece.words = frame.words or ()
+        return self._audio(self._sound.finish())
+
+    def _audio(self, sound: bytes) -> list[Event]:
+        if not sound:
+            return []
+        return [self._events.event("response.output_audio.delta", **self._place, delta=sound)]
+
+    def _add(self, delta: str) -> Event:
+        assert self._open is not None, "a message is open"
+        self._text += delta
+        if not self._open.is_cut:
+            part = self._open.data["content"][0]
+            part["transcript" if self.spec.is_spoken else "text"] = self._text
+        name = "output_audio_transcript" if self.spec.is_spoken else "output_text"
+        return self._events.event(f"response.{name}.delta", **self._place, delta=delta)
+
+    # --- hooks and tools
+
+    def hook(self, frame: wire.Hook) -> list[Event]:
+        """Put a persistent hook into the conversation, at its place in the reply."""
+        if self._conversation is None:
+            return []
+        events = self._close("completed")
+        data = {
+            "id": self._events.new_id("hook"),
+            "object": "realtime.item",
+            "type": "message",
+            "status": "completed",
+            "role": "system",
+            "content": [{"type": "input_text", "text": frame.content}],
+        }
+        message = wire.Message(
+            role=frame.role,  # type: ignore[arg-type]  # one of two
+            content=frame.content,
+            hook=frame.name,
+            skill=frame.skill,
+            sig=frame.sig,
+        )
+        item = Item(data, hook=message, response_id=self.id)
+        events += self._append(item)
+        events.append(self._in_conversation("done", item))
+        return events
+
+    def client_tool_call(self, frame: wire.ClientToolCall) -> None:
+        """Keep the call until the turn ends: only then is it sure that the client has to run it."""
+        self._calls.append(frame)
+
+    def tool_call(self, frame: wire.ToolCall) -> None:
+        """Keep a call, whosever tool it is; those of one batch come before the results of any."""
+        if self._call_count >= MAX_CALLS:
+            return
+        self._call_count += 1
+        if not self._batches or any(result is not None for _, result in self._batches[-1].values()):
+            self._batches.append({})
+        self._batches[-1][frame.id] = (frame, None)
+
+    def tool_result(self, frame: wire.ToolResult) -> None:
+        if self._batches and frame.id in self._batches[-1]:
+            self._batches[-1][frame.id] = (self._batches[-1][frame.id][0], frame)
+
+    def _function_calls(self) -> list[Event]:
+        events: list[Event] = []
+        rounds, siblings = self._own_calls()
+        for call in self._calls:
+            arguments = msgspec.json.encode(call.arguments).decode()
+            data = {
+                "id": self._events.new_id("item"),
+                "object": "realtime.item",
+                "type": "function_call",
+                "status": "in_progress",
+                "name": call.name,
+                "call_id": call.id,
+                "arguments": "",
+            }
+            item = Item(data, response_id=self.id, rounds=rounds, siblings=siblings)
+            rounds, siblings = [], []
+            events += self._begin(item)
+            place = {key: value for key, value in self._place.items() if key != "content_index"} | {"call_id": call.id}
+            name = "response.function_call_arguments"
+            events.append(self._events.event(f"{name}.delta", **place, delta=arguments))
+            events.append(self._events.event(f"{name}.done", **place, name=call.name, arguments=arguments))
+            data |= {"arguments": arguments, "status": "completed"}
+            events += self._end(item)
+        return events
+
+    def _own_calls(self) -> tuple[list[wire.Message], list[tuple[wire.MessageToolCall, str]]]:
+        """Return what our own tools gave: in the batches before the one that ends the turn, and in that one."""
+        asked = {call.id for call in self._calls}
+        batches = [
+            [
+                (_message_call(call), result.content)
+                for call, result in batch.values()
+                if result and call.id not in asked
+            ]
+            for batch in self._batches
+        ]
+        rounds: list[wire.Message] = []
+        for batch in filter(None, batches[:-1]):
+            rounds.append(wire.Message(role="assistant", tool_calls=[call for call, _ in batch]))
+            rounds += [wire.Message(role="tool", tool_call_id=call.id, content=content) for call, content in batch]
+        return rounds, batches[-1] if batches else []
+
+    # --- items
+
+    def _message(self) -> list[Event]:
+        """Open a message where none is open."""
+        if self._open is not None:
+            return []
+        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
+        data: dict[str, Any] = {
+            "id": self._events.new_id("item"),
+            "object": "realtime.item",
+            "type": "message",
+            "status": "in_progress",
+            "role": "assistant",
+            "content": [],
+        }
+        self._open, self._text = Item(data, response_id=self.id), ""
+        events = self._begin(self._open)
+        data["content"] = [{"type": f"output_{kind}", words: ""}]
+        part = {"type": kind, words: ""}
+        return [*events, self._events.event("response.content_part.added", **self._place, part=part)]
+
+    def _close(self, status: Literal["completed", "incomplete"]) -> list[Event]:
+        """End the open message."""
+        item, self._open, self._piece = self._open, None, None
+        if item is None:
+            return []
+        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
+        name = "response.output_audio_transcript.done" if self.spec.is_spoken else "response.output_text.done"
+        events = [self._events.event(name, **self._place, **{words: self._text})]
+        if self.spec.is_spoken:
+            events.append(self._events.event("response.output_audio.done", **self._place))
+        part = {"type": kind, words: self._text}
+        events.append(self._events.event("response.content_part.done", **self._place, part=part))
+        item.data["status"] = status
+        return events + self._end(item)
+
+    def _begin(self, item: Item) -> list[Event]:
+        self._place = {
+            "response_id": self.id,
+            "item_id": item.id,
+            "output_index": len(self._output),
+            "content_index": 0,
+        }
+        self._output.append(item)
+        added = self._output_item("added", item)
+        return [added, *self._append(item)]
+
+    def _end(self, item: Item) -> list[Event]:
+        events = [self._output_item("done", item)]
+        if self._conversation is not None and self._conversation.get(item.id) is item:
+            self._conversation.count(item)
+            events.append(self._in_conversation("done", item))
+        return events
+
+    def _append(self, item: Item) -> list[Event]:
+        if self._conversation is None:
+            return []
+        gone = self._conversation.append(item)
+        deleted = [self._events.event("conversation.item.deleted", item_id=each) for each in gone]
+        return [*deleted, self._in_conversation("added", item)]
+
+    def _output_item(self, what: Literal["added", "done"], item: Item) -> Event:
+        place = {"response_id": self.id, "output_index": self._output.index(item)}
+        return self._events.event(f"response.output_item.{what}", **place, item=item.shown())
+
+    def _in_conversation(self, what: Literal["added", "done"], item: Item) -> Event:
+        assert self._conversation is not None, "asked before"
+        previous = self._conversation.before(item)
+        return self._events.event(f"conversation.item.{what}", previous_item_id=previous, item=item.shown())
+
+    # --- the end
+
+    def finish(self, status: ResponseStatus, usage: wire.UsageItem, *, state: str | None = None) -> list[Event]:
+        """Close what is open, hand over the calls of the client's tools, and write `response.done`."""
+        events = self._close("completed" if status == "completed" else "incomplete")
+        if status == "completed":
+            events += self._function_calls()
+        if state is not None and self._conversation is not None and self._conversation.items:
+            self._conversation.items[-1].state = state
+        details: dict[str, Any] | None = None
+        if status != "completed":
+            details = {"type": status}
+            reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": "content_filter"}.get(status)
+            if status == "incomplete" and self.is_cut:
+                reason = "max_output_tokens"
+            if reason is not None:
+                details["reason"] = reason
+            if self.failure is not None:
+                code, message = self.failure
+                details["error"] = {"type": "server_error", "code": code, "message": message}
+        events.append(self._events.event("response.done", response=self._resource(status, details, usage_of(usage))))
+        return events
+
+    def taken_back(self) -> list[Event]:
+        """Remove what the response has said, and what it answers, from the conversation."""
+        if self._conversation is None:
+            return []
+        items = [*self.answers, *(item.id for item in self._conversation.items if item.response_id == self.id)]
+        gone = [item_id for item_id in items if self._conversation.remove(item_id)]
+        return [self._events.event("conversation.item.deleted", item_id=item_id) for item_id in gone]
+
+    def _resource(self, status: str, details: dict[str, Any] | None, usage: dict[str, Any] | None) -> dict[str, Any]:
+        output = {"format": msgspec.to_builtins(self.spec.sound)}
+        if self.spec.voice is not None:
+            output["voice"] = self.spec.voice
+        return {
+            "object": "realtime.response",
+            "id": self.id,
+            "status": status,
+            "status_details": details,
+            "output": [item.shown() for item in self._output] if status != "in_progress" else [],
+            "conversation_id": self.spec.conversation_id,
+            "output_modalities": ["audio" if self.spec.is_spoken else "text"],
+            "max_output_tokens": self.spec.max_output_tokens,
+            "audio": {"output": output},
+            "usage": usage,
+            "metadata": self.spec.metadata,
+        }
+
+
+def _message_call(call: wire.ToolCall) -> wire.MessageToolCall:
+    arguments = msgspec.json.encode(call.arguments).decode()
+    return wire.MessageToolCall(id=call.id, function=wire.FunctionCall(name=call.name, arguments=arguments))

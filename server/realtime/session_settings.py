@@ -1,0 +1,143 @@
+"""Fields of `configure` and `respond` that a Realtime configuration comes to. Pure."""
+
+from typing import Any
+
+import msgspec
+
+from server.errors import FrameError
+from server.realtime.client_events import ResponseWishes
+from server.realtime.conversation_items import Item
+from server.realtime.response_events import ResponseSpec
+from server.realtime.session_config import (
+    FunctionChoice,
+    FunctionTool,
+    McpTool,
+    OutputConfig,
+    SemanticVad,
+    ServerTools,
+    ServerVad,
+    SessionConfig,
+    ToolChoices,
+    check_tools,
+    convert,
+    merge,
+)
+from server.realtime.sound_formats import rate_of
+from server.wire import frames as wire
+
+
+def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
+    """Return all fields of the `configure` that puts it into force."""
+    heard, said = config.audio.input, config.audio.output
+    detection = heard.turn_detection
+    return {
+        "respond": "manual",
+        "client_tools": "end",
+        "conversation": conversation,
+        "transcribe_only": config.type == "transcription",
+        "voice": config.output_modalities == ["audio"],
+        "input": wire.InputFormat(sample_rate=rate_of(heard.format)),
+        "turn_detection": _detection(detection),
+        "barge_in": detection is not None and detection.interrupt_response,
+        "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,
+        "speaker": said.speaker,
+        "speed": said.speed,
+        "instructions": config.instructions or None,
+        "max_tokens": _tokens(config.max_output_tokens),
+        "tools": _tools(config.tools),
+        "tool_choice": _choice(config.tool_choice),
+        "trace": "parley.trace" in config.extras,
+    }
+
+
+def spec_of(
+    wishes: ResponseWishes,
+    config: SessionConfig,
+    *,
+    response_id: str,
+    conversation_id: str,
+    items: list[Item] | None,
+    server_tools: ServerTools,
+) -> ResponseSpec:
+    """Return what a response is to be, of the client's wishes and its session. Raises FrameError."""
+    asked = convert(merge({}, {"tools": wishes.tools or []}), SessionConfig, at="response")
+    check_tools(asked.tools, wishes.tool_choice or "auto", at="response", server_tools=server_tools)
+    if wishes.prompt is not None:
+        text = "prompt templates are not here; send their text as `instructions`"
+        raise FrameError("unsupported_parameter", text, path="response.prompt")
+    if wishes.conversation not in (None, "auto", "none"):
+        raise FrameError("invalid_value", "`auto` or `none` is expected", path="response.conversation")
+    output = config.audio.output
+    if wishes.audio is not None:
+        given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
+        output = convert(merge(msgspec.to_builtins(output), given), OutputConfig, at="response.audio.output")
+    modalities = wishes.output_modalities or config.output_modalities
+    return ResponseSpec(
+        id=response_id,
+        conversation_id=None if wishes.conversation == "none" else conversation_id,
+        is_spoken=modalities == ["audio"],
+        sound=output.format,
+        voice=output.speaker,
+        max_output_tokens=wishes.max_output_tokens or config.max_output_tokens,
+        metadata=wishes.metadata,
+        overrides=_overrides(wishes, asked.tools, output, modalities, config),
+        input=items,
+    )
+
+
+def _overrides(
+    wishes: ResponseWishes,
+    tools: list[FunctionTool | McpTool],
+    output: OutputConfig,
+    modalities: list[Any],
+    config: SessionConfig,
+) -> dict[str, Any]:
+    """Return the fields of `respond` in which a response differs from its session."""
+    fields: dict[str, Any] = {}
+    if modalities != config.output_modalities:
+        fields["voice"] = modalities == ["audio"]
+    if output.speaker != config.audio.output.speaker:
+        fields["speaker"] = output.speaker
+    if output.speed != config.audio.output.speed:
+        fields["speed"] = output.speed
+    if wishes.instructions is not None:
+        fields["instructions"] = wishes.instructions or None
+    if wishes.max_output_tokens is not None:
+        fields["max_tokens"] = _tokens(wishes.max_output_tokens)
+    if wishes.tools is not None:
+        fields["tools"] = _tools(tools)
+    if wishes.tool_choice is not None:
+        fields["tool_choice"] = _choice(wishes.tool_choice)
+    return fields
+
+
+def _detection(detection: ServerVad | SemanticVad | None) -> wire.DetectionSettings:
+    match detection:
+        case None:
+            return wire.DetectionSettings(mode="push_to_talk")
+        case ServerVad():
+            return wire.DetectionSettings(
+                mode="server_vad",
+                threshold=detection.threshold,
+                silence_ms=detection.silence_duration_ms,
+                prefix_ms=detection.prefix_padding_ms,
+            )
+        case SemanticVad():
+            eagerness = "medium" if detection.eagerness == "auto" else detection.eagerness
+            return wire.DetectionSettings(mode="server_vad", eagerness=eagerness)
+
+
+def _tools(tools: list[FunctionTool | McpTool]) -> list[wire.ToolItem]:
+    return [
+        wire.ToolItem(name=tool.name, description=tool.description, parameters=tool.parameters)
+        for tool in tools
+        if isinstance(tool, FunctionTool)
+    ]
+
+
+def _choice(choice: ToolChoices) -> Any:
+    return wire.ToolByName(name=choice.name) if isinstance(choice, FunctionChoice) else choice
+
+
+def _tokens(limit: int | str) -> int | None:
+    return limit if isinstance(limit, int) else None

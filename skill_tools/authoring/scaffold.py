@@ -1,0 +1,192 @@
+"""`new`, a skill that works at once, with a test and notes on how to go on; `schema`, the form of its hooks.json."""
+
+import json
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from skill_tools.testing.tests_format import SkillTestsDocument
+from skills_engine.hook_entries import Timing
+from skills_engine.hooks_config import HooksDocument
+from skills_engine.skills_config import is_spec_name
+from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
+
+SCHEMA_FILE = Path(__file__).resolve().parents[2] / "skills_engine" / "hooks.schema.json"
+"""The committed copy, which a `$schema` key of a hooks.json may point to."""
+TESTS_SCHEMA_FILE = SCHEMA_FILE.with_name("tests.schema.json")
+"""The committed copy, which the first line of a file of tests may point to."""
+
+SKILL_MD = """\
+---
+# The name is the folder's. The description is all that the model knows of this
+# skill until it reads the rest: say what it is good for, in a few words.
+name: {name}
+description: "{title}."
+---
+
+# {title}
+
+<!-- The model reads this page, with read_file, when the description makes it look.
+     Write here what it should know or do. It is text only: nothing in it is run.
+
+     hooks/hooks.json puts texts before the model whether it looks or not:
+       timing      after_user_input     in every turn
+                   before_planning      while the model decides if it needs tools
+                   before_first_agent   once, when it starts to use tools
+                   before_each_agent    before each step with tools
+                   after_tool_call      after a tool ran; "tool_filter": ["read_file"] narrows it
+       role        system or user
+       persistent  true: the text stays in the conversation for later turns
+       when        conditions: "when": {{"user_text": ["refund"]}}; docs/cookbook.md has more
+
+     Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
+     To see what the model will read:             python -m skills_engine simulate {path}{option}
+     To run tests/hint.yaml:                      python -m skills_engine test {path} -->
+
+{text}
+"""
+
+TESTS_YAML = """\
+# yaml-language-server: $schema={schema}
+# A script stands in for the model: {{need_tools: …}}, {{calls: […]}} and {{answer: …}}, as far as a test needs them.
+# Run them: python -m skills_engine test {path}
+tests:
+  - name: the model reads the text
+    {beginning}
+    script:{script}
+    expect:
+      fires: [hint]
+"""
+
+SILENT_TEST = """
+  - name: the model does not read the text in a turn without tools
+    user: Hello
+    script:
+      - answer: Hello!
+    expect:
+      silent: [hint]
+"""
+
+NEUTRAL_TEXT = "Answer the question first, then explain if it helps."
+
+
+SchemaKind = Literal["hooks", "tests"]
+_SCHEMAS: dict[SchemaKind, tuple[str, type[msgspec.Struct]]] = {
+    "hooks": ("Prompt hooks of a skill", HooksDocument),
+    "tests": ("Tests of a skill", SkillTestsDocument),
+}
+
+
+class ScaffoldError(Exception):
+    """The skill cannot be made; the text says why."""
+
+
+def new_skill(
+    name: str,
+    parent: Path,
+    *,
+    timing: Timing | None = None,
+    tools: Sequence[str] = (),
+    trigger: TriggerEvent | None = None,
+    text: str = NEUTRAL_TEXT,
+) -> Path:
+    """Make `parent/name`, which must not exist, with one hook and its tests; it appears whole. Raises ScaffoldError.
+
+    `timing` None is after_tool_call where `tools` are named, else after_user_input. With `trigger`, it has a trigger
+    in place of the hook.
+    """
+    folder = parent / name
+    if not is_spec_name(name):
+        raise ScaffoldError(
+            f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64"
+        )
+    if trigger and (timing or tools):
+        raise ScaffoldError("a trigger has no timing and no tools: leave them out, or the trigger")
+    timing = timing or ("after_tool_call" if tools else "after_user_input")
+    if tools and timing != "after_tool_call":
+        raise ScaffoldError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
+    if not text.strip() or not all(tools):
+        raise ScaffoldError("the text and the names of tools must not be empty")
+    if folder.exists():
+        raise ScaffoldError(f"{folder} exists already")
+    draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        draft.mkdir(exist_ok=True)
+        hooks_json = _hooks_json(folder, trigger or timing, tools)
+        tests_yaml = _tests_yaml(folder, trigger or timing, tools)
+        _write(draft, folder, text.strip(), hooks_json, tests_yaml, option=" --trigger hint" if trigger else "")
+        draft.rename(folder)
+    except OSError as error:
+        raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
+    return folder
+
+
+def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str, *, option: str) -> None:
+    (draft / "hooks").mkdir(exist_ok=True)
+    (draft / "tests").mkdir(exist_ok=True)
+    title = folder.name.replace("-", " ").capitalize()
+    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), option=option, text=text)
+    (draft / "SKILL.md").write_bytes(page.encode())
+    (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
+    (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
+    (draft / "tests" / "hint.yaml").write_bytes(tests_yaml.encode())
+
+
+def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
+    document: dict[str, object] = {"$schema": _schema_beside(folder, SCHEMA_FILE)}
+    if moment in TRIGGER_EVENTS:
+        document["triggers"] = [{"name": "hint", "file": "hint.md", "on": moment}]
+    else:
+        hook = {"name": "hint", "file": "hint.md", "timing": moment, "role": "system", "persistent": False}
+        document["hooks"] = [{**hook, "tool_filter": list(tools)} if tools else hook]
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _as_named(folder: Path) -> Path:
+    """Return the folder as its files name it; of an absolute path, which a zip would carry away, the end."""
+    return Path(*folder.parts[-2:]) if folder.is_absolute() else folder
+
+
+def _schema_beside(folder: Path, schema: Path) -> str:
+    """Return the way to the schema from a file in hooks/ or tests/."""
+    return f"../{Path(os.path.relpath(schema, folder.resolve())).as_posix()}"
+
+
+def _tests_yaml(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
+    beginning = "trigger: hint" if moment in TRIGGER_EVENTS else "user: Hello"
+    head = partial(
+        TESTS_YAML.format,
+        schema=_schema_beside(folder, TESTS_SCHEMA_FILE),
+        path=_as_named(folder),
+        beginning=beginning,
+    )
+    if moment in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
+        return head(script="\n      - answer: Hello!")
+    steps = ["need_tools: Let me look."]
+    if moment == "after_tool_call":
+        steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
+    script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
+    return head(script=script) + SILENT_TEST
+
+
+def _fitting_tool(tools: Sequence[str]) -> str:
+    """Return the name of a tool after which the hook fires."""
+    examples = [(name, name.replace("*", "x").replace("?", "x")) for name in tools or ("read_file",)]
+    return next((example for name, example in examples if fnmatchcase(example, name)), examples[0][1])
+
+
+def schema_text(kind: SchemaKind = "hooks") -> str:
+    """Make the JSON Schema of hooks.json or of files of tests, for editors, from the struct that the loader checks with."""
+    title, struct = _SCHEMAS[kind]
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        **msgspec.json.schema(struct),
+    }
+    return json.dumps(schema, indent=2) + "\n"

@@ -1,0 +1,122 @@
+"""One turn played without a model: what each of its calls would read, and why other hooks stay out."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from server.agent.costs import CallCost, CostMeter, HookName, PromptPart
+from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skill_tools.testing.tests_format import CallSpec, StepSpec
+from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
+from skills_engine.trigger_entries import TriggerInfo
+from skills_engine.turn_sequence import SilentHook
+
+
+@dataclass
+class HookCost:
+    """Cost of one hook in several calls."""
+
+    hook: HookName
+    tokens: int = 0
+    lost_calls: int = 0
+    """The calls in which it kept a cache from tokens that were the same."""
+    lost_tokens: int = 0
+
+
+def play(
+    hooks: Sequence[HookInfo],
+    *,
+    texts: Sequence[str] = ("(the user's message)",),
+    rounds: Sequence[Sequence[CallSpec]] = (),
+    tools: bool = True,
+    facts: HookFacts | None = None,
+    trigger: TriggerInfo | None = None,
+) -> PlayedTurn:
+    """Play a turn for each of `texts`, then that of the `trigger` if there is one; return the last turn.
+
+    Each goes on with history and state of the one before. `rounds`: the calls of the model in each round of each turn,
+    after which it answers; none = it needs no tools. The turns have the tools of `facts`, those that are called, and the
+    built-in ones.
+    """
+    facts = HookFacts() if facts is None else facts
+    called = {call.tool or "" for batch in rounds for call in batch}
+    facts = replace(facts, tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset())
+    script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
+    played = PlayedTurn(state=facts.state)
+    beginnings: list[str | TriggerInfo] = [*texts, *([trigger] if trigger else [])]
+    for beginning in beginnings:
+        facts = replace(facts, state=played.state)
+        played = play_turn(hooks, beginning, script, history=played.history, facts=facts)
+    return played
+
+
+def render(played: PlayedTurn) -> str:
+    """For a terminal: injected messages are marked with + and say where they come from."""
+    blocks = []
+    for number, call in enumerate(played.calls, start=1):
+        blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_message, call.messages)]))
+    if played.silent:
+        blocks.append("\n".join(map(_render_silent, played.silent)))
+    return "\n\n".join(blocks)
+
+
+def render_costs(played: PlayedTurn) -> str:
+    """For a terminal: what each call and each hook cost, and which hook costs the cache."""
+    meter = CostMeter()
+    costs = [meter.measure(list(map(_prompt_part, call.messages))) for call in played.calls]
+    lines = ["cost in tokens, estimated: characters / 4, text in parentheses as printed"]
+    lines += [f"    call {number}: {_render_cost(cost, number)}" for number, cost in enumerate(costs, start=1)]
+    lines += [f"    {_render_hook_cost(cost, len(costs) - 1)}" for cost in hook_costs(costs)]
+    return "\n".join(lines)
+
+
+def hook_costs(calls: Iterable[CallCost]) -> list[HookCost]:
+    """Return what each hook cost in all of the calls, the dearest first."""
+    costs: dict[HookName, HookCost] = {}
+    for call in calls:
+        for hook, tokens in call.hooks:
+            costs.setdefault(hook, HookCost(hook)).tokens += tokens
+        if call.common is not None and call.common.ended_by is not None and call.common.lost_tokens:
+            cost = costs.setdefault(call.common.ended_by, HookCost(call.common.ended_by))
+            cost.lost_calls += 1
+            cost.lost_tokens += call.common.lost_tokens
+    return sorted(costs.values(), key=lambda cost: (-cost.tokens, cost.hook))
+
+
+def _prompt_part(message: ReadMessage) -> PromptPart:
+    hook = message.hook
+    return PromptPart(message.role, message.text, None if hook is None else HookName(hook.skill, hook.name))
+
+
+def _render_cost(cost: CallCost, number: int) -> str:
+    text = f"{sum(tokens for _, tokens in cost.hooks)} of {cost.tokens} are of hooks"
+    if (common := cost.common) is None:
+        return text
+    text += f"; the first {common.tokens} ({common.share:.0%}) are the same as in call {number - 1}"
+    if common.ended_by is None:
+        return text
+    lost = f", without which {common.lost_tokens} more would be the same" if common.lost_tokens else ""
+    return f"{text}, up to {common.ended_by}{lost}"
+
+
+def _render_hook_cost(cost: HookCost, compared: int) -> str:
+    text = f"{cost.hook}: {cost.tokens}"
+    if cost.lost_calls:
+        text += f"; costs the cache {cost.lost_tokens} in {cost.lost_calls} of {compared} calls"
+    return text
+
+
+def _render_silent(silent: SilentHook) -> str:
+    hook = silent.hook
+    when = " at other times" if silent.has_fired else ""
+    return f"not fired{when}: {hook.skill}/{hook.name} ({hook.timing}): {silent.reason}"
+
+
+def _render_message(message: ReadMessage) -> str:
+    if message.hook is None:
+        return f"    {message.role:<10}{message.text}"
+    hook = message.hook
+    lasting = ", persistent" if hook.persistent else ""
+    mark = f"[{hook.skill}/{hook.name}, {hook.timing}{lasting}]"
+    return f"  + {message.role:<10}{mark} {json.dumps(message.text, ensure_ascii=False)}"

@@ -1,0 +1,231 @@
+"""The commands that bring skills in and give them away: add, list, update, remove, pack, import."""
+
+import argparse
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.sharing.bundle import MAX_BYTES, MAX_NAMED, SharingError, SkillBundle, pack_skill
+from skill_tools.sharing.install import (
+    InstalledSkill,
+    add_skill,
+    difference,
+    installed_skills,
+    put_skill,
+    remove_skill,
+    replace_skill,
+    require_free,
+)
+from skill_tools.sharing.lorebook import read_lorebook
+from skill_tools.sharing.sources import Arrival, fetch, parse_source
+from skills_engine.hook_entries import HookInfo
+from skills_engine.skills_folder import load_skill
+
+OK, FAILED = 0, 1
+MAX_SHOWN_FILES = 40
+
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def register(commands: _Commands) -> None:
+    """Add the subcommands to the parser of `python -m skills_engine`."""
+    add = _command(commands, "add", "add a skill from a folder, a zip or a git URL", _add)
+    add.add_argument(
+        "source", metavar="SOURCE", help="FOLDER, FILE.zip or GIT-URL[@REF], each with [#PATH] to the skill in it"
+    )
+    add.add_argument("--name", help="the name of its folder (default: as in the source)")
+    _asks(add)
+
+    _command(commands, "list", "list the skills that were added", _list)
+
+    update = _command(commands, "update", "show what is new in added skills, and take it over", _update)
+    update.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
+    update.add_argument("--force", action="store_true", help="overwrite changes that were made here")
+    _asks(update)
+
+    remove = _command(commands, "remove", "delete an added skill", _remove)
+    remove.add_argument("name", metavar="NAME")
+    remove.add_argument("--force", action="store_true", help="also if it was changed here")
+    _asks(remove)
+
+    importing = _command(commands, "import", "make a skill of a lorebook of SillyTavern, a JSON file", _import)
+    importing.add_argument("file", metavar="FILE", type=Path)
+    importing.add_argument("--name", help="the name of the skill (default: from the file's)")
+
+    pack = commands.add_parser("pack", help="make a zip of one skill; the same files give the same bytes")
+    pack.add_argument("path", metavar="PATH", type=Path, help="the folder of the skill")
+    pack.add_argument("--out", type=Path, metavar="FILE", help="where (default: NAME.zip in this folder)")
+    pack.set_defaults(run=_pack)
+
+
+def _command(
+    commands: _Commands, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(name, help=help_text)
+    command.add_argument("--dir", type=Path, default=Path("skills"), help="the folder of skills (default: %(default)s)")
+    command.set_defaults(run=run)
+    return command
+
+
+def _asks(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--yes", action="store_true", help="do it without a question")
+
+
+def printable(text: str) -> str:
+    """Return text from elsewhere without what a terminal would obey."""
+    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
+
+
+def _show(text: str) -> None:
+    print(printable(text))
+
+
+def _is_agreed(question: str, *, yes: bool) -> bool:
+    """Ask at the terminal; only y or yes is one. Raises SharingError where nobody can be asked."""
+    if yes:
+        return True
+    try:
+        return input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError as error:
+        raise SharingError("there is nobody to ask: repeat the command with --yes") from error
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    arrival = fetch(parse_source(arguments.source))
+    if arguments.name is not None:
+        arrival = replace(arrival, name=arguments.name)
+    require_free(arguments.dir, arrival.name)
+    _describe(arrival)
+    if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", yes=arguments.yes):
+        _show("not added")
+        return FAILED
+    _show(f"added: {add_skill(arguments.dir, arrival)}")
+    return OK
+
+
+def _describe(arrival: Arrival) -> None:
+    """Print what comes in: files, hooks and their moments, triggers, tools asked for, and what lint says."""
+    bundle = arrival.bundle
+    total = sum(map(len, bundle.files.values()))
+    commit = f", commit {arrival.commit}" if arrival.commit else ""
+    _show(f"{arrival.name}, from {arrival.source}{commit}")
+    _show(f"files: {len(bundle.files)}, {total} bytes")
+    for path in sorted(bundle.files)[:MAX_SHOWN_FILES]:
+        _show(f"  {path}{' (a program; Parley does not run it)' if path in bundle.programs else ''}")
+    if len(bundle.files) > MAX_SHOWN_FILES:
+        _show(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
+    if bundle.left_out:
+        _show(f"left out: {', '.join(bundle.left_out[:MAX_SHOWN_FILES])}")
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch).resolve() / arrival.name
+        bundle.write(folder)
+        skill = load_skill(folder, is_named=True).skill
+        found = [one for one in lint_skill(folder) if one.severity != "info"]
+    assert skill is not None  # a bundle has a page or hooks
+    _show(f"hooks: {len(skill.hooks) or 'none'}")
+    for hook in skill.hooks:
+        _show(f"  {hook.name}: {_moment(hook)}")
+    for trigger in skill.triggers:
+        _show(f"speaks first: {trigger.name}: {trigger.on}")
+    asked = [*skill.allowed_tools]
+    for hook in skill.hooks:
+        asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
+    _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
+    for one in found:
+        _show(str(one))
+
+
+def _moment(hook: HookInfo) -> str:
+    marks = ", persistent" * hook.persistent + ", with conditions" * (not hook.is_plain)
+    return f"{hook.timing}, {hook.role}{marks}, {len(hook.content)} characters"
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    skills = _chosen(arguments.dir, [])
+    for one in skills:
+        commit = f" at {one.locked.commit[:12]}" if one.locked.commit else ""
+        _show(f"{one.name}: {one.state}, from {one.locked.source}{commit}")
+    return OK
+
+
+def _update(arguments: argparse.Namespace) -> int:
+    skills = _chosen(arguments.dir, arguments.names)
+    return max((_update_one(one, arguments) for one in skills), default=OK)
+
+
+def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
+    arrival = replace(fetch(parse_source(one.locked.source)), name=one.name)
+    edited = one.state == "edited"
+    if arrival.bundle.digest == one.locked.hash and one.state != "missing" and not (edited and arguments.force):
+        _show(f"{one.name}: up to date{'; your changes are kept' if edited else ''}")
+        return OK
+    _show(f"{one.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}")
+    for line in difference(one.bundle or SkillBundle({}), arrival.bundle):
+        _show(line)
+    if edited and not arguments.force:
+        _show(f"{one.name} is not updated, since it was changed here: --force overwrites your changes")
+        return FAILED
+    if not _is_agreed(f"Update {arguments.dir / one.name}?", yes=arguments.yes):
+        _show("not updated")
+        return FAILED
+    replace_skill(arguments.dir, arrival)
+    _show(f"updated: {arguments.dir / one.name}")
+    return OK
+
+
+def _chosen(root: Path, names: list[str]) -> list[InstalledSkill]:
+    by_name = {one.name: one for one in installed_skills(root)}
+    if unknown := [name for name in names if name not in by_name]:
+        raise SharingError(
+            f"{', '.join(unknown)}: not in {root / 'skills.lock'}, where there are {', '.join(by_name) or 'none'}"
+        )
+    if not by_name:
+        _show(f"no skill in {root} was added from elsewhere; `add` does that")
+    return [by_name[name] for name in names or by_name]
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    [one] = _chosen(arguments.dir, [arguments.name])
+    if one.state == "edited" and not arguments.force:
+        _show(f"{one.name} is not removed, since it was changed here: --force deletes your changes, too")
+        return FAILED
+    if not _is_agreed(f"Delete {arguments.dir / one.name}?", yes=arguments.yes):
+        _show("not removed")
+        return FAILED
+    remove_skill(arguments.dir, one.name)
+    _show(f"removed: {arguments.dir / one.name}")
+    return OK
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    file: Path = arguments.file
+    with file.open("rb") as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise SharingError(f"{file} is larger than {MAX_BYTES >> 20} MiB")
+    name = arguments.name or "-".join(re.findall(r"[a-z0-9]+", file.stem.lower()))[:50].strip("-") or "lorebook"
+    book = read_lorebook(data, name)
+    for skill in book.skills:
+        require_free(arguments.dir, skill)
+    for skill, bundle in book.skills.items():
+        folder = put_skill(arguments.dir, skill, bundle)
+        count = len(bundle.files) - 2
+        _show(f"imported: {folder} ({count} hook{'s' * (count != 1)})")
+    for message, hooks in book.notes.items():
+        more = f" and {len(hooks) - MAX_NAMED} more" if len(hooks) > MAX_NAMED else ""
+        _show(f"differs: {message}: {', '.join([*hooks][:MAX_NAMED])}{more}")
+    return OK
+
+
+def _pack(arguments: argparse.Namespace) -> int:
+    folder = arguments.path.resolve()
+    if load_skill(folder, is_named=True).skill is None:
+        raise SharingError(f"{arguments.path} is no skill: give a folder with SKILL.md in it")
+    target = arguments.out or Path(f"{folder.name}.zip")
+    target.write_bytes(pack_skill(folder))
+    _show(f"packed: {target}")
+    return OK

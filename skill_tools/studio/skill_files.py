@@ -1,0 +1,381 @@
+"""Edits of skills on disk: conditional and atomic, within a skill's own folders, with undo and a bin.
+
+One call at a time; all of them read or write files.
+"""
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, islice
+from pathlib import Path
+from typing import Final
+
+from skill_tools.sharing.bundle import SharingError, skill_files
+from skill_tools.sharing.install import moved_pin
+from skill_tools.studio.edit_history import Edit, EditHistory
+from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
+from skills_engine.skills_config import find_skill_file, is_spec_name
+from skills_engine.skills_folder import list_skills
+
+EDITABLE: Final = ("hooks", "tests", "references")
+"""Folders of a skill whose files may be written, beside SKILL.md."""
+MAX_TEXT_BYTES: Final = 256 << 10
+MAX_DEPTH: Final = 8
+MAX_EDITED_FILES: Final = 500
+"""Files of one skill, above which no new one is created and none more are listed."""
+MAX_BINNED: Final = 50
+"""Entries of the bin; beyond it the oldest is deleted for good."""
+ANY: Final = "*"
+"""The tag that stands for whatever is there."""
+
+
+class EditError(Exception):
+    """A change that is not made; `code` says to programs what the text says to people."""
+
+    def __init__(self, code: str, message: str, *, tag: str | None = None, current: str | None = None) -> None:
+        """`tag` and `current` are what stands there now, where it is not what the caller has read."""
+        super().__init__(message)
+        self.code = code
+        self.tag = tag
+        self.current = current
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedFile:
+    path: str
+    bytes: int
+    etag: str | None
+    """None: it cannot be edited here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillListing:
+    """The files of one skill; `etag` changes with each of them that can be edited."""
+
+    etag: str
+    files: tuple[ListedFile, ...]
+    is_writable: bool
+    undo: tuple[Edit, ...] = ()
+    redo: tuple[Edit, ...] = ()
+
+
+class SkillFiles:
+    """The skills below `root`, which may be edited, and those of further roots, which are only read.
+
+    `expected`: the tags of what the caller has read, of which one must still be
+    that of what stands there; else nothing changes.
+    """
+
+    def __init__(self, root: Path, data_dir: Path, *, further: Sequence[Path] = (), is_on: bool = True) -> None:
+        """`is_on` False: nothing may be changed."""
+        self.is_on = is_on
+        self._root = root
+        self._roots = (root, *further)
+        self._history = EditHistory(data_dir / "skill_history")
+        self._bin = data_dir / "skill_bin"
+
+    def names(self) -> list[str]:
+        """Return the folders of all roots, by name; without those that lead out."""
+        found = {name for root in self._roots for name in list_skills(root)[0]}
+        return sorted(name for name in found if self._find(name) is not None)
+
+    def folder(self, skill: str) -> Path:
+        """Return the first root's folder of this name. Raises EditError."""
+        folder = self._find(skill) if is_segment(skill) else None
+        if folder is not None:
+            return folder
+        raise EditError("skill_unknown", f"there is no skill {skill[:100]!r}; it may have been renamed or deleted")
+
+    def _find(self, skill: str) -> Path | None:
+        folders = (root / skill for root in self._roots)
+        return next(
+            (one for one in folders if one.is_dir() and any(is_inside(one, root) for root in self._roots)), None
+        )
+
+    def is_writable(self, skill: str) -> bool:
+        return self.is_on and is_inside(self.folder(skill), self._root)
+
+    def show(self, skill: str) -> SkillListing:
+        folder = self.folder(skill)
+        files = tuple(_listed(folder, path) for path in _first(folder))
+        past = self._history.read(skill)
+        return SkillListing(
+            etag=_skill_tag(files),
+            files=files,
+            is_writable=self.is_writable(skill),
+            undo=tuple(past.undo),
+            redo=tuple(past.redo),
+        )
+
+    def create(self, skill: str, make: Callable[[Path], object]) -> None:
+        """Let `make` put a skill of this name below the root."""
+        self._require_on()
+        if is_segment(skill) and os.path.lexists(self._root / skill):
+            raise EditError("skill_exists", f"there is a skill {skill} already; choose another name")
+        make(self._root)
+        self._history.forget(skill)  # that of an earlier skill of this name, deleted on disk
+
+    def read(self, skill: str, path: str) -> tuple[str, str]:
+        """Return the text and its tag."""
+        folder = self.folder(skill)
+        require_segments(path)
+        try:
+            data = read_inside(folder, path, max_bytes=MAX_TEXT_BYTES)
+            return data.decode(), _tag(data)
+        except UnreadableError as error:
+            code = "file_unknown" if isinstance(error.__cause__, FileNotFoundError) else "file_unreadable"
+            raise EditError(code, f"{path} {error}") from error
+        except UnicodeDecodeError as error:
+            raise EditError("file_unreadable", f"{path} is not UTF-8 text (byte {error.start})") from error
+
+    def write(self, skill: str, path: str, text: str, *, expected: Collection[str] | None) -> str:
+        """Write the file whole or not at all; returns its new tag. `expected` None: it must not exist yet."""
+        data = _encoded(path, text)
+        target = self._place(skill, path)
+        before = self._expect(target, path, expected)
+        if before is None and len(_first(self.folder(skill))) >= MAX_EDITED_FILES:
+            raise EditError("skill_full", f"{skill} holds {MAX_EDITED_FILES} files; remove some first")
+        if before != data:
+            self._change(skill, "write" if before is not None else "new", {path: (before, data)})
+        return _tag(data)
+
+    def rename(self, skill: str, path: str, new_path: str, *, expected: Collection[str]) -> str:
+        """Return the tag of the file at its new place."""
+        data = self._expect(self._place(skill, path), path, expected)
+        if os.path.lexists(self._place(skill, new_path)):
+            raise EditError("file_exists", f"{new_path} exists already; choose another name")
+        assert data is not None  # what is not there fits no tag
+        self._change(skill, "rename", {path: (data, None), new_path: (None, data)})
+        return _tag(data)
+
+    def remove(self, skill: str, path: str, *, expected: Collection[str]) -> None:
+        """Put the file into the bin; undo brings it back."""
+        target = self._place(skill, path)
+        data = self._expect(target, path, expected)
+        assert data is not None  # what is not there fits no tag
+        with self._binned(f"{skill}-{path.replace('/', '-')}") as place:
+            shutil.copyfile(target, place)
+        self._change(skill, "delete", {path: (data, None)})
+
+    def undo(self, skill: str, *, expected: Collection[str]) -> Edit:
+        return self._step(skill, expected, is_redo=False)
+
+    def redo(self, skill: str, *, expected: Collection[str]) -> Edit:
+        return self._step(skill, expected, is_redo=True)
+
+    def rename_skill(self, skill: str, name: str, *, expected: Collection[str]) -> None:
+        """Rename the folder, and the skill in its SKILL.md."""
+        folder = self._whole(skill, expected)
+        if not is_spec_name(name):
+            raise EditError(
+                "name_invalid", "a skill's name has lower-case letters, digits and single hyphens, up to 64"
+            )
+        if os.path.lexists(self._root / name):
+            raise EditError("skill_exists", f"there is a skill {name} already; choose another name")
+        page = find_skill_file(folder)
+        with self._moved_pin(skill, name):
+            if page is not None:
+                _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
+            folder.rename(self._root / name)
+        self._history.rename(skill, name, {page or "SKILL.md": lambda data: _renamed(data, name)})
+
+    def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
+        """Put the skill's folder into the bin."""
+        folder = self._whole(skill, expected)
+        # Gone at once, however long it takes to move it to another disk.
+        hidden = self._root / f".{secrets.token_hex()}.deleted"
+        with self._moved_pin(skill, None):
+            folder.rename(hidden)
+        with self._binned(skill) as place:
+            shutil.move(hidden, place)
+        self._history.forget(skill)
+
+    @contextmanager
+    def _moved_pin(self, skill: str, name: str | None) -> Iterator[None]:
+        """Let skills.lock know the skill by its new name, or no more, once the block has moved it. Raises EditError."""
+        try:
+            with moved_pin(self._root, skill, name):
+                yield
+        except SharingError as error:
+            raise EditError("lock_invalid", str(error)) from error
+
+    def _whole(self, skill: str, expected: Collection[str]) -> Path:
+        folder = self.folder(skill)
+        self._require_writable(skill)
+        tag = self.show(skill).etag
+        if not {ANY, tag} & set(expected):
+            raise _stale(f"{skill}/", tag)
+        return folder
+
+    def _step(self, skill: str, expected: Collection[str], *, is_redo: bool) -> Edit:
+        self._whole(skill, expected)
+        past = self._history.read(skill)
+        steps = past.redo if is_redo else past.undo
+        if not steps:
+            raise EditError("nothing_to_undo", f"there is nothing to {'redo' if is_redo else 'undo'} in {skill}")
+        edit = steps[-1]
+        places = {path: self._place(skill, path) for path in edit.files}
+        now = {path: _read(place) for path, place in places.items()}
+        self._history.stepped(skill, edit.before(now), is_redo=is_redo)
+        _put_all({places[path]: data for path, data in edit.files.items()})
+        return edit
+
+    def _change(self, skill: str, action: str, files: dict[str, tuple[bytes | None, bytes | None]]) -> None:
+        before = {path: data for path, (data, _) in files.items()}
+        past = self._history.read(skill)
+        self._history.add(skill, Edit(at=datetime.now(UTC), action=action, path=next(iter(files)), files=before))
+        try:
+            _put_all({self._place(skill, path): after for path, (_, after) in files.items()})
+        except OSError:
+            self._history.write(skill, past)
+            raise
+
+    def _place(self, skill: str, path: str) -> Path:
+        """Return where a file that may be written stands. Raises EditError."""
+        folder = self.folder(skill)
+        self._require_writable(skill)
+        parts = require_editable(folder, path)
+        target = folder.joinpath(*parts)
+        if Path(os.path.realpath(target)) != folder.resolve().joinpath(*parts):
+            raise EditError("path_invalid", f"{path} is a link or is behind one; edit the file it leads to")
+        if target.exists() and not target.is_file():  # opening a named pipe would wait for its writer
+            raise EditError("path_invalid", f"{path} is not a regular file")
+        return target
+
+    def _require_on(self) -> None:
+        if not self.is_on:
+            raise EditError("editing_off", "skills.edit does not allow to change skills here")
+
+    def _require_writable(self, skill: str) -> None:
+        self._require_on()
+        if not self.is_writable(skill):
+            raise EditError("skill_read_only", f"{skill} stands in another folder, which is only read")
+
+    def _expect(self, target: Path, path: str, expected: Collection[str] | None) -> bytes | None:
+        """Return what stands there. Raises EditError where that is not what the caller has read."""
+        data = _read(target)
+        tag = None if data is None else _tag(data)
+        is_expected = tag is None if expected is None else tag is not None and bool({ANY, tag} & set(expected))
+        if is_expected:
+            return data
+        raise _stale(path, tag, None if data is None else data.decode(errors="replace"))
+
+    @contextmanager
+    def _binned(self, name: str) -> Iterator[Path]:
+        """Give a new place in the bin, and drop its oldest entries."""
+        self._bin.mkdir(parents=True, exist_ok=True)
+        short = name.encode()[:200].decode(errors="ignore")
+        yield self._bin / f"{datetime.now(UTC):%Y%m%dT%H%M%S.%f}-{short}"
+        for old in sorted(self._bin.iterdir())[:-MAX_BINNED]:
+            if old.is_dir():
+                shutil.rmtree(old)
+            else:
+                old.unlink()
+
+
+def require_segments(path: str) -> Sequence[str]:
+    """Return the names of a path inside a skill's folder. Raises EditError."""
+    parts = path.split("/")
+    if len(parts) > MAX_DEPTH or not all(map(is_segment, parts)):
+        message = f"expected a path in the skill's folder, such as hooks/hint.md, at most {MAX_DEPTH} names deep"
+        raise EditError("path_invalid", message)
+    return parts
+
+
+def require_editable(folder: Path, path: str) -> Sequence[str]:
+    """Return the names of a path at which a file may be written. Raises EditError."""
+    parts = require_segments(path)
+    is_page = len(parts) == 1 and path == (find_skill_file(folder) or "SKILL.md")
+    if not is_page and (len(parts) < 2 or parts[0] not in EDITABLE):
+        raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
+    return parts
+
+
+def _encoded(path: str, text: str) -> bytes:
+    data = text.encode()
+    if len(data) > MAX_TEXT_BYTES:
+        raise EditError("file_too_large", f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept")
+    return data
+
+
+def _listed(folder: Path, path: Path) -> ListedFile:
+    name, size = path.relative_to(folder).as_posix(), path.stat().st_size
+    is_ours = name == find_skill_file(folder) or name.partition("/")[0] in EDITABLE
+    tag = None
+    if is_ours and size <= MAX_TEXT_BYTES and not path.is_symlink():
+        data = path.read_bytes()
+        tag = _tag(data) if _is_text(data) else None
+    return ListedFile(path=name, bytes=size, etag=tag)
+
+
+def _first(folder: Path) -> list[Path]:
+    """Return the files that are listed: those that can be edited stand before the others."""
+    page = find_skill_file(folder)
+    pages = () if page is None else (folder / page,)
+    ours = (path for name in EDITABLE if not (folder / name).is_symlink() for path in skill_files(folder / name))
+    others = (path for path in skill_files(folder) if path.relative_to(folder).parts[0] not in (*EDITABLE, page))
+    return list(islice(chain(pages, ours, others), MAX_EDITED_FILES))
+
+
+def _is_text(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _read(target: Path) -> bytes | None:
+    try:
+        return target.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _put_all(files: Mapping[Path, bytes | None]) -> None:
+    """Write, and only then remove, so that a renamed file is never missing."""
+    for target, data in sorted(files.items(), key=lambda item: item[1] is None):
+        _put(target, data)
+
+
+def _put(target: Path, data: bytes | None) -> None:
+    """Replace the file by these bytes in one step; None removes it."""
+    if data is None:
+        target.unlink(missing_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(".draft")  # hidden: nothing reads half of it
+    with draft.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if target.exists():
+        shutil.copymode(target, draft)
+    draft.replace(target)
+
+
+def _renamed(page: bytes, name: str) -> bytes:
+    """Return a SKILL.md with another name in its front matter."""
+    head, dashes, body = page.partition(b"\n---")
+    if not (dashes and head.startswith(b"---")):
+        return page
+    return re.sub(rb"(?m)^name:.*$", f"name: {name}".encode(), head) + dashes + body
+
+
+def _tag(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _skill_tag(files: Sequence[ListedFile]) -> str:
+    return _tag(repr([(file.path, file.etag) for file in files if file.etag]).encode())
+
+
+def _stale(what: str, tag: str | None, current: str | None = None) -> EditError:
+    state = "it is gone" if tag is None else "it exists already or has changed since you read it"
+    return EditError("version_stale", f"{what} is not what you have read: {state}", tag=tag, current=current)

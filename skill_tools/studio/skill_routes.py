@@ -1,0 +1,343 @@
+"""`/api/skills`: the files of skills, read and changed by operators; every change is conditional and can be undone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
+from server.gateway.routes import Access
+from server.storage.audit_log import AuditLog
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
+from skill_tools.sharing.bundle import SharingError, pack_skill
+from skill_tools.studio.edit_history import Edit
+from skill_tools.studio.skill_files import ANY, EditError, ListedFile, SkillFiles
+from skills_engine import Diagnostic
+from skills_engine.hook_entries import Timing
+
+PATH: Final = "/api/skills"
+MAX_BODY_BYTES: Final = 1 << 20
+_STATUSES: Final = {
+    "skill_unknown": 404,
+    "file_unknown": 404,
+    "file_exists": 409,
+    "skill_exists": 409,
+    "skill_full": 409,
+    "nothing_to_undo": 409,
+    "lock_invalid": 409,
+    "version_stale": 412,
+    "file_too_large": 413,
+    "file_unreadable": 422,
+    "editing_off": 403,
+    "skill_read_only": 403,
+}
+"""Statuses by code of EditError; of other codes it is 400."""
+
+T = TypeVar("T")
+Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
+FilePath = Annotated[str, Meta(max_length=1024)]
+"""Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
+
+
+class HooksSchema(Struct, frozen=True):
+    schema: dict[str, Any]
+
+
+class SkillFolder(Struct, frozen=True, kw_only=True):
+    name: str
+    is_writable: bool
+
+
+class SkillFolders(Struct, frozen=True, kw_only=True):
+    is_on: bool
+    """False: `skills.edit` allows no changes."""
+    skills: list[SkillFolder]
+
+
+class SkillEdit(Struct, frozen=True, kw_only=True):
+    at: datetime
+    action: str
+    path: str
+
+
+class SkillState(Struct, frozen=True, kw_only=True):
+    name: str
+    etag: str
+    is_writable: bool
+    files: list[ListedFile]
+    diagnostics: list[Diagnostic]
+    """Defects of the files as they are. With an error, the last working version stays in use."""
+    undo: list[SkillEdit]
+    """Edits that can be undone, the next one last."""
+    redo: list[SkillEdit]
+
+
+class SkillFile(Struct, frozen=True, kw_only=True):
+    path: str
+    etag: str
+    text: str
+
+
+class SkillFileSaved(Struct, frozen=True, kw_only=True):
+    path: str
+    etag: str
+    skill: SkillState
+
+
+class NewSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(max_length=64)]
+    timing: Timing | None = None
+    tools: Annotated[list[Annotated[str, Meta(max_length=256)]], Meta(max_length=32)] = []
+    text: Annotated[str, Meta(max_length=16_384)] = NEUTRAL_TEXT
+
+
+class SkillName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(max_length=64)]
+
+
+class FileText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    text: str
+
+
+class FileName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: FilePath
+
+
+class FileQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: FilePath
+
+
+class SkillRoutes:
+    """Files of skills: listed, read, written, renamed, deleted, undone. One change at a time, on disk at once."""
+
+    def __init__(self, files: SkillFiles, audit: AuditLog) -> None:
+        self._files = files
+        self._audit = audit
+        self._changing = asyncio.Lock()
+
+    def operations(self) -> tuple[Operation, ...]:
+        one, file = PATH + "/{skill}", PATH + "/{skill}/file"
+        return (
+            Operation(
+                method="GET",
+                path="/api/hooks/schema",
+                summary="The JSON Schema of a skill's hooks.json",
+                handle=self._show_schema,
+                answer=HooksSchema,
+            ),
+            _reading(PATH, "Skills whose files can be read", self._list, SkillFolders),
+            Operation(
+                method="POST",
+                path=PATH,
+                summary="Create a skill with one hook, to adapt",
+                handle=self._create,
+                body=(NewSkill,),
+                answer=SkillState,
+                refusals=(409,),
+                max_body_bytes=MAX_BODY_BYTES,
+                access=Access.OPERATOR,
+            ),
+            _reading(
+                one, "The files of a skill, and what is wrong with them", self._show, SkillState, has_version=True
+            ),
+            _change("DELETE", one, "Put a skill into the bin", self._remove, Done),
+            _change("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
+            _change("POST", one + "/undo", "Undo the last edit", partial(self._step, is_redo=False), SkillState),
+            _change("POST", one + "/redo", "Repeat what was undone", partial(self._step, is_redo=True), SkillState),
+            _reading(one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
+            _reading(file, "The text of a file", self._read, SkillFile, has_version=True, query=FileQuery),
+            _change(
+                "PUT",
+                file,
+                "Replace a file in one step, or create it",
+                self._write,
+                SkillFileSaved,
+                FileText,
+                query=FileQuery,
+                may_create=True,
+            ),
+            _change("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileQuery),
+            _change(
+                "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileQuery
+            ),
+        )
+
+    async def _show_schema(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(HooksSchema(schema=msgspec.json.decode(schema_text())))
+
+    async def _list(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(await asyncio.to_thread(self._folders))
+
+    async def _show(self, call: ApiCall) -> ApiAnswer:
+        return await self._state(call.request.match_info["skill"])
+
+    async def _read(self, call: ApiCall) -> ApiAnswer:
+        path = call.query.path
+        text, tag = await attempt(self._files.read, call.request.match_info["skill"], path)
+        return ApiAnswer(SkillFile(path=path, etag=tag, text=text), _versioned(tag))
+
+    async def _pack(self, call: ApiCall) -> web.StreamResponse:
+        skill = call.request.match_info["skill"]
+        try:
+            folder = await attempt(self._files.folder, skill)
+            data = await asyncio.to_thread(pack_skill, folder)
+        except SharingError as error:
+            raise Refusal(422, "skill_not_packed", str(error)) from None
+        name = "".join(
+            letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in skill
+        )
+        headers = {"Content-Disposition": f'attachment; filename="{name}.zip"', "Cache-Control": "no-store"}
+        return web.Response(body=data, content_type="application/zip", headers=headers)
+
+    async def _create(self, call: ApiCall) -> ApiAnswer:
+        wanted = await call.body(NewSkill)
+        async with self._changing:
+            await attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
+        self._note(call, "created", wanted.name)
+        return await self._state(wanted.name)
+
+    async def _remove(self, call: ApiCall) -> ApiAnswer:
+        await self._change(call, "deleted", self._files.remove_skill)
+        return ApiAnswer(Done())
+
+    async def _rename(self, call: ApiCall) -> ApiAnswer:
+        name = (await call.body(SkillName)).name
+        await self._change(call, "renamed", self._files.rename_skill, name, to=name)
+        return await self._state(name)
+
+    async def _step(self, call: ApiCall, *, is_redo: bool) -> ApiAnswer:
+        step = self._files.redo if is_redo else self._files.undo
+        await self._change(call, "redone" if is_redo else "undone", step)
+        return await self._state(call.request.match_info["skill"])
+
+    async def _write(self, call: ApiCall) -> ApiAnswer:
+        text, path = (await call.body(FileText)).text, call.query.path
+        tag = await self._change(call, "written", self._files.write, path, text, path=path, bytes=len(text.encode()))
+        return await self._saved(call, path, tag)
+
+    async def _remove_file(self, call: ApiCall) -> ApiAnswer:
+        await self._change(call, "deleted", self._files.remove, call.query.path, path=call.query.path)
+        return await self._state(call.request.match_info["skill"])
+
+    async def _rename_file(self, call: ApiCall) -> ApiAnswer:
+        path, new = call.query.path, (await call.body(FileName)).path
+        tag = await self._change(call, "renamed", self._files.rename, path, new, path=path, to=new)
+        return await self._saved(call, new, tag)
+
+    async def _change(
+        self, call: ApiCall, outcome: str, change: Callable[..., T], *arguments: str, **details: Any
+    ) -> T:
+        """Make a change that `If-Match` allows, and note it in the audit log. Raises Refusal."""
+        skill = call.request.match_info["skill"]
+        async with self._changing:
+            done = await attempt(partial(change, expected=_expected(call)), skill, *arguments)
+        self._note(call, outcome, skill, **details)
+        return done
+
+    def _note(self, call: ApiCall, outcome: str, skill: str, **details: Any) -> None:
+        message = " ".join(str(part) for part in ("skill", skill, details.get("path"), outcome) if part)
+        self._audit.append(call.entry("skill", outcome, message=message, details={"skill": skill, **details}))
+
+    async def _saved(self, call: ApiCall, path: str, tag: str) -> ApiAnswer:
+        state = await attempt(self._describe, call.request.match_info["skill"])
+        return ApiAnswer(SkillFileSaved(path=path, etag=tag, skill=state), _versioned(tag))
+
+    async def _state(self, skill: str) -> ApiAnswer:
+        state = await attempt(self._describe, skill)
+        return ApiAnswer(state, _versioned(state.etag))
+
+    def _folders(self) -> SkillFolders:
+        names = self._files.names()
+        return SkillFolders(
+            is_on=self._files.is_on,
+            skills=[SkillFolder(name=name, is_writable=self._files.is_writable(name)) for name in names],
+        )
+
+    def _describe(self, skill: str) -> SkillState:
+        listing = self._files.show(skill)
+        return SkillState(
+            name=skill,
+            etag=listing.etag,
+            is_writable=listing.is_writable,
+            files=list(listing.files),
+            diagnostics=lint_skill(self._files.folder(skill)),
+            undo=_edits(listing.undo),
+            redo=_edits(listing.redo),
+        )
+
+
+def _reading(path: str, summary: str, handle: Handle, answer: type[Struct] | None, **more: Any) -> Operation:
+    return Operation(
+        method="GET",
+        path=path,
+        summary=summary,
+        handle=handle,
+        answer=answer,
+        refusals=(404, 422),
+        access=Access.OPERATOR,
+        **more,
+    )
+
+
+def _change(
+    method: Method, path: str, summary: str, handle: Handle, answer: type[Struct], *body: type[Struct], **more: Any
+) -> Operation:
+    return Operation(
+        method=method,
+        path=path,
+        summary=summary,
+        handle=handle,
+        answer=answer,
+        body=body,
+        refusals=(404, 409, 422),
+        has_version=True,
+        max_body_bytes=MAX_BODY_BYTES,
+        access=Access.OPERATOR,
+        **more,
+    )
+
+
+async def attempt(work: Callable[..., T], *arguments: Any) -> T:
+    """Run it in a thread. Raises Refusal for what cannot be done."""
+    try:
+        return await asyncio.to_thread(work, *arguments)
+    except EditError as error:
+        tag = {} if error.tag is None else _versioned(error.tag)
+        status = _STATUSES.get(error.code, 400)
+        raise Refusal(status, error.code, str(error), current=error.current, **tag) from None
+    except OSError as error:  # a disk that is full or closed to us
+        raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
+
+
+def _scaffold(wanted: NewSkill, root: Path) -> None:
+    try:
+        new_skill(wanted.name, root, timing=wanted.timing, tools=wanted.tools, text=wanted.text)
+    except ScaffoldError as error:
+        raise EditError("skill_invalid", str(error)) from error
+
+
+def _expected(call: ApiCall) -> set[str] | None:
+    """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`. None: If-None-Match asks that there be none yet."""
+    wanted = call.request.headers.get("If-Match")
+    if wanted is None and call.request.headers.get("If-None-Match", "").strip() == "*" and call.request.method == "PUT":
+        return None
+    if wanted is None:
+        cure = "send If-Match with the ETag of what you have read, so that nothing is lost"
+        raise Refusal(428, "version_missing", cure)
+    tags = (tag.strip() for tag in wanted.split(","))
+    return {tag if tag == ANY else tag[1:-1] for tag in tags if tag == ANY or (tag[:1] == tag[-1:] == '"')}
+
+
+def _versioned(tag: str) -> dict[str, str]:
+    return {"ETag": f'"{tag}"'}
+
+
+def _edits(edits: Sequence[Edit]) -> list[SkillEdit]:
+    return [SkillEdit(at=edit.at, action=edit.action, path=edit.path) for edit in edits]

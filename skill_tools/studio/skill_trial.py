@@ -1,0 +1,134 @@
+"""A skill with edits that are not saved: read like any other, and answered with in a turn without a connection."""
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+
+from server.accounts.principal import Principal
+from server.agent.chunks import LLMChunk
+from server.bounded.fair_share import turn_user
+from server.errors import TurnError
+from server.llm.language_model import ModelInfo
+from server.session.settings import ClientSettings, Services, turn_request
+from server.wire import frames as wire
+from skill_tools.sharing.bundle import skill_files
+from skill_tools.studio.skill_files import EditError, require_editable
+from skills_engine.library import SkillsSnapshot
+from skills_engine.skills_config import Skill
+from skills_engine.skills_folder import load_skill
+
+_COPIED = ("hooks/", "tests/")
+MAX_OVERLAY_BYTES = 8 << 20
+"""Limit for the files that are copied."""
+
+
+class SkillTrial:
+    """Runs turns that nobody hears and no history keeps. They have the places, time limit, hooks and policy of others.
+
+    Nobody can be asked: a tool call that needs a human's yes is refused.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    @property
+    def snapshot(self) -> SkillsSnapshot:
+        """The skills in force."""
+        return self._services.skills()
+
+    @property
+    def hook_tokens(self) -> int | None:
+        """The most that hooks may cost in one model call."""
+        return self._services.handler.hook_tokens
+
+    @property
+    def model(self) -> ModelInfo:
+        """The model that answers."""
+        return self._services.model()
+
+    @contextmanager
+    def place(self, principal: Principal) -> Iterator[None]:
+        """Take one of the places for running turns. Raises TurnError."""
+        gate = self._services.gate
+        gate.enter(principal.limit_key)
+        try:
+            yield
+        finally:
+            gate.leave(principal.limit_key)
+
+    async def answer(
+        self,
+        principal: Principal,
+        snapshot: SkillsSnapshot,
+        messages: list[wire.Message],
+        show: Callable[[LLMChunk], Awaitable[None]],
+        *,
+        enable_tools: bool,
+        language: str | None,
+    ) -> None:
+        """Answer the last message with all skills of `snapshot`; `show` gets what happens, piece by piece.
+
+        Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
+        """
+        session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
+        turn_user.set(principal.limit_key or session_id)
+        request = turn_request(
+            self._services,
+            principal,
+            ClientSettings(voice=False, enable_tools=enable_tools, language=language),
+            session_id=session_id,
+            turn_id=turn_id,
+            trigger="chat",
+            messages=messages,
+            received_s=self._services.now_s(),
+            snapshot=snapshot,
+        )
+        limit_s = self._services.limits.max_turn_s
+        try:
+            async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
+                async for chunk in chunks:
+                    await show(chunk)
+        except TimeoutError:
+            if not request.timer.has_expired:
+                raise
+            raise TurnError("provider_timeout", f"the turn ran longer than {limit_s:g} s and was ended") from None
+
+
+@contextmanager
+def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
+    """Lend a copy of the skill in which `edits` are made: path → text, None = deleted. Raises EditError and OSError."""
+    with tempfile.TemporaryDirectory(prefix="parley-skill-") as root:
+        copy = Path(root, folder.name)
+        copy.mkdir()
+        size = 0
+        for path in skill_files(folder):
+            name = path.relative_to(folder).as_posix()
+            if path.is_symlink() or ("/" in name and not name.startswith(_COPIED)):
+                continue
+            if (size := size + path.stat().st_size) > MAX_OVERLAY_BYTES:
+                raise EditError("file_too_large", f"{folder.name} is too large to be tried before it is saved")
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy / name)
+        for name, text in edits.items():
+            target = copy.joinpath(*require_editable(folder, name))
+            if text is None:
+                target.unlink(missing_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(text.encode())
+        yield copy
+
+
+def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path, off: Collection[str] = ()) -> SkillsSnapshot:
+    """Return the skills in force with the one in `folder` as `place`, its copy, holds it: all of it that can be used.
+
+    Skills in `off` are left out, but not this one.
+    """
+    loaded = load_skill(place, is_named=True)
+    skills: list[Skill] = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
+    at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
+    skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
+    return SkillsSnapshot(tuple(skills))

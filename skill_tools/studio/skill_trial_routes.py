@@ -1,0 +1,345 @@
+"""`/api/skills/{skill}/preview` and `/try`: what edits that are not saved would make of a turn."""
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from aiohttp import web
+from msgspec import Meta, Struct
+
+from server.bounded.fair_share import FairShare, ShareFull
+from server.errors import ProviderError, TurnError
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.routes import Access
+from server.tools.tool_calls import TurnAborted
+from server.wire import frames as wire
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.studio.skill_files import SkillFiles
+from skill_tools.studio.skill_routes import MAX_BODY_BYTES, PATH, attempt
+from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
+from skill_tools.testing.reload_tests import run_reload_tests
+from skill_tools.testing.scripted_turn import ReadMessage, play_turn
+from skill_tools.testing.tests_format import CallSpec, StepSpec
+from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
+from skills_engine.conditions.turn_facts import Channel, ToolStatus
+from skills_engine.diagnostics import SkillTestReport
+from skills_engine.hook_entries import BUILTIN_TOOLS
+
+logger = logging.getLogger(__name__)
+
+MAX_PREVIEWS: Final = 2
+"""Previews that are made at once, one of each user."""
+MAX_PREVIEWS_WAITING: Final = 4
+"""Limit of one user's previews that wait."""
+TESTS_LIMIT_S: Final = 2.0
+"""Time for the scripted tests of a skill; those left are not run."""
+SLOWEST_PIECE_S: Final = 30.0
+"""Time for a reader to take a piece of an answer; then both turns end."""
+WATCH_S: Final = 0.5
+"""Interval at which it is seen that whoever asked has left."""
+Version = Literal["saved", "edited"]
+VERSIONS: Final[tuple[Version, ...]] = ("saved", "edited")
+Name = Annotated[str, Meta(max_length=256)]
+Words = Annotated[str, Meta(max_length=65_536)]
+
+
+class SpokenMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    role: Literal["user", "assistant"]
+    content: Words
+
+
+class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Edits that are not saved, and a conversation to try them on."""
+
+    files: Annotated[dict[Annotated[str, Meta(max_length=1024)], str | None], Meta(max_length=100)] = {}
+    """Path → text; null: deleted."""
+    text: Words = ""
+    """The words of the user in this turn."""
+    history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
+    skills_off: Annotated[list[Name], Meta(max_length=5000)] = []
+    """Other skills that are left out."""
+
+
+class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    tool: Name
+    status: ToolStatus = "ok"
+    arguments: dict[str, Any] = {}
+    result: Words = ""
+    """The text that the model reads of it; empty: a stand-in."""
+
+
+class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    rounds: Annotated[
+        list[Annotated[list[PreviewToolCall], Meta(min_length=1, max_length=32)]], Meta(max_length=32)
+    ] = []
+    """The tool calls of the model in each round; none: it answers at once."""
+    tools: bool = True
+    channel: Channel = "text"
+    language: Name | None = None
+    model: Name | None = None
+    """Its name, or `local` or `cloud`; null: the one that answers now."""
+    user: Name | None = None
+    """The name of the user who is logged in."""
+    is_operator: bool = True
+    time: Annotated[str, Meta(max_length=40)] | None = None
+    """The clock when the turn starts: `2026-11-22T14:05`, in the server's zone unless it names one; null: now."""
+
+
+class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    language: Name | None = None
+    tools: bool = False
+    """Whether tools are offered; they run for real."""
+
+
+class PreviewHook(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    persistent: bool
+
+
+class PreviewLine(Struct, frozen=True, kw_only=True):
+    role: str
+    text: str
+    hook: PreviewHook | None
+    """null: no hook has put it in."""
+
+
+class PreviewCall(Struct, frozen=True, kw_only=True):
+    title: str
+    lines: list[PreviewLine]
+
+
+class PreviewSilent(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    reason: str
+    code: str
+    """The reason as a word that never changes, for pages that say it in their language."""
+    detail: str
+    """Name, number or path that the reason is about, such as the name of a group."""
+    path: str
+    """The condition that said no, such as `when.not.channel`; "" where another key did."""
+    fired: bool
+    """Whether it fired at another time of the turn."""
+
+
+class Preview(Struct, frozen=True, kw_only=True):
+    calls: list[PreviewCall]
+    """The model calls of the turn, with what each reads."""
+    not_fired: list[PreviewSilent]
+    diagnostics: list[Diagnostic]
+    tests: SkillTestReport
+    """Outcome of the skill's scripted tests, with the edits."""
+
+
+class SkillTrialRoutes:
+    """Shows what a skill's edits would make of a turn, played without a model or answered by it."""
+
+    def __init__(self, files: SkillFiles, trial: SkillTrial) -> None:
+        self._files = files
+        self._trial = trial
+        self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
+
+    def operations(self) -> tuple[Operation, ...]:
+        shared: dict[str, Any] = {"method": "POST", "access": Access.OPERATOR, "max_body_bytes": MAX_BODY_BYTES}
+        return (
+            Operation(
+                path=PATH + "/{skill}/preview",
+                summary="What the model would read, without asking it",
+                handle=self._preview,
+                body=(PreviewRequest,),
+                answer=Preview,
+                refusals=(404, 422),
+                **shared,
+            ),
+            Operation(
+                path=PATH + "/{skill}/try",
+                summary="What the model answers with the saved and with the edited version, side by side",
+                handle=self._try,
+                body=(TrialRequest,),
+                answer=None,
+                content_types=("application/jsonl",),
+                refusals=(404, 422),
+                **shared,
+            ),
+        )
+
+    async def _preview(self, call: ApiCall) -> ApiAnswer:
+        wanted = await call.body(PreviewRequest)
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        try:
+            async with self._previews.place(call.principal.user_id):
+                return ApiAnswer(await attempt(_preview, self._trial, folder, wanted))
+        except ShareFull as error:
+            raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
+
+    async def _try(self, call: ApiCall) -> web.StreamResponse:
+        wanted = await call.body(TrialRequest)
+        if not wanted.text.strip():
+            raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted)
+        try:
+            with self._trial.place(call.principal), self._trial.place(call.principal):
+                return await self._answer(call, wanted, snapshots)
+        except TurnError as error:
+            raise Refusal(429, error.code, str(error), Retry_After="2") from None
+
+    async def _answer(
+        self, call: ApiCall, wanted: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
+        await response.prepare(call.request)
+        lines = _Lines(response)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                watch = tasks.create_task(_until_left(call.request), name="try: watch")
+                async with asyncio.TaskGroup() as turns:
+                    for version, snapshot in snapshots.items():
+                        turn = self._answer_one(call, wanted, version, snapshot, lines)
+                        turns.create_task(turn, name=f"try: {version}")
+                watch.cancel()
+            await response.write_eof()
+        except* (ConnectionError, TimeoutError):  # whoever asked has left, or does not read
+            if call.request.transport is not None:
+                call.request.transport.abort()
+        return response
+
+    async def _answer_one(
+        self, call: ApiCall, wanted: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_Lines"
+    ) -> None:
+        async def show(chunk: Any) -> None:
+            if chunk.text is not None:
+                await lines.send(version=version, text=chunk.text)
+            elif chunk.tool_call is not None:
+                await lines.send(version=version, tool=chunk.tool_call.name)
+
+        messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
+        messages.append(wire.Message(role="user", content=wanted.text))
+        failure = None
+        try:
+            await self._trial.answer(
+                call.principal, snapshot, messages, show, enable_tools=wanted.tools, language=wanted.language
+            )
+        except (ProviderError, TurnError) as error:
+            failure = {"code": error.code, "message": str(error)}
+        except TurnAborted as aborted:
+            failure = {"code": "turn_aborted", "message": aborted.reason}
+        except (ConnectionError, TimeoutError):
+            raise
+        except Exception:  # the boundary of a turn
+            logger.exception("a trial of a skill failed")
+            failure = {"code": "internal", "message": "something went wrong here; the server's log has more"}
+        await lines.send(version=version, end=failure or {"code": "completed"})
+
+
+async def _until_left(request: web.Request) -> None:
+    """Raise ConnectionResetError when the client has left: the model may be silent, and nothing be written, for long."""
+    while request.transport is not None and not request.transport.is_closing():  # noqa: ASYNC110  aiohttp does not say it
+        await asyncio.sleep(WATCH_S)
+    raise ConnectionResetError("the client has left")
+
+
+class _Lines:
+    """Writes JSON lines of several tasks, one after the other."""
+
+    def __init__(self, response: web.StreamResponse) -> None:
+        self._response = response
+        self._writing = asyncio.Lock()
+
+    async def send(self, **line: Any) -> None:
+        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
+            await self._response.write(msgspec.json.encode(line) + b"\n")
+
+
+def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
+    began_s = time.monotonic()
+    with overlaid(folder, wanted.files) as place:
+        edited = with_skill(trial.snapshot, folder, place, wanted.skills_off)
+        hooks = edited.hooks(None)
+        diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
+        tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
+    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
+    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
+    played = play_turn(hooks, wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
+    return Preview(
+        calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
+        not_fired=[
+            PreviewSilent(
+                skill=one.hook.skill,
+                hook=one.hook.name,
+                timing=one.hook.timing,
+                reason=one.reason,
+                code=one.code,
+                detail=one.detail,
+                path=one.path,
+                fired=one.has_fired,
+            )
+            for one in played.silent
+        ],
+        diagnostics=diagnostics,
+        tests=tests.get(folder.name, SkillTestReport()),
+    )
+
+
+def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
+    called = [one.tool for batch in wanted.rounds for one in batch]
+    model = trial.model
+    is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
+    return HookFacts(
+        channel=wanted.channel,
+        language=wanted.language,
+        model=model.name if wanted.model is None else wanted.model,
+        is_local=is_local,
+        user=wanted.user,
+        is_operator=wanted.is_operator,
+        skills=skills,
+        tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
+        started_at=_clock(wanted.time),
+        hook_tokens=trial.hook_tokens,
+    )
+
+
+def _clock(text: str | None) -> datetime:
+    try:
+        return (datetime.now(UTC) if text is None else datetime.fromisoformat(text)).astimezone()
+    except (ValueError, OverflowError):
+        raise Refusal(400, "body_invalid", "expected a time such as 2026-11-22T14:05", path="$.time") from None
+
+
+def _scripted(call: PreviewToolCall) -> CallSpec:
+    result = call.result or None
+    match call.status:
+        case "error":
+            return CallSpec(tool=call.tool, arguments=call.arguments, error=result or "(an error)")
+        case "refused":
+            return CallSpec(tool=call.tool, arguments=call.arguments, refused=result or "(refused)")
+    return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
+
+
+def _versions(snapshot: SkillsSnapshot, folder: Path, wanted: TrialRequest) -> dict[Version, SkillsSnapshot]:
+    found: dict[Version, SkillsSnapshot] = {}
+    for version, files in zip(VERSIONS, ({}, wanted.files), strict=True):
+        with overlaid(folder, files) as place:
+            found[version] = with_skill(snapshot, folder, place, wanted.skills_off)
+    return found
+
+
+def _line(message: ReadMessage) -> PreviewLine:
+    return PreviewLine(role=message.role, text=message.text, hook=_hook(message.hook))
+
+
+def _hook(hook: HookInfo | None) -> PreviewHook | None:
+    if hook is None:
+        return None
+    return PreviewHook(skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent)

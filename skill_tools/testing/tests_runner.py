@@ -1,0 +1,301 @@
+"""Runs scripted tests: plays their turns and compares what happened with what was expected. Pure, but for the clock."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skill_tools.testing.tests_checks import clock_of, patterns_of
+from skill_tools.testing.tests_files import SkillTest
+from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skills_engine.conditions.firing import tokens_of
+from skills_engine.conditions.hook_state import HookState
+from skills_engine.conditions.text_patterns import SearchedText
+from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.diagnostics import did_you_mean
+from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
+from skills_engine.hook_manager import Message
+from skills_engine.hooks_config import HooksFile
+from skills_engine.trigger_entries import TriggerInfo
+
+MAX_REASONS = 20
+"""The most reasons that are told of one failure to read something."""
+
+Outcome = Literal["passed", "failed", "skipped", "error"]
+"""`skipped`: it asks a model, and there is none; `error`: it could not be run."""
+SkillHooks = Mapping[str, HooksFile]
+"""The hooks and triggers of each skill that tests may switch on, by the skill's name."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One expectation that did not hold: what there was beside what was expected, each as lines."""
+
+    title: str
+    was: tuple[str, ...]
+    expected: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    """The reasons why hooks stayed out that were expected, or that might have held what was not read."""
+
+
+@dataclass(frozen=True)
+class SkillTestResult:
+    """Outcome of one test."""
+
+    test: SkillTest
+    outcome: Outcome
+    failures: tuple[Failure, ...] = ()
+    message: str = ""
+    """The reason why it was skipped or could not be run."""
+    notes: tuple[str, ...] = ()
+    """Lines on what was measured of a model."""
+    duration_s: float = 0.0
+    hook_tokens: int = 0
+    """Tokens of the hooks in the dearest call, estimated."""
+
+
+@dataclass(frozen=True)
+class _End:
+    """The end of a test, for those that go on from there."""
+
+    history: list[Message] = field(default_factory=list)
+    state: HookState = field(default_factory=HookState)
+
+
+class SkillTestRunner:
+    """Runs tests against one version of the skills."""
+
+    def __init__(self, hooks: SkillHooks) -> None:
+        self._hooks = hooks
+
+    def run(self, tests: Iterable[SkillTest], *, is_over: Callable[[], bool] = lambda: False) -> list[SkillTestResult]:
+        """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
+        results: list[SkillTestResult] = []
+        tests = list(tests)
+        by_name = {(test.skill, test.file, test.name): test for test in tests}
+        ends: dict[tuple[str, str, str], _End] = {}
+        for test in tests:
+            if is_over():
+                break
+            if test.spec.ask is None:
+                results.append(self._run(test, by_name, ends))
+            else:
+                results.append(SkillTestResult(test, "skipped", message="asks a model: give --server URL to run it"))
+        return results
+
+    def hook_tokens(self, test: SkillTest) -> int:
+        """Return what hooks cost, estimated, in the dearest call of a test's turns."""
+        return max(_dearest(played) for _, played in self._play(test, _End()))
+
+    def history(self, test: SkillTest) -> list[Message]:
+        """Return the messages before the test's first turn that it writes itself."""
+        return [
+            {"role": "user", "content": spec.user}
+            if spec.user is not None
+            else {"role": "assistant", "content": spec.assistant}
+            for spec in test.history
+        ]
+
+    def hooks_in_force(self, test: SkillTest, turn: TurnSpec) -> list[HookInfo]:
+        """Return the hooks of the skills that are on. Raises LookupError."""
+        return [hook for skill in self.skills_on(test, turn) for hook in self._hooks[skill].hooks]
+
+    def _trigger(self, test: SkillTest, turn: TurnSpec) -> TriggerInfo | None:
+        """Return the trigger that begins the turn; None: the user does. Raises LookupError."""
+        if turn.trigger is None:
+            return None
+        triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]
+        return _find(turn.trigger, triggers, test.skill, "trigger")
+
+    def _run(
+        self,
+        test: SkillTest,
+        by_name: Mapping[tuple[str, str, str], SkillTest],
+        ends: dict[tuple[str, str, str], _End],
+    ) -> SkillTestResult:
+        started_s = time.perf_counter()
+        failures: list[Failure] = []
+        tokens = 0
+        try:
+            played_turns = self._play(test, self._start(test, by_name, ends))
+            for number, (turn, played) in enumerate(played_turns, start=1):
+                of_turn = f"turn {number}: " if test.spec.turns else ""
+                failures += self._judge(test, turn, played, of_turn)
+                tokens = max(tokens, _dearest(played))
+        except LookupError as error:
+            return SkillTestResult(test, "error", message=str(error.args[0]))
+        _, last = played_turns[-1]
+        ends[test.skill, test.file, test.name] = _End(last.history, last.state)
+        outcome: Outcome = "failed" if failures else "passed"
+        return SkillTestResult(
+            test, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
+        )
+
+    def _start(
+        self,
+        test: SkillTest,
+        by_name: Mapping[tuple[str, str, str], SkillTest],
+        ends: dict[tuple[str, str, str], _End],
+    ) -> _End:
+        """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
+        if test.spec.after is None:
+            return _End()
+        key = (test.skill, test.file, test.spec.after)
+        if key not in ends:
+            before = by_name[key]
+            _, last = self._play(before, self._start(before, by_name, ends))[-1]
+            ends[key] = _End(last.history, last.state)
+        return ends[key]
+
+    def _play(self, test: SkillTest, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
+        """Play the turns, each with the history and the state of the one before. Raises LookupError."""
+        history = [*start.history, *self.history(test)]
+        state, turns = start.state, []
+        for turn in test.turns:
+            facts = self._facts(test, turn, state)
+            hooks = self.hooks_in_force(test, turn)
+            beginning = self._trigger(test, turn) or turn.user or ""
+            played = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
+            history, state = played.history, played.state
+            turns.append((turn, played))
+        return turns
+
+    def skills_on(self, test: SkillTest, turn: TurnSpec) -> list[str]:
+        """Return the names of the skills that are on: the test's own, and those that it names. Raises LookupError."""
+        named = turn.skills or []
+        skills = named if test.skill in named else [test.skill, *named]
+        for skill in skills:
+            if skill not in self._hooks:
+                raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {test.skill}")
+        return list(dict.fromkeys(skills))
+
+    def _facts(self, test: SkillTest, turn: TurnSpec, state: HookState) -> HookFacts:
+        tools = turn.tools
+        if tools is None:
+            tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
+        return HookFacts(
+            channel=turn.channel or "text",
+            language=turn.language,
+            model="" if turn.model is None else turn.model,
+            is_local=turn.model == "local",
+            user=turn.user_name or ("operator" if turn.operator else None),  # who is not logged in has no role
+            is_operator=bool(turn.operator),
+            skills=frozenset(self.skills_on(test, turn)),
+            tools=frozenset(tools),
+            started_at=clock_of(turn.time),
+            hook_tokens=turn.hook_tokens,
+            state=state,
+        )
+
+    # --- judging
+
+    def _judge(self, test: SkillTest, turn: TurnSpec, played: PlayedTurn, of_turn: str) -> list[Failure]:
+        expect = turn.expect
+        if expect is None:
+            return []
+        trigger = self._trigger(test, turn)
+        hooks = [*self.hooks_in_force(test, turn), *([trigger.hook] if trigger else [])]
+        failures = _judge_firing(expect, hooks, test.skill, played)
+        if unread := _judge_reading(expect, played):
+            told = {reason for one in failures for reason in one.reasons}
+            silent = [reason for hook in hooks if hook not in played.fired for reason in why_silent(hook, played)]
+            reasons = [reason for reason in silent if reason not in told][:MAX_REASONS]
+            failures += [*unread[:-1], replace(unread[-1], reasons=tuple(reasons))]
+        if expect.tokens is not None and expect.tokens.max is not None and _dearest(played) > expect.tokens.max:
+            was = [f"{_tokens_of(call)} in call {number}" for number, call in enumerate(played.calls, start=1)]
+            failures.append(Failure("tokens of hooks", tuple(was), (f"at most {expect.tokens.max}",)))
+        return [replace(one, title=of_turn + one.title) for one in failures]
+
+
+def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, played: PlayedTurn) -> list[Failure]:
+    """Compare what fired with `fires` and `silent`. Raises LookupError for a hook that there is not."""
+    failures = []
+    names = [_full_name(hook) for hook in played.fired]
+    if expect.fires is not None:
+        wanted = [find_hook(name, hooks, skill) for name in expect.fires]
+        expected = [_full_name(hook) for hook in wanted]
+        if names != expected:
+            missing = [hook for hook in dict.fromkeys(wanted) if names.count(_full_name(hook)) < wanted.count(hook)]
+            reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
+            failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
+    silent = {_full_name(find_hook(name, hooks, skill)) for name in expect.silent or ()}
+    if loud := [name for name in dict.fromkeys(names) if name in silent]:
+        failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
+    return failures
+
+
+def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
+    """Return why a hook stayed out, with the path of the condition; if it fired at times, each further reason once."""
+    name = f"{_full_name(hook)} ({hook.timing})"
+    if silent := [one.reason for one in played.silent if one.hook == hook and not one.has_fired]:
+        return [f"{name} stayed out: {reason}" for reason in silent]
+    if not played.calls:
+        return [f"{name} stayed out: there was no turn"]
+    others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)
+    return [f"{name} stayed out at other times: {reason}" for reason in others] or [f"{name} had no further occasion"]
+
+
+def _judge_reading(expect: ExpectSpec, played: PlayedTurn) -> list[Failure]:
+    failures = []
+    for reads in expect.reads or ():
+        if reads.call is not None and reads.call > len(played.calls):
+            was = (f"calls 1 to {len(played.calls)}" if played.calls else "no call",)
+            failures.append(Failure("reads", was, (f"call {reads.call}",)))
+            continue
+        numbers = range(1, len(played.calls) + 1) if reads.call is None else [reads.call]
+        if expected := list(_unread(reads, [played.calls[number - 1] for number in numbers])):
+            lines = [
+                line
+                for number in numbers
+                for line in ([f"call {number}"] if reads.call is None else [])
+                + [f"{message.role}: {message.text}" for message in played.calls[number - 1].messages]
+            ]
+            failures.append(
+                Failure(f"call {reads.call} reads" if reads.call else "reads", tuple(lines), tuple(expected))
+            )
+    return failures
+
+
+def _unread(reads: ReadsSpec, calls: Sequence[ScriptedCall]) -> Iterator[str]:
+    texts = [SearchedText(m.text) for call in calls for m in call.messages if not m.is_stand_in]
+    return unmet(reads, texts)
+
+
+def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterator[str]:
+    """Yield what one of the texts should contain and none does, and what none should and one does."""
+    for text, pattern in patterns_of(spec.contains).items():
+        if not any(map(pattern.are_found_in, texts)):
+            yield f"contains {text}"
+    for text, pattern in patterns_of(spec.lacks).items():
+        if any(map(pattern.are_found_in, texts)):
+            yield f"lacks {text}"
+
+
+def find_hook(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
+    """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
+    return _find(name, hooks, skill, "hook")
+
+
+_Named = TypeVar("_Named", HookInfo, TriggerInfo)
+
+
+def _find(name: str, among: Sequence[_Named], skill: str, kind: str) -> _Named:
+    found = [one for one in among if name in (one.name, _full_name(one))]
+    if not found:
+        known = [*(one.name for one in among), *map(_full_name, among)]
+        hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, among)) or 'none'}"
+        raise LookupError(f"no {kind} is called {name}{hint}")
+    return next((one for one in found if one.skill == skill), found[0])
+
+
+def _full_name(one: HookInfo | TriggerInfo) -> str:
+    return f"{one.skill}/{one.name}"
+
+
+def _dearest(played: PlayedTurn) -> int:
+    return max(map(_tokens_of, played.calls), default=0)
+
+
+def _tokens_of(call: ScriptedCall) -> int:
+    return sum(tokens_of(message.text) for message in call.messages if message.hook is not None)

@@ -1,0 +1,59 @@
+"""skill_tools/studio/skill_trial.py"""
+
+import pytest
+
+from server import config
+from server.accounts.principal import Principal
+from server.agent.chunks import LLMChunk
+from server.errors import TurnError
+from server.metrics import Metrics
+from server.session.turn_limits import TurnGate
+from server.wire import frames as wire
+from skill_tools.studio.skill_trial import SkillTrial
+from skills_engine import SkillsSnapshot
+from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
+
+ANNA = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True, is_operator=True)
+
+
+async def answered(trial: SkillTrial) -> list[str]:
+    texts: list[str] = []
+
+    async def show(chunk: LLMChunk) -> None:
+        if chunk.text is not None:
+            texts.append(chunk.text)
+
+    messages = [wire.Message(role="user", content="Hi")]
+    await trial.answer(ANNA, SkillsSnapshot(), messages, show, enable_tools=False, language="de")
+    return texts
+
+
+async def test_the_answer_is_shown_piece_by_piece_with_the_skills_it_was_given() -> None:
+    agent = FakeAgent([say("One.", "Two.")])
+    async with SessionHarness(agent) as harness:
+        assert await answered(SkillTrial(harness.services)) == ["One.", "Two."]
+
+    [asked] = agent.asked
+    assert (asked.messages[-1]["content"], asked.enable_tools, asked.options.language) == ("Hi", False, "de")
+    assert asked.is_closed
+
+
+async def test_a_turn_that_takes_too_long_is_ended() -> None:
+    agent = FakeAgent([[Pause()]])
+    async with SessionHarness(agent, limits=config.LimitsSettings(max_turn_s=0.05)) as harness:
+        with pytest.raises(TurnError, match=r"^the turn ran longer than 0\.05 s and was ended$") as late:
+            await answered(SkillTrial(harness.services))
+
+    assert late.value.code == "provider_timeout"
+    assert agent.asked[0].is_closed
+
+
+async def test_a_place_counts_for_its_user_and_is_given_back() -> None:
+    async with SessionHarness(FakeAgent(), gate=TurnGate(9, Metrics(), per_user=1)) as harness:
+        trial = SkillTrial(harness.services)
+        with trial.place(ANNA):
+            assert harness.gate.users == {"anna"}
+            with pytest.raises(TurnError, match="the most that one user"), trial.place(ANNA):
+                pass
+
+        assert harness.gate.users == frozenset()

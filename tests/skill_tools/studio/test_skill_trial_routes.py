@@ -1,0 +1,344 @@
+"""skill_tools/studio/skill_trial_routes.py and skill_tools/studio/skill_trial.py"""
+
+import asyncio
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from skill_tools.authoring.scaffold import new_skill
+from tests.gateway.rest.conftest import Client, Reply
+from tests.support.openai_script import Answer, Gate, HttpError, Stream, Text, calls, text
+from tests.support.openai_server import OpenAIServer, Request
+from tests.support.parley import Parley, parley
+
+CALM = "/api/skills/calm"
+
+
+def entry(name: str, **keys: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "file": "hint.md",
+        "timing": "after_user_input",
+        "role": "system",
+        "persistent": False,
+        **keys,
+    }
+
+
+def hooks(*entries: dict[str, Any]) -> str:
+    return json.dumps({"hooks": entries})
+
+
+@pytest.fixture
+def calm(tmp_path: Path) -> Path:
+    """To be named before the server, which reads the skills when it starts."""
+    new_skill("other", tmp_path / "skills", text="Be other.")
+    return new_skill("calm", tmp_path / "skills", text="Be calm.")
+
+
+def marked(reply: Reply, call: int = 0) -> list[tuple[str, str]]:
+    lines = reply.body["calls"][call]["lines"]
+    return [(f"{line['hook']['skill']}/{line['hook']['hook']}", line["text"]) for line in lines if line["hook"]]
+
+
+async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator: Client, server: Parley) -> None:
+    edits = {"hooks/hint.md": "Be very calm.", "hooks/hooks.json": hooks(entry("hint"), entry("more", file="more.md"))}
+    reply = await operator.post(f"{CALM}/preview", {"files": {**edits, "hooks/more.md": "More."}, "text": "Hello"})
+
+    assert reply.status == 200, reply.body
+    assert marked(reply) == [("calm/hint", "Be very calm."), ("calm/more", "More."), ("other/hint", "Be other.")]
+    [hook, *_] = [line["hook"] for line in reply.body["calls"][0]["lines"] if line["hook"]]
+    assert hook == {"skill": "calm", "hook": "hint", "timing": "after_user_input", "persistent": False}
+    assert "Hello" in [line["text"] for line in reply.body["calls"][0]["lines"]]
+    assert reply.body["diagnostics"] == []
+    assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
+    assert not (calm / "hooks" / "more.md").exists()
+
+
+async def test_a_preview_says_what_is_wrong_and_what_stays_out(calm: Path, operator: Client) -> None:
+    late = entry("late", timing="after_tool_call", tool_filter=["search_text"])
+    edits = {"hooks/hooks.json": hooks(entry("hint"), late, entry("bad", timing="sometimes"))}
+    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [[{"tool": "read_file"}]]})
+
+    assert [call["title"] for call in reply.body["calls"]] == ["planning", "round 1", "round 2"]
+    assert [(one["hook"], one["timing"]) for one in reply.body["not_fired"]] == [("late", "after_tool_call")]
+    assert reply.body["not_fired"][0]["reason"].startswith("tool_filter names none")
+    errors = [one for one in reply.body["diagnostics"] if one["severity"] == "error"]
+    assert [(one["file"], one["path"]) for one in errors] == [("hooks/hooks.json", "$.hooks[2].timing")]
+
+
+@pytest.fixture
+def tone(calm: Path) -> None:
+    (calm.parent / "other" / "hooks" / "hooks.json").write_text(hooks(entry("hint", group="tone")))
+
+
+async def test_a_group_of_a_preview_has_the_hooks_of_all_skills(tone: None, operator: Client) -> None:
+    found = []
+    for group in ("tone", "alone"):
+        edits = {"hooks/hooks.json": hooks(entry("hint", group=group))}
+        found.append((await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi"})).body["diagnostics"])
+
+    assert found[0] == []
+    assert "no other hook is in the group alone" in found[1][0]["message"]
+
+
+async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_that_says_no(
+    calm: Path, operator: Client
+) -> None:
+    when = {"tool": ["shop__*"], "tool_status": ["error"], "language": ["de"], "time": {"from": "22:00"}}
+    edits = {"hooks/hooks.json": hooks(entry("hint", timing="after_tool_call", when={"all": [when]}))}
+    turn = {
+        "files": edits,
+        "text": "Hi",
+        "rounds": [[{"tool": "shop__refund", "status": "error", "result": "no such order"}]],
+        "language": "de-CH",
+        "time": "2026-11-22T23:00",
+        "channel": "voice",
+    }
+    fired = await operator.post(f"{CALM}/preview", turn)
+    silent = await operator.post(f"{CALM}/preview", {**turn, "language": "en"})
+    wrong = await operator.post(f"{CALM}/preview", {**turn, "time": "tomorrow"})
+
+    assert "calm/hint" in [name for name, _ in marked(fired, 2)]
+    assert "no such order" in [line["text"] for line in fired.body["calls"][2]["lines"]]
+    [out] = [one for one in silent.body["not_fired"] if one["skill"] == "calm"]
+    assert (out["reason"], out["path"]) == (
+        "its condition does not hold: when.all[0].language",
+        "when.all[0].language",
+    )
+    assert (wrong.status, wrong.code, wrong.body["error"]["path"]) == (400, "body_invalid", "$.time")
+    assert wrong.body["error"]["message"] == "expected a time such as 2026-11-22T14:05"
+
+
+async def test_conditions_of_a_preview_ask_its_facts(calm: Path, operator: Client) -> None:
+    conditions: dict[str, dict[str, Any]] = {
+        "words": {"when": {"user_text": ["before"], "scan_turns": 2}},
+        "first": {"when": {"turn": 1}},
+        "voice": {"when": {"channel": "voice"}},
+        "local": {"when": {"model": ["local"]}},
+        "cloud": {"when": {"model": ["cloud"]}},
+        "named": {"when": {"model": ["scripted"]}},
+        "anna": {"when": {"user": ["anna"]}},
+        "operator": {"when": {"user": ["operator"]}},
+        "other": {"when": {"skills": ["other"]}},
+        "tool": {"requires_tools": ["shop__refund"]},
+    }
+    edits = {"hooks/hooks.json": hooks(*(entry(name, file="hint.md", **keys) for name, keys in conditions.items()))}
+    history = [{"role": "user", "content": "before"}, {"role": "assistant", "content": "Then."}]
+    rounds = [[{"tool": "shop__refund"}]]
+    at_home = {"channel": "voice", "user": "anna", "is_operator": False, "skills_off": ["other"], "rounds": rounds}
+
+    fired = []
+    for turn in (
+        {},
+        {"history": history, "model": "local", **at_home},
+        {"model": "cloud", "user": "bert", "tools": False, "rounds": rounds},
+    ):
+        reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", **turn})
+        fired.append([name.removeprefix("calm/") for name, _ in marked(reply) if name.startswith("calm/")])
+        said = [(line["role"], line["text"]) for line in reply.body["calls"][0]["lines"] if not line["hook"]]
+        assert (said[1:3] == [("user", "before"), ("assistant", "Then.")]) is ("history" in turn)
+
+    assert fired == [
+        ["first", "local", "named", "other"],
+        ["words", "voice", "local", "anna", "tool"],
+        ["first", "cloud", "operator", "other"],
+    ]
+
+
+async def test_a_preview_keeps_within_what_hooks_may_cost(tmp_path: Path, calm: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"skills": {"hook_tokens": 1}}) as server:
+        reply = await Client(server).post(f"{CALM}/preview", {"text": "Hi"})
+
+    assert marked(reply) == []
+    assert [one["hook"] for one in reply.body["not_fired"]] == ["hint", "hint"]
+
+
+async def test_a_preview_shows_what_the_model_would_read_of_each_call(calm: Path, operator: Client) -> None:
+    batch = [
+        {"tool": "read_file", "arguments": {"x": "read_file"}},
+        {"tool": "a", "result": "Given."},
+        {"tool": "b", "status": "error", "arguments": {"x": "b"}},
+        {"tool": "c", "status": "refused", "arguments": {"x": "c"}},
+        {"tool": "d", "status": "refused", "result": "Not now."},
+    ]
+    asked = ("read_file", "b", "c")
+    whens = {tool: {"tool": [tool], "tool_args": {"x": [tool]}} for tool in asked}
+    entries = (entry(tool, timing="after_tool_call", file="hint.md", when=when) for tool, when in whens.items())
+    edits = {"hooks/hooks.json": hooks(*entries)}
+    reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [batch]})
+
+    lines = reply.body["calls"][2]["lines"]
+    assert [line["text"] for line in lines if line["role"] == "tool"] == [
+        "(result of read_file)",
+        "Given.",
+        "(an error)",
+        "(refused)",
+        "Not now.",
+    ]
+    assert [name for name, _ in marked(reply, 2) if name.startswith("calm/")] == [f"calm/{tool}" for tool in asked]
+
+
+async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, operator: Client) -> None:
+    case = "tests:\n  - name: is calm\n    user: Hi\n    expect: {fires: [hint], reads: [{contains: calm}]}\n"
+    passed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case}})
+    failed = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": case, "hooks/hint.md": "Be loud."}})
+    broken = await operator.post(f"{CALM}/preview", {"files": {"tests/hint.yaml": "tests:\n  - nam: x\n"}})
+
+    assert passed.body["tests"] == {"count": 1, "failed": 0, "not_run": 0, "failures": [], "diagnostics": []}
+    assert failed.body["tests"]["failed"] == 1
+    [failure] = failed.body["tests"]["failures"]
+    assert (failure["file"], failure["line"], failure["name"]) == ("tests/hint.yaml", 2, "is calm")
+    assert "Be loud." in failure["details"]
+    assert any(one["file"] == "tests/hint.yaml" for one in broken.body["diagnostics"])
+
+
+@pytest.mark.parametrize("path", ["../out.md", "scripts/run.py", "/etc/x", "hooks/.x"])
+async def test_edits_of_other_places_are_refused(calm: Path, operator: Client, path: str) -> None:
+    for action in ("preview", "try"):
+        refused = await operator.post(f"{CALM}/{action}", {"files": {path: "x"}, "text": "Hi"})
+        assert (refused.status, refused.code) == (400, "path_invalid")
+
+
+async def tried(server: Parley, body: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    lines: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    async with ClientSession() as http, http.post(f"{server.url}{CALM}/try", json=body) as answer:
+        assert (answer.status, answer.content_type) == (200, "application/jsonl")
+        assert answer.headers["Cache-Control"] == "no-store"
+        async for raw in answer.content:
+            line = json.loads(raw)
+            lines[line.pop("version")].append(line)
+    return lines
+
+
+def words(lines: list[dict[str, Any]]) -> str:
+    return "".join(line.get("text", "") for line in lines)
+
+
+def by_hook(request: Request) -> Answer:
+    return text("Loud!") if "Be loud." in str(request.contents) else text("Calm.")
+
+
+async def test_the_model_is_asked_with_the_saved_and_with_the_edited_version(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    model.respond = by_hook
+    history = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    body = {"files": {"hooks/hint.md": "Be loud."}, "text": "Who are you?", "history": history}
+    lines = await tried(server, body)
+
+    assert {version: words(of) for version, of in lines.items()} == {"saved": "Calm.", "edited": "Loud!"}
+    assert [of[-1]["end"] for of in lines.values()] == [{"code": "completed"}] * 2
+    assert all("Who are you?" in request.contents and "Hello" in request.contents for request in model.requests)
+
+
+async def test_a_failure_of_the_model_is_told_beside_the_other_answer(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    def respond(request: Request) -> Answer:
+        return HttpError(status=401) if "Be loud." in str(request.contents) else text("Calm.")
+
+    model.respond = respond
+    lines = await tried(server, {"files": {"hooks/hint.md": "Be loud."}, "text": "Hi"})
+
+    assert words(lines["saved"]) == "Calm."
+    end = lines["edited"][-1]["end"]
+    assert (end["code"], "refused a call without a key" in end["message"]) == ("provider_auth", True)
+
+
+async def test_the_language_of_a_trial_counts_for_conditions(calm: Path, server: Parley, model: OpenAIServer) -> None:
+    model.respond = by_hook
+    edits = {"hooks/hint.md": "Be loud.", "hooks/hooks.json": hooks(entry("hint", when={"language": ["de"]}))}
+
+    spoken = await tried(server, {"files": edits, "text": "Hi", "language": "de-CH"})
+    unspoken = await tried(server, {"files": edits, "text": "Hi"})
+
+    assert [words(lines["edited"]) for lines in (spoken, unspoken)] == ["Loud!", "Calm."]
+
+
+async def test_without_tools_none_is_offered_and_with_them_they_run(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    def respond(request: Request) -> Answer:
+        roles = [message["role"] for message in request.messages]
+        if not request.tool_names or "tool" in roles:
+            return text(
+                "<need_tool>I look." if "tool" not in roles and "need_tool" in str(request.contents) else "Noon."
+            )
+        return calls(("current_time", {}))
+
+    model.respond = respond
+    lines = await tried(server, {"text": "What time is it?", "tools": True})
+    assert [line["tool"] for line in lines["edited"] if "tool" in line] == ["current_time"]
+    model.requests.clear()
+    lines = await tried(server, {"text": "What time is it?", "tools": False})
+    assert not any(request.tool_names for request in model.requests)
+    assert words(lines["saved"]) == "Noon."
+
+
+async def test_a_trial_takes_the_places_of_two_turns(tmp_path: Path, model: OpenAIServer) -> None:
+    async with parley(tmp_path, model.url, {"limits": {"turns": 1}}) as server:
+        operator = Client(server)
+        await operator.post("/api/skills", {"name": "calm"})
+        refused = await operator.post(f"{CALM}/try", {"text": "Hi"})
+
+        assert (refused.status, refused.code) == (429, "too_many_turns")
+        assert refused.headers["Retry-After"] == "2"
+        assert "running" in refused.body["error"]["message"]
+        assert model.requests == []
+
+
+async def test_a_trial_needs_a_question_and_leaves_skills_out(
+    calm: Path, operator: Client, server: Parley, model: OpenAIServer
+) -> None:
+    blank = await operator.post(f"{CALM}/try", {"text": " "})
+    error = {"code": "body_invalid", "message": "a question is needed", "path": "$.text"}
+    assert (blank.status, blank.body["error"]) == (400, error)
+
+    model.respond = by_hook
+    await tried(server, {"text": "Hi", "skills_off": ["other"]})
+    assert "Be calm." in str(model.requests[-1].contents)
+    assert not any("Be other." in str(request.contents) for request in model.requests)
+
+
+async def test_previews_of_one_user_wait_for_each_other_and_not_without_limit(calm: Path, operator: Client) -> None:
+    body = {"text": "Hi", "rounds": [[{"tool": "a"}] * 32] * 32}  # takes a while
+    replies = await asyncio.gather(*(operator.post(f"{CALM}/preview", body) for _ in range(12)))
+
+    assert {reply.status for reply in replies} == {200, 429}
+    refused = next(reply for reply in replies if reply.status == 429)
+    assert (refused.code, refused.headers["Retry-After"]) == ("preview_busy", "2")
+    assert refused.body["error"]["message"] not in ("", "None")
+
+
+async def test_who_leaves_ends_both_turns_though_the_model_says_nothing(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    gates = [Gate(), Gate()]
+    model.queue(*(Stream(steps=(Text("One. "), gate)) for gate in gates))
+    async with (
+        ClientSession() as http,
+        http.post(f"{server.url}{CALM}/try", json={"text": "Hi", "tools": False}) as answer,
+    ):
+        await answer.content.readline()
+        await asyncio.gather(*(gate.reached.wait() for gate in gates))
+        answer.close()
+
+    for _ in range(200):
+        if "parley_turns_running 0.0" in (await Client(server).get("/metrics")).body:
+            break
+        await asyncio.sleep(0.05)
+    else:
+        raise AssertionError("the turns go on")
+    for gate in gates:
+        gate.open()
+
+
+async def test_only_operators_try_skills(calm: Path, anna: Client) -> None:
+    for action in ("preview", "try"):
+        refused = await anna.post(f"{CALM}/{action}", {"text": "Hi"})
+        assert (refused.status, refused.code) == (403, "operators_only")

@@ -1,0 +1,217 @@
+"""What lint says of conditions that load, but hardly do what was meant."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skill_tools.authoring.lint import lint, lint_skill
+from tests.skills_engine.folders import entry, make_skill
+
+
+def advice(folder: Path) -> list[tuple[str, str]]:
+    """Return place and message of its warnings. A mistake, for which a hook is not advised on, fails the test."""
+    found = [one for one in lint_skill(folder) if one.severity != "info"]
+    assert {one.severity for one in found} <= {"warning"}
+    return [(one.path, one.message) for one in found]
+
+
+ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
+GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
+
+
+@pytest.mark.parametrize(
+    ("timing", "keys", "path", "message"),
+    [
+        (
+            "before_planning",
+            {"when": {"any": [{}, {"round": 2}]}},
+            "when.any[1].round",
+            "never holds: before_planning is outside the agent loop",
+        ),
+        (
+            "before_first_agent",
+            {"when": {"round": {"min": 2}}},
+            "when.round",
+            "never holds: before_first_agent comes in round 1",
+        ),
+        (
+            "before_first_agent",
+            {"when": {"not": {"tool": ["read_file"]}}},
+            "when.not.tool",
+            "never holds: at before_first_agent there is no tool call to ask about",
+        ),
+        (
+            "after_user_input",
+            {"when": {"tool_status": ["ok"]}},
+            "when.tool_status",
+            "never holds: at after_user_input there is no tool call to ask about",
+        ),
+        (
+            "after_tool_call",
+            {"when": {"tool": ["read_fil"]}},
+            "when.tool",
+            "no built-in tool is called read_fil (did you mean read_file?)",
+        ),
+        (
+            "after_tool_call",
+            {"when": {"all": [{"tool": ["shop"]}]}},
+            "when.all[0].tool",
+            "no built-in tool is called shop",
+        ),
+        (
+            "after_user_input",
+            {"when": {"language": ["de", "German"]}},
+            "when.language",
+            '"German" fits no language: expected a tag such as de or pt-BR, or *',
+        ),
+        ("after_user_input", {"when": {"user_text": ["*x"]}}, "when.user_text", f'"*x" {GLOB}'),
+        ("after_user_input", {"when": {"user_text": ["money*"]}}, "when.user_text", f'"money*" {GLOB}'),
+        (
+            "after_user_input",
+            {"when": {"user_text": ["/refund/gi"]}},
+            "when.user_text",
+            '"/refund/gi" is searched as a text: an expression ends with / or with /i',
+        ),
+        (
+            "after_tool_call",
+            {"when": {"not": {"tool_args": {}}}},
+            "when.not.tool_args",
+            'holds for every call: name an argument and its patterns, such as {"path": ["notes"]}',
+        ),
+        ("after_user_input", {"when": {"time": {}}}, "when.time", ANY_TIME),
+        ("after_user_input", {"when": {"time": {"from": "08:00", "to": "08:00"}}}, "when.time", ANY_TIME),
+        ("after_user_input", {"when": {"time": {"to": "00:00"}}}, "when.time", ANY_TIME),
+        ("after_user_input", {"when": {"time": {"from": "00:00"}}}, "when.time", ANY_TIME),
+        ("after_user_input", {"when": {"not": {"any": []}}}, "when.not.any", "never holds: it has no alternatives"),
+        (
+            "after_tool_call",
+            {"tool_filter": ["files__*", "read_file"], "when": {"tool": ["search_text", "shop__*"]}},
+            "when.tool",
+            "never holds: tool_filter names other tools: files__*, read_file",
+        ),
+        (
+            "after_tool_call",
+            {"tool_filter": ["read_file"], "when": {"tool": ["read_file?*"]}},
+            "when.tool",
+            "never holds: tool_filter names other tools: read_file",
+        ),
+        (
+            "after_user_input",
+            {"once": "conversation", "cooldown": 2},
+            "cooldown",
+            "changes nothing beside once: conversation",
+        ),
+        (
+            "after_user_input",
+            {"requires_tools": ["serch_text"]},
+            "requires_tools",
+            "no built-in tool is called serch_text (did you mean search_text?)",
+        ),
+        (
+            "after_user_input",
+            {"group": "tone"},
+            "group",
+            "no other hook is in the group tone: alone it changes nothing",
+        ),
+        (
+            "after_user_input",
+            {"once": "conversation", "sticky": 2},
+            "sticky",
+            "beside once, it still fires in 2 further turns after the one in which it fired",
+        ),
+    ],
+)
+def test_lint_warns_of_what_contradicts_itself(
+    tmp_path: Path, timing: str, keys: dict[str, Any], path: str, message: str
+) -> None:
+    found = advice(make_skill(tmp_path, "tutor", entry("hint", timing=timing, **keys)))
+
+    assert found == [(f"$.hooks[0].{path}", message)]
+
+
+@pytest.mark.parametrize(
+    ("timing", "keys"),
+    [
+        ("before_first_agent", {"when": {"round": 1}}),
+        ("before_first_agent", {"when": {"round": {"max": 2}}}),
+        ("before_each_agent", {"when": {"round": {"min": 2}, "tool": ["read_file", "shop__*", "shop__x", "a*"]}}),
+        ("after_tool_call", {"when": {"user_text": ["round"], "tool_status": ["ok"]}, "requires_tools": ["read_file"]}),
+        ("after_tool_call", {"when": {"tool_args": {"path": ["x"]}}}),
+        ("after_user_input", {"when": {"any": [{"time": {"days": ["mon"]}}, {"time": {"from": "08:00"}}]}}),
+        ("after_user_input", {"when": {"time": {"from": "00:00", "to": "06:00"}}}),
+        ("after_user_input", {"when": {"time": {"to": "00:00", "days": ["mon"]}}}),
+        ("after_user_input", {"once": "turn", "cooldown": 2}),
+        ("after_tool_call", {"tool_filter": ["files__*"], "when": {"tool": ["files__read", "search_text"]}}),
+        ("after_tool_call", {"tool_filter": ["files__read"], "when": {"tool": ["files__*"]}}),
+        ("after_tool_call", {"tool_filter": ["files__*"], "when": {"tool": ["*__read"]}}),
+        ("after_tool_call", {"tool_filter": ["files__*"], "when": {"not": {"tool": ["shop__x"]}}}),
+        (
+            "after_user_input",
+            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "/.*x/"]}},
+        ),
+    ],
+)
+def test_lint_says_nothing_of_conditions_that_can_hold(tmp_path: Path, timing: str, keys: dict[str, Any]) -> None:
+    assert advice(make_skill(tmp_path, "tutor", entry("hint", timing=timing, **keys))) == []
+
+
+def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path: Path) -> None:
+    small, large, larger = "/a{57}/", "/a{58}/i", "/.{0,300}urgent.{0,300}asap/i"
+    result = {"all": [{"tool_result": [large]}], "not": {"tool_args": {"a": ["b", larger]}}}
+    folder = make_skill(
+        tmp_path, "tutor", entry("hint", timing="after_tool_call", when={"user_text": [small], **result})
+    )
+
+    notes = [(one.path, one.message) for one in lint_skill(folder) if one.path.startswith("$.hooks[0].when")]
+
+    assert notes == [
+        ("$.hooks[0].when.all[0].tool_result", f'"{large}" has 62 steps: it looks at the first 64516 bytes of a text'),
+        (
+            "$.hooks[0].when.not.tool_args",
+            f'"{larger}" has 1814 steps: it looks at the first 2205 bytes of a text',
+        ),
+    ]
+
+
+def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
+    one = make_skill(tmp_path, "one", entry(group="tone"))
+    make_skill(tmp_path, "two", entry(group="tone"))
+
+    assert [message for _, message in advice(one)] == ["no other hook is in the group tone: alone it changes nothing"]
+    assert [*lint(tmp_path).values(), lint_skill(one, groups=Counter(tone=2))] == [[], [], []]
+
+
+ROOM = 265
+"""As many hooks of these names as a state has room for, each with the number of a turn of four digits, twice."""
+
+
+@pytest.mark.rule("L1-45")
+def test_lint_warns_of_more_than_a_state_has_room_for(tmp_path: Path) -> None:
+    full = make_skill(tmp_path, "tutor", *(entry(f"hook-{n}", once="conversation") for n in range(ROOM)))
+    more = make_skill(tmp_path, "coach", *(entry(f"hook-{n}", once="conversation") for n in range(ROOM + 1)))
+
+    message = "too many hooks have once, cooldown or sticky: a state has 8 KiB, and forgets the earliest of them"
+    assert (advice(full), advice(more)) == ([], [("$.hooks", message)])
+
+
+@pytest.mark.rule("L1-48")
+@pytest.mark.parametrize(
+    ("timing", "has_vars", "text", "words"),
+    [
+        ("before_planning", True, "{{round}}", "{{round}}, which is empty at before_planning"),
+        ("before_each_agent", True, "{{tool}} {{round}}", "{{tool}}, which is empty at before_each_agent"),
+        ("before_planning", True, "{{tool_status}}", "{{tool_status}}, which is empty at before_planning"),
+        ("before_each_agent", False, "{{date}}", "{{date}}, which is kept as text without vars: true"),
+        ("after_tool_call", True, "{{tool}} {{tool_status}} {{round}} {{date}}", None),
+        ("before_planning", False, "{{name}} {{{{date}}", None),
+    ],
+)
+def test_lint_says_where_a_variable_has_no_value(
+    tmp_path: Path, timing: str, has_vars: bool, text: str, words: str | None
+) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint", timing=timing, vars=has_vars))
+    (folder / "hooks" / "hint.md").write_text(text)
+
+    assert advice(folder) == ([] if words is None else [("$.hooks[0].file", f"hint.md holds {words}")])
