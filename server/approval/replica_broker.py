@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server import config
-from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
+from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, account_of
 from server.approval.asking import Answer, AnsweredBy, Remember, RememberFor
 from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
 from server.approval.edits import MaskLeftOver, edited_arguments
@@ -61,7 +61,8 @@ Job = Callable[[], Awaitable[None]]
 class ReplicaBroker(ApprovalBroker):
     """`run` does what needs the table; without it, or while the database is away, this is the broker of one process.
 
-    Only users who have logged in are asked elsewhere: `local` is another person on each machine.
+    Only users who have logged in are asked elsewhere: `local` is another person on each machine, and the holder of a
+    key is asked on the connection whose turn it is.
     """
 
     def __init__(
@@ -368,7 +369,8 @@ def _read(opened: OpenQuestion, given: Answered) -> Answer:
 
 
 def _is_shared(user: str) -> bool:
-    return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX)
+    is_key = account_of(user) != user
+    return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX) and not is_key
 
 
 def _end(answer: Answer, winner: str | None) -> Ended:

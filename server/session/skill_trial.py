@@ -42,11 +42,11 @@ class SkillTrial:
     def place(self, principal: Principal) -> Iterator[None]:
         """Take one of the places for running turns. Raises TurnError."""
         gate = self._services.gate
-        gate.enter(principal.limit_key)
+        gate.enter(principal.limited_share)
         try:
             yield
         finally:
-            gate.leave(principal.limit_key)
+            gate.leave(principal.limited_share)
 
     async def answer(
         self,
@@ -63,7 +63,7 @@ class SkillTrial:
         Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
-        turn_user.set(principal.limit_key or session_id)
+        turn_user.set(principal.share.account)
         request = turn_request(
             self._services,
             principal,
