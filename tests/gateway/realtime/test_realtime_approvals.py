@@ -13,8 +13,8 @@ from tests.gateway.test_login import ANNA, bearer
 from tests.support.client import client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
+from tests.support.parley import Parley, parley
 from tests.support.realtime_client import RealtimeClient, realtime_client
-from tests.support.server_process import ServerProcess, endpoint
 
 SEES = {"type": "realtime", "output_modalities": ["text"], "include": ["parley.approval_request"]}
 MODES = [{}, {"auth": "token", "tokens": [{"user": "anna", "token": ANNA}]}]
@@ -23,12 +23,12 @@ MODES = [{}, {"auth": "token", "tokens": [{"user": "anna", "token": ANNA}]}]
 class Maker:
     """A server on which every tool call is asked about, and its user, who makes keys."""
 
-    def __init__(self, server: ServerProcess, headers: dict[str, str]) -> None:
+    def __init__(self, server: Parley, headers: dict[str, str]) -> None:
         self.server = server
         self.headers = headers
 
     async def key(self, **wanted: Any) -> str:
-        rest = Client(self.server)  # type: ignore[arg-type]  # only its address is asked for
+        rest = Client(self.server)
         rest.headers = self.headers
         made = await rest.post("/v1/realtime/client_secrets", {"session": SEES, **wanted})
         assert made.status == 200, made.body
@@ -45,8 +45,7 @@ class Maker:
 
 @pytest.fixture(params=MODES, ids=["local", "token"])
 async def maker(request: pytest.FixtureRequest, tmp_path: Path, model: OpenAIServer) -> AsyncIterator[Maker]:
-    tree = {**settings(), "security": request.param}
-    async with ServerProcess(tmp_path, environ=endpoint(model.url), settings=tree) as server:
+    async with parley(tmp_path, model.url, {**settings(), "security": request.param}) as server:
         yield Maker(server, bearer(ANNA) if request.param else {})
 
 
@@ -67,3 +66,66 @@ async def test_the_holder_of_a_key_neither_sees_nor_answers_what_its_maker_is_as
     assert refused["error"]["code"] == "approval_unknown"
     [result] = results(page.frames)
     assert result["ending"] == "denied"
+
+
+async def test_a_key_without_approvals_has_such_calls_refused_at_once_and_its_makers_page_is_not_asked(
+    maker: Maker, model: OpenAIServer
+) -> None:
+    model.queue(calls(TOKYO), text("Then not."))
+    async with client(maker.server.ws_url, additional_headers=maker.headers) as page:
+        async with maker.holder(await maker.key()) as holder:
+            await holder.say("What time is it?")
+            done = await holder.respond()
+        shown = await page.pong()
+
+    assert done["status"] == "completed"
+    told = [message["content"] for message in model.requests[1].messages if message["role"] == "tool"]
+    assert "made without `approvals: true`" in told[0]
+    assert "parley.approval_request" not in {event["type"] for event in holder.events}
+    assert "approval_request" not in {frame["type"] for frame in shown}
+
+
+async def test_a_key_with_approvals_answers_the_questions_of_its_own_connection_alone(
+    maker: Maker, model: OpenAIServer
+) -> None:
+    model.queue(calls(TOKYO), text("Noon."))
+    key = await maker.key(approvals=True, user="visitor")
+    async with (
+        client(maker.server.ws_url, additional_headers=maker.headers) as page,
+        maker.holder(key) as other,
+        maker.holder(key) as holder,
+    ):
+        await holder.say("What time is it?")
+        await holder.send("response.create")
+        question = await holder.until("parley.approval_request")
+        await other.send("parley.approval", id=question["id"], approved=False)
+        refused = await other.until("error")
+        await page.send("approval", id=question["id"], approved=False)
+        notice = await page.until("notice")
+        await holder.send("parley.approval", id=question["id"], approved=True)
+        await holder.until("response.done")
+
+    assert (refused["error"]["code"], notice["code"]) == ("approval_unknown", "approval_unknown")
+    assert "parley.approval_request" not in {event["type"] for event in other.events}
+    assert "approval_request" not in {frame["type"] for frame in page.frames}
+    [told] = [message["content"] for message in model.requests[1].messages if message["role"] == "tool"]
+    assert "Asia/Tokyo" in told
+
+
+async def test_what_the_maker_has_approved_for_good_is_asked_of_its_keys_again(
+    maker: Maker, model: OpenAIServer
+) -> None:
+    model.queue(calls(TOKYO), text("Noon."), calls(TOKYO), text("Noon."), calls(TOKYO), text("Then not."))
+    async with client(maker.server.ws_url, additional_headers=maker.headers) as page:
+        await page.chat()
+        await answer(page, remember="always")
+        await page.until("turn_end")
+        remembered = await page.turn()
+    async with maker.holder(await maker.key(approvals=True)) as holder:
+        await holder.say("What time is it?")
+        await holder.send("response.create")
+        question = await holder.until("parley.approval_request")
+        await holder.send("parley.approval", id=question["id"], approved=False)
+        await holder.until("response.done")
+
+    assert [frame["by"] for frame in remembered if frame["type"] == "approval_resolved"] == ["remembered"]
