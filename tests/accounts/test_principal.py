@@ -2,8 +2,7 @@
 
 import pytest
 
-from server.accounts.principal import Principal, checked_user_id
-from server.errors import AuthError
+from server.accounts.principal import Principal
 from server.fair_share import Share
 
 
@@ -30,8 +29,3 @@ def test_limits_for_one_user_spare_the_own_machine_alone(principal: Principal, s
 def test_a_stranger_is_known_by_the_address_alone() -> None:
     assert Principal("1.2.3.4", is_local=False, user_id="anonymous@1.2.3.4").is_anonymous
     assert not Principal("127.0.0.1", is_local=True).is_anonymous
-
-
-def test_no_account_has_a_name_like_that_of_a_key() -> None:
-    with pytest.raises(AuthError, match="Realtime keys"):
-        checked_user_id("anna/visitor")

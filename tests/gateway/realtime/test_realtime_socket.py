@@ -20,6 +20,7 @@ from server.gateway.connection import LAST_TURN_S, MAX_KEY_CONNECTION_S, TIME_OV
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
 from tests.accounts.keys import SECRET, token
 from tests.gateway.test_login import ANNA, JWT, OPS, bearer, door
+from tests.skills_engine.folders import entry, make_skill
 from tests.support.client import client
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
@@ -223,7 +224,7 @@ def beat(server: Parley, after_s: float) -> None:
 
 async def is_open(me: Talker) -> bool:
     await me.send("input_audio_buffer.clear")
-    return (await me.receive())["type"] == "input_audio_buffer.cleared"
+    return bool((await me.receive())["type"] == "input_audio_buffer.cleared")
 
 
 async def test_a_keys_connection_outlasts_the_key_but_no_hour(server: Parley) -> None:
@@ -271,6 +272,20 @@ async def test_more_keys_give_no_more_connections_than_their_maker_has(
         with pytest.raises(InvalidStatus, match="503"):
             async with talker(opened.server, **bearer(keys[-1])):
                 pass
+
+
+async def test_the_skills_of_a_keys_turns_are_its_makers(tmp_path: Path, model: OpenAIServer) -> None:
+    make_skill(
+        tmp_path / "skills", "shop", entry("hers", when={"user": ["anna"]}), entry("his", when={"user": ["ben"]})
+    )
+    model.queue(text("Noon."))
+    async with door(tmp_path, model, {"tokens": [{"user": "anna", "token": ANNA}]}) as opened:
+        made = await opened.post("/v1/realtime/client_secrets", {"user": "ben"}, **bearer(ANNA))
+        async with talker(opened.server, **bearer(made.json["value"])) as me:
+            await me.say("What time is it?")
+            await me.until("response.done")
+
+    assert [said for said in model.requests[0].contents if said.startswith("Text of")] == ["Text of hers."]
 
 
 async def test_turns_of_keys_count_for_their_maker(tmp_path: Path, model: OpenAIServer) -> None:
