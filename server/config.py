@@ -370,7 +370,7 @@ MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
 
 
 class UserLimits(Section, frozen=True, kw_only=True):
-    """What a user may have together with the holders of his Realtime keys; None: as `limits` says for every user."""
+    """Limits of a user together with the holders of the user's Realtime keys; None: as `limits` says for every user."""
 
     connections: Count | None = None
     turns: Count | None = None

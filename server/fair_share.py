@@ -26,6 +26,11 @@ class Share(NamedTuple):
     name: str = ""
 
 
+def account_of(user_id: str) -> str:
+    """Return the account of a user: of a key's holder (`account/name`) the one that made the key."""
+    return user_id.partition("/")[0]
+
+
 class ShareFull(Exception):
     """Too much work waits already. The text says so to whoever asked for it."""
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from server.accounts.principal import LOCAL_USER, account_of
+from server.accounts.principal import LOCAL_USER
 from server.media.store import MediaItem
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
@@ -29,11 +29,6 @@ class TurnFacts:
     user_message: str = ""
     language: str | None = None
     address: str = ""
-
-    @property
-    def account(self) -> str:
-        """Account whose policy counts, and the user's own unless that is a Realtime key's."""
-        return account_of(self.user_id)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

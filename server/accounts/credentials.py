@@ -12,8 +12,9 @@ from typing import Final
 import msgspec
 
 from server import config
-from server.accounts.principal import Identity, account_of, checked_user_id
+from server.accounts.principal import Identity, checked_user_id
 from server.errors import AuthError, ConfigError
+from server.fair_share import account_of
 
 _VERSION: Final = "v1"
 _MAX_CHARACTERS: Final = 2048

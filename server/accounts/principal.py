@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from server.errors import AuthError
-from server.fair_share import Share
+from server.fair_share import Share, account_of
 
 ANONYMOUS_PREFIX: Final = "anonymous@"
 LOCAL_USER: Final = "local"
@@ -79,13 +79,8 @@ class Principal(Identity):
 
     @property
     def limited_share(self) -> Share | None:
-        """Share that limits per user count under; None: not limited (local, without login and key)."""
-        return self.share if self.is_logged_in or self.is_key or not self.is_local else None
-
-
-def account_of(user_id: str) -> str:
-    """Return the account of a user: of a key's holder (`account/name`) the one that made the key."""
-    return user_id.partition("/")[0]
+        """Share that limits per user count under; None: not limited (local, without login)."""
+        return self.share if self.is_logged_in or not self.is_local else None
 
 
 def checked_user_id(name: object) -> str:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from server import config
-from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, account_of
+from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, Remember, RememberFor
 from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
 from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
 from server.errors import StorageError
+from server.fair_share import account_of
 from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
 
 logger = logging.getLogger(__name__)

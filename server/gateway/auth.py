@@ -126,7 +126,7 @@ class Authenticator:
         return await self._accounts.by_session(cookie, key_of(request), needs_key=needs_key)
 
     async def _by_realtime_key(self, request: web.Request, unknown: Principal) -> Principal:
-        """Return the key's holder.
+        """Return the key's holder, who has no rights of a local request.
 
         A key that was made without a login is good for those who need none. One of the local user lets others in, too,
         as long as local requests need no login. Raises AuthError.
@@ -139,7 +139,7 @@ class Authenticator:
         is_local = key.maker.user_id == LOCAL_USER
         if not key.has_login and not unknown.may_enter and not (is_local and self._trusts_loopback):
             raise AuthError("this Realtime key was made without a login, which is needed by now")
-        return unknown.identified(key.holder, is_logged_in=key.has_login or is_local)
+        return replace(unknown, is_local=False).identified(key.holder, is_logged_in=key.has_login or is_local)
 
     @property
     def _trusts_loopback(self) -> bool:

@@ -242,7 +242,7 @@ class Connection:
 
     def end_login_at(self, now_s: float) -> None:
         """End the login then, if it lasts longer: the next beats close the connection."""
-        self._ends = min(self._ends, _End(now_s, LOGIN_OVER, "the login was ended"))
+        self._ends = min(self._ends, _RightsEnd(now_s, LOGIN_OVER, "the login was ended"))
 
     def beat(self, now_s: float) -> None:
         """Ping the client, or give it up, or close it after its rights have ended; called every second or so."""
@@ -302,7 +302,7 @@ class Connection:
             await self.dialect.receive(data, is_text=kind is WSMsgType.TEXT)
 
 
-class _End(NamedTuple):
+class _RightsEnd(NamedTuple):
     """End of a connection's rights: when by the event loop's clock, the close code, and why."""
 
     at_s: float
@@ -310,12 +310,12 @@ class _End(NamedTuple):
     reason: str
 
 
-def _end_of(principal: Principal, now_s: float) -> _End:
+def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
     expires_in_s = float("inf") if principal.expires_at_s is None else principal.expires_at_s - time.time()
     lasts_s = MAX_KEY_CONNECTION_S - LAST_TURN_S if principal.is_key else float("inf")
     return min(
-        _End(now_s + expires_in_s, LOGIN_OVER, "the login has expired"),
-        _End(now_s + lasts_s, TIME_OVER, "a key's connection lasts 60 minutes at most"),
+        _RightsEnd(now_s + expires_in_s, LOGIN_OVER, "the login has expired"),
+        _RightsEnd(now_s + lasts_s, TIME_OVER, "a key's connection lasts 60 minutes at most"),
     )
 
 

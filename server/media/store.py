@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from server import config
-from server.accounts.principal import account_of
+from server.fair_share import account_of
 from server.media import content_types
 from server.media.eviction import Coming, Kept, choose_leaving
 from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path

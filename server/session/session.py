@@ -85,7 +85,7 @@ class Session:
             outbox,
             self._approvals,
             self._client_calls,
-            limited_share=principal.limited_share,
+            principal=principal,
             on_running=self._set_running,
             on_over=on_turn_over,
         )

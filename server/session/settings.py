@@ -241,6 +241,5 @@ def _last_words(messages: Sequence[wire.Message]) -> str:
 def _system_policy(security: config.SecuritySettings, principal: Principal) -> SystemPolicy:
     policy = security.client_system_messages
     if policy == "auto":
-        is_trusted = principal.is_local and principal.is_operator and not principal.is_key
-        return "allow" if is_trusted else "demote"
+        return "allow" if principal.is_local and principal.is_operator else "demote"
     return policy

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from server import log
+from server.accounts.principal import Principal
 from server.agent.chunks import HookRecord
 from server.agent.trace import not_fired_events
 from server.errors import TurnError
-from server.fair_share import Share, turn_user
+from server.fair_share import turn_user
 from server.metrics import Metrics
 from server.session.approvals import Approvals, TurnAsker
 from server.session.chat_handler import TurnRequest
@@ -36,7 +37,6 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limited_share`: the share under which the turns count for limits per user (None: no such limit).
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Turns:
         approvals: Approvals,
         client_calls: ClientCalls,
         *,
-        limited_share: Share | None,
+        principal: Principal,
         on_running: Callable[[bool], None],
         on_over: Callable[[], None] | None,
     ) -> None:
@@ -54,7 +54,7 @@ class Turns:
         self._outbox = outbox
         self._approvals = approvals
         self._client_calls = client_calls
-        self._limited_share = limited_share
+        self._share, self._limited_share = principal.share, principal.limited_share
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -179,7 +179,7 @@ class Turns:
 
     async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(writer.id)
-        turn_user.set(request.principal.share.account)
+        turn_user.set(self._share.account)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from server.accounts.principal import account_of
 from server.errors import StorageError
+from server.fair_share import account_of
 from server.storage.audit_entry import FIRST, GAP, PRUNED, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days

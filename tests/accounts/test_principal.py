@@ -13,7 +13,7 @@ from server.fair_share import Share
         (Principal("127.0.0.1", is_local=True, user_id="anna", is_logged_in=True), Share("anna")),
         (Principal("1.2.3.4", is_local=False, user_id="anonymous@1.2.3.4"), Share("anonymous@1.2.3.4")),
         (Principal("2001:db8::7", is_local=False, user_id="anonymous@2001:db8::7"), Share("anonymous@2001:db8::/64")),
-        (Principal("127.0.0.1", is_local=True, user_id="local/shop"), Share("local", "shop")),
+        (Principal("127.0.0.1", is_local=False, user_id="local/shop"), Share("local", "shop")),
         (Principal("1.2.3.4", is_local=False, user_id="anna/shop", is_logged_in=True), Share("anna", "shop")),
         (
             Principal("1.2.3.4", is_local=False, user_id="anonymous@2001:db8::7/shop"),

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 from server import config
-from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderRateLimited, ProviderUnreachable
 from server.session.chat_handler import SAID_AT_ONCE
@@ -176,16 +175,6 @@ async def test_unsigned_system_messages_of_a_foreign_client_are_demoted() -> Non
 
     assert [m["role"] for m in agent.asked[0].messages] == ["user", "system", "user"]
     assert told["code"] == "system_messages_demoted"
-
-
-async def test_unsigned_system_messages_of_a_key_are_demoted_also_where_a_local_operator_made_it() -> None:
-    agent = FakeAgent([say("Hi.")])
-    holder = Principal("127.0.0.1", is_local=True, user_id="ops/visitor", is_operator=True, is_logged_in=True)
-    async with SessionHarness(agent, principal=holder) as harness:
-        harness.chat(history=[{"role": "system", "content": "mine"}])
-        await harness.until("turn_end")
-
-    assert [m["role"] for m in agent.asked[0].messages] == ["user", "user"]
 
 
 async def test_unsigned_system_messages_can_be_refused() -> None:

@@ -19,9 +19,8 @@ from aiohttp import web
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from server.accounts.principal import account_of
 from server.errors import StorageError
-from server.fair_share import FairShare, ShareFull
+from server.fair_share import FairShare, ShareFull, account_of
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.storage.audit_entry import AuditRecord, Day, PrunedDay
 from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
