@@ -63,7 +63,8 @@ class SkillTrial:
         Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
-        turn_user.set(principal.share.account)
+        share = principal.limited_share
+        turn_user.set(share.account if share else session_id)
         request = turn_request(
             self._services,
             principal,

@@ -54,7 +54,7 @@ class Turns:
         self._outbox = outbox
         self._approvals = approvals
         self._client_calls = client_calls
-        self._share, self._limited_share = principal.share, principal.limited_share
+        self._limited_share = principal.limited_share
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -179,7 +179,7 @@ class Turns:
 
     async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(writer.id)
-        turn_user.set(self._share.account)
+        turn_user.set(self._limited_share.account if self._limited_share else request.facts.session_id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)
