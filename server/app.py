@@ -316,7 +316,12 @@ class App:
             sign=signer.sign,
             sign_state=lambda state: state.signed(signer),
             read_state=lambda text: HookState.read(text, signer),
-            gate=TurnGate(settings.limits.turns, self._metrics, per_user=settings.limits.turns_per_user),
+            gate=TurnGate(
+                settings.limits.turns,
+                self._metrics,
+                per_user=settings.limits.turns_per_user,
+                exceptions={entry.user: entry.limits.turns for entry in settings.security.tokens},
+            ),
             metrics=self._metrics,
             limits=settings.limits,
             security=settings.security,

@@ -369,12 +369,21 @@ MIN_TOKEN_CHARACTERS: Final = 16
 MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
 
 
+class UserLimits(Section, frozen=True, kw_only=True):
+    """Limits of a user together with the holders of the user's Realtime keys; None: as `limits` says for every user."""
+
+    connections: Count | None = None
+    turns: Count | None = None
+    """Turns that run at once."""
+
+
 class UserToken(Section, frozen=True, kw_only=True):
     """Whoever shows `token` is `user`. A user may have several."""
 
     user: UserName
     token: Secret
     operator: bool = False
+    limits: UserLimits = UserLimits()
 
     def __post_init__(self) -> None:
         text = self.token.reveal()
@@ -461,6 +470,9 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
             raise ValueError(f"auth: {self.auth} {problem}")
         if len({entry.token.reveal() for entry in self.tokens}) < len(self.tokens):
             raise ValueError("tokens: two entries have the same token")
+        limits = {(entry.user, entry.limits) for entry in self.tokens}
+        if len(limits) > len({entry.user for entry in self.tokens}):
+            raise ValueError("tokens: all entries of one user must have the same limits")
 
 
 class LimitsSettings(Section, frozen=True, kw_only=True):

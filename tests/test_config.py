@@ -155,7 +155,7 @@ def test_off_needs_no_quotes_where_it_is_a_value() -> None:
         ),
         (
             "security: {tokens: [{env: A}]}",
-            "security.tokens[0].env: unknown key; expected one of operator, token, user",
+            "security.tokens[0].env: unknown key; expected one of limits, operator, token, user",
         ),
         (
             "llm: {env: A}",
@@ -505,6 +505,14 @@ PROVIDER = "jwks_url: https://id.example/keys, audience: parley"
         (f'{{tokens: [{{user: "a\\nb", token: {TOKEN}}}]}}', "security.tokens[0].user: expected `str` matching"),
         (f'{{tokens: [{{user: "a\\n", token: {TOKEN}}}]}}', "security.tokens[0].user: expected `str` matching"),
         (f"{{tokens: [{{user: a, token: {TOKEN}}}, {{user: b, token: {TOKEN}}}]}}", "security: tokens: two entries"),
+        (
+            f"{{tokens: [{{user: a, token: {TOKEN}, limits: {{connections: 0}}}}]}}",
+            "security.tokens[0].limits.connections: expected `int` >= 1",
+        ),
+        (
+            f"{{tokens: [{{user: a, token: {TOKEN}}}, {{user: a, token: {TOKEN}x, limits: {{turns: 9}}}}]}}",
+            "security: tokens: all entries of one user must have the same limits",
+        ),
         (f"{{auth: none, tokens: [{{user: a, token: {TOKEN}}}]}}", "security: auth: none lets in everybody"),
         (f"{{auth: none, jwt: {{{PROVIDER}}}}}", "security: auth: none lets in everybody"),
         ("{auth: token}", "security: auth: token needs tokens"),

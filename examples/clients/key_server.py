@@ -1,14 +1,17 @@
-"""A web server that lets visitors talk: it gives its page a key for ten minutes, and keeps its own token to itself.
+"""A web server that lets visitors talk: it gives each a key of ten minutes, and keeps its own token to itself.
 
     PARLEY_TOKEN=… python examples/clients/key_server.py http://localhost:8765 8080
 
-Standard library only. The page, realtime.html, opens /v1/realtime of the server with that key. Ask here who the
-visitor is before you give him one; whoever has it can talk as the user whose token this is.
+Standard library only. The page, realtime.html, opens /v1/realtime of the server with that key. A visitor is known by
+a cookie here; ask who it is where that matters. With the key, the visitor is the user `maker/NAME` of the server: with
+the policy, skills and limits of the user whose token this is, but a name of its own in the audit log.
 """
 
 import json
 import os
+import secrets
 import sys
+from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -26,12 +29,13 @@ WANTED = {
 }
 
 
-def new_key() -> str:
+def new_key(visitor: str) -> str:
     """Raises OSError if the server refuses or is not there."""
+    wanted = {"user": visitor, **WANTED}
     headers = {"Content-Type": "application/json"}
     if token := os.environ.get("PARLEY_TOKEN"):
         headers["Authorization"] = f"Bearer {token}"
-    request = Request(f"{SERVER}/v1/realtime/client_secrets", json.dumps(WANTED).encode(), headers)
+    request = Request(f"{SERVER}/v1/realtime/client_secrets", json.dumps(wanted).encode(), headers)
     with urlopen(request, timeout=10) as answer:
         key: str = json.load(answer)["value"]
     return key
@@ -47,15 +51,19 @@ class Visitor(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         if self.path != "/key":
             return self.answer(404, "text/plain", b"not here")
+        known = SimpleCookie(self.headers["Cookie"]).get("visitor")
+        visitor = known.value if known else f"visitor-{secrets.token_hex(8)}"
         try:
-            given = {"key": new_key(), "url": SERVER.replace("http", "ws", 1) + "/v1/realtime"}
+            given = {"key": new_key(visitor), "url": SERVER.replace("http", "ws", 1) + "/v1/realtime"}
         except OSError as error:
             print(f"no key: {error}", flush=True)
             return self.answer(502, "text/plain", b"the voice server gives no key")
-        return self.answer(200, "application/json", json.dumps(given).encode())
+        return self.answer(200, "application/json", json.dumps(given).encode(), visitor)
 
-    def answer(self, status: int, content_type: str, body: bytes) -> None:
+    def answer(self, status: int, content_type: str, body: bytes, visitor: str | None = None) -> None:
         self.send_response(status)
+        if visitor is not None:
+            self.send_header("Set-Cookie", f"visitor={visitor}; HttpOnly; SameSite=Strict; Path=/")
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

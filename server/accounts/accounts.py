@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from msgspec import Raw
+import msgspec
 
 from server import config
 from server.accounts.credentials import SessionCookies, TokenTable, session_id_of
@@ -116,42 +116,43 @@ class Accounts:
         if found is not None and found.session is not None and found.session == session_id_of(key or ""):
             await self._sessions.end(found.session)
 
-    def issue_realtime_key(self, user: Principal, session: bytes, *, lasts_s: int) -> tuple[str, int]:
-        """Return a key of the user with the defaults of its sessions, and when it expires: no later than his login.
+    def issue_realtime_key(
+        self, user: Principal, session: bytes, *, lasts_s: int, name: str | None = None, may_approve: bool = False
+    ) -> tuple[str, RealtimeKey]:
+        """Return a key with the defaults of its sessions, and its content: it expires no later than the user's login.
 
+        `name` is that of its holder, below the user's (None: one of its own is made up). A request without login is an operator's by where it comes from, which no key is good for.
         Raises RealtimeKeyTooLarge.
         """
-        expires_at_s = int(min(self._now() + lasts_s, user.expires_at_s or float("inf")))
+        maker = msgspec.convert(user, Identity, from_attributes=True)
         content = RealtimeKey(
-            expires_at_s=expires_at_s,
-            user_id=user.user_id,
-            is_operator=user.is_operator,
-            is_logged_in=user.is_logged_in,
-            login_ends_s=user.expires_at_s,
-            mark=user.mark,
-            page_session=user.session,
-            session=Raw(session),
+            expires_at_s=int(min(self._now() + lasts_s, user.expires_at_s or float("inf"))),
+            maker=replace(maker, is_operator=user.is_operator and user.is_logged_in),
+            name=name or secrets.token_hex(6),
+            may_approve=may_approve,
+            session=msgspec.Raw(session),
         )
-        return self._realtime_keys.issue(content), expires_at_s
+        return self._realtime_keys.issue(content), content
 
-    async def by_realtime_key(self, value: str) -> tuple[Identity | None, RealtimeKey]:
-        """Return the user of the key, None if it was made without a login, and what the key says. Raises AuthError.
+    async def by_realtime_key(self, value: str) -> RealtimeKey:
+        """Return what the key says, with the rights that its maker has now. Raises AuthError.
 
         A configured token that was taken away takes the keys that it made along, and so does the end of the page's
         session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: nobody guesses one,
         and a foreign page could make its visitor send them.
         """
         key = self._realtime_keys.read(value)
-        if not key.is_logged_in:
-            return None, key
-        found: Identity | None = Identity(user_id=key.user_id, is_operator=key.is_operator)
-        if key.mark is not None:
-            found = self._tokens.by_mark(key.mark)  # its rights are those that are configured now
-        elif self._jwt is None:
-            found = None
-        if found is None or (key.page_session is not None and not await self._sessions.has(key.page_session)):
+        if not key.has_login:
+            return key
+        maker, found = key.maker, None
+        if maker.mark is not None:
+            found = self._tokens.by_mark(maker.mark)  # its rights are those that are configured now
+        elif self._jwt is not None:
+            found = maker
+        if found is None or (maker.session is not None and not await self._sessions.has(maker.session)):
             raise AuthError("the login that made this Realtime key has ended")
-        return replace(found, expires_at_s=key.login_ends_s, session=key.page_session), key
+        maker = replace(found, expires_at_s=maker.expires_at_s, session=maker.session)
+        return msgspec.structs.replace(key, maker=maker)
 
     def has_ended(self, session_id: str | None) -> bool:
         """Whether a session that was open has been ended."""

@@ -13,6 +13,7 @@ import msgspec
 
 from server import config
 from server.accounts.principal import Identity, checked_user_id
+from server.bounded.fair_share import account_of
 from server.errors import AuthError, ConfigError
 
 _VERSION: Final = "v1"
@@ -90,7 +91,9 @@ class SessionCookies:
         content = self._verified(value)
         if content is None or content.expires_at_s <= self._now():
             return None
-        found: Identity | None = Identity(user_id=content.user_id, is_operator=content.is_operator)
+        found: Identity | None = None
+        if account_of(content.user_id) == content.user_id:  # else it is older than the names of keys
+            found = Identity(user_id=content.user_id, is_operator=content.is_operator)
         if content.mark is not None:
             found = self._tokens.by_mark(content.mark)  # its rights are those that are configured now
         return found and replace(found, expires_at_s=content.expires_at_s, session=content.session)

@@ -2,14 +2,17 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
+from server.bounded.fair_share import Share, account_of
 from server.errors import AuthError
 
 ANONYMOUS_PREFIX: Final = "anonymous@"
 LOCAL_USER: Final = "local"
 """The user of local requests, who needs no login."""
+KEY_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,64}")
+"""Names that a Realtime key may have below the account that made it."""
 RESERVED: Final = re.compile(r"local|anonymous(@.*)?", re.DOTALL)
 """Names of those who are not logged in: nobody may log in as one of them."""
 _USER_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,128}")  # no database takes half a surrogate pair
@@ -20,9 +23,13 @@ class Identity:
     """A user whom a credential has named."""
 
     user_id: str
+    """Name of the account, or `account/name` for the holder of a key that the account has made."""
     is_operator: bool = False
+    """May see metrics, traces and health, and change what counts for everybody."""
+    may_approve: bool = True
+    """May answer questions about tool calls; a key's holder only where the key says so."""
     expires_at_s: float | None = None
-    """Unix time; None: as long as the credential is configured."""
+    """Unix time at which the login ends; None: as long as the credential is configured."""
     mark: str | None = None
     """Stands for the configured token; None: it came from an identity provider."""
     session: str | None = None
@@ -30,7 +37,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Identity):
     """Whoever made a request. `address` is the client's behind trusted proxies.
 
     Frozen when the request came: a connection stays whoever opened it.
@@ -38,18 +45,24 @@ class Principal:
 
     address: str
     is_local: bool
-    user_id: str = LOCAL_USER
-    is_operator: bool = False
-    """May see metrics, traces and health, and change what counts for everybody."""
+    user_id: str = field(default=LOCAL_USER, kw_only=True)
     is_logged_in: bool = False
     may_enter: bool = True
     """False: the credential is missing or wrong; the gateway answers with 401 or 4401."""
-    expires_at_s: float | None = None
-    """Unix time at which the login ends."""
-    session: str | None = None
-    """Id of the page's session."""
-    mark: str | None = None
-    """Stands for the configured token."""
+
+    def identified(self, identity: Identity, *, is_logged_in: bool = True) -> "Principal":
+        """Return the user whom a credential has named, who made this request."""
+        return Principal(self.address, self.is_local, is_logged_in=is_logged_in, **asdict(identity))
+
+    @property
+    def account(self) -> str:
+        """Account whose policy, skills and rights count: the maker of a key, else the user."""
+        return account_of(self.user_id)
+
+    @property
+    def is_key(self) -> bool:
+        """Whether it is the holder of a Realtime key."""
+        return self.user_id != self.account
 
     @property
     def is_anonymous(self) -> bool:
@@ -57,11 +70,17 @@ class Principal:
         return self.user_id.startswith(ANONYMOUS_PREFIX)
 
     @property
-    def limit_key(self) -> str | None:
-        """Key that limits per user count under; None: not limited (local, without login)."""
+    def share(self) -> Share:
+        """Share that work is taken from; those of one network who are not logged in share one."""
+        account, _, name = self.user_id.partition("/")
         if self.is_anonymous:
-            return ANONYMOUS_PREFIX + network_of(self.address)
-        return None if self.is_local and not self.is_logged_in else self.user_id
+            account = ANONYMOUS_PREFIX + network_of(account.removeprefix(ANONYMOUS_PREFIX))
+        return Share(account, name)
+
+    @property
+    def limited_share(self) -> Share | None:
+        """Share that limits per user count under; None: not limited (local, without login)."""
+        return self.share if self.is_logged_in or not self.is_local else None
 
 
 def checked_user_id(name: object) -> str:
@@ -70,6 +89,8 @@ def checked_user_id(name: object) -> str:
         raise AuthError("the token names no user: 1 to 128 characters without control characters")
     if RESERVED.fullmatch(name):
         raise AuthError("the token's user has a name reserved for visitors who are not logged in")
+    if account_of(name) != name:
+        raise AuthError("the token's user has a / in the name; such names are those of Realtime keys (maker/name)")
     return name
 
 

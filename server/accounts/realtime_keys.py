@@ -6,10 +6,12 @@ import hmac
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
+from server.accounts.principal import RESERVED, Identity
 from server.errors import AuthError, CredentialExpired, ServerError
 
 KEY_PREFIX: Final = "ek_"
@@ -20,22 +22,28 @@ _INVALID: Final = "the Realtime key is not valid here; make one with POST /v1/re
 
 
 class RealtimeKey(msgspec.Struct, array_like=True, frozen=True):
-    """The content of a key: the user who made it, and the defaults of the sessions it opens.
+    """The content of a key: the user who made it, its own name, and the defaults of the sessions it opens.
 
     It is signed, not secret: whoever holds the key can read it.
     """
 
     expires_at_s: int
-    user_id: str
-    is_operator: bool
-    is_logged_in: bool
-    """False: it was made by a local or an anonymous request."""
-    login_ends_s: float | None
-    mark: str | None
-    """Stands for the configured token that made it."""
-    page_session: str | None
+    """Unix time until which it opens sessions."""
+    maker: Identity
+    name: str
+    may_approve: bool
     session: msgspec.Raw
     """The defaults, as JSON."""
+
+    @property
+    def has_login(self) -> bool:
+        """Whether its maker was logged in; otherwise it was made by a local or an anonymous request."""
+        return not RESERVED.fullmatch(self.maker.user_id)
+
+    @property
+    def holder(self) -> Identity:
+        """User who shows the key: one of its own, with its maker's rights, which end with its maker's login."""
+        return replace(self.maker, user_id=f"{self.maker.user_id}/{self.name}", may_approve=self.may_approve)
 
 
 class RealtimeKeyTooLarge(ServerError):

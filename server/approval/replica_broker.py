@@ -19,6 +19,7 @@ from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQ
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
 from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
+from server.bounded.fair_share import account_of
 from server.errors import StorageError
 from server.storage.questions import LEASE_S, MAX_BODY_CHARS, QuestionTable, SharedQuestion
 
@@ -61,7 +62,8 @@ Job = Callable[[], Awaitable[None]]
 class ReplicaBroker(ApprovalBroker):
     """`run` does what needs the table; without it, or while the database is away, this is the broker of one process.
 
-    Only users who have logged in are asked elsewhere: `local` is another person on each machine.
+    Only users who have logged in are asked elsewhere: `local` is another person on each machine, and the holder of a
+    key is asked on the connection whose turn it is.
     """
 
     def __init__(
@@ -368,7 +370,8 @@ def _read(opened: OpenQuestion, given: Answered) -> Answer:
 
 
 def _is_shared(user: str) -> bool:
-    return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX)
+    is_key = account_of(user) != user
+    return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX) and not is_key
 
 
 def _end(answer: Answer, winner: str | None) -> Ended:

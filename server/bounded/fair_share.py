@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -17,6 +17,18 @@ MAX_WAITING: Final = 128
 MAX_WAITING_IN_ALL: Final = 4096
 turn_user: Final[ContextVar[str]] = ContextVar("turn_user", default="")
 """The user whose turn the current task belongs to, by the name that shares are counted under."""
+
+
+class Share(NamedTuple):
+    """Whose share work is taken from: the account's first, then that of the key (`name`, empty for the account itself)."""
+
+    account: str
+    name: str = ""
+
+
+def account_of(user_id: str) -> str:
+    """Return the account of a user: of a key's holder (`account/name`) the one that made the key."""
+    return user_id.partition("/")[0]
 
 
 class ShareFull(Exception):

@@ -87,25 +87,12 @@ class Authenticator:
         principal = self._unknown(request)
         try:
             if _realtime_keys(request):
-                identity = await self._by_realtime_key(request, access)
-                principal = self._without_login(request, principal) if identity is None else principal
-            else:
-                needs_key = access is not Access.FILE
-                identity = await self._identify(request, principal.address, needs_key=needs_key)
+                principal = await self._by_realtime_key(request, principal, access)
+            elif identity := await self._identify(request, principal.address, needs_key=access is not Access.FILE):
+                principal = principal.identified(identity)
         except AuthError:
             request[_PRINCIPAL] = replace(principal, may_enter=False, is_operator=False)
             raise
-        if identity is not None:
-            principal = Principal(
-                principal.address,
-                principal.is_local,
-                user_id=identity.user_id,
-                is_operator=identity.is_operator,
-                is_logged_in=True,
-                expires_at_s=identity.expires_at_s,
-                session=identity.session,
-                mark=identity.mark,
-            )
         request[_PRINCIPAL] = principal
         return principal
 
@@ -136,25 +123,21 @@ class Authenticator:
             return None
         return await self._accounts.by_session(cookie, key_of(request), needs_key=needs_key)
 
-    async def _by_realtime_key(self, request: web.Request, access: Access) -> Identity | None:
-        """Return the key's user; None: it was made without a login."""
+    async def _by_realtime_key(self, request: web.Request, unknown: Principal, access: Access) -> Principal:
+        """Return the key's holder, who has no rights of a local request.
+
+        A key that was made without a login is good for those who need none. One of the local user lets others in, too,
+        as long as local requests need no login. Raises AuthError.
+        """
         if access is not Access.KEY:
             raise AuthError("a Realtime key opens /v1/realtime only")
         value = bearer_of(request)
         assert value is not None, "one is a key, and all are the same"
-        identity, request[_REALTIME_KEY] = await self._accounts.by_realtime_key(value)
-        return identity
-
-    def _without_login(self, request: web.Request, unknown: Principal) -> Principal:
-        """Return whose a key is that was made without a login: of whoever shows it, or else of the local user.
-
-        A key of the local user lets others in as long as local requests need no login; it makes nobody an operator.
-        """
-        if unknown.may_enter:
-            return unknown
-        if request[_REALTIME_KEY].user_id == LOCAL_USER and self._trusts_loopback:
-            return replace(unknown, user_id=LOCAL_USER, is_logged_in=True, may_enter=True)
-        raise AuthError("this Realtime key was made without a login, which is needed by now")
+        key = request[_REALTIME_KEY] = await self._accounts.by_realtime_key(value)
+        is_local = key.maker.user_id == LOCAL_USER
+        if not key.has_login and not unknown.may_enter and not (is_local and self._trusts_loopback):
+            raise AuthError("this Realtime key was made without a login, which is needed by now")
+        return replace(unknown, is_local=False).identified(key.holder, is_logged_in=key.has_login or is_local)
 
     @property
     def _trusts_loopback(self) -> bool:

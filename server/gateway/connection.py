@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
@@ -24,8 +24,12 @@ SILENCE_S: Final = 20.0
 """Silence after a ping that closes the connection."""
 LOGIN_OVER: Final = 4401
 """Close code: the login has ended."""
+TIME_OVER: Final = 4410
+"""Close code: the connection has lasted as long as a Realtime key allows."""
 LAST_TURN_S: Final = 30.0
-"""Time for which a turn may go on after its login has ended."""
+"""Time for which a turn may go on after its connection's rights have ended."""
+MAX_KEY_CONNECTION_S: Final = 3600.0
+"""Time after which a connection that a Realtime key has opened is closed, its last turn included."""
 MAX_EXCESS_S: Final = 5.0
 """Time for which a client may send too fast before its connection is closed."""
 LARGE_BYTES: Final = 64 << 10
@@ -210,7 +214,7 @@ class Connection:
         self.outbox, self.session = self.dialect.outbox, self.dialect.session
         self._heard_s = self._loop.time()  # when the client last sent anything
         self._ping_at_s = self._heard_s + PING_EVERY_S
-        self._login_ends_s = _login_end_s(principal, self._loop.time())
+        self._ends = _end_of(principal, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
         self._is_listening = False  # False: a message is being acted on, and what the client sends waits
 
@@ -238,12 +242,12 @@ class Connection:
 
     def end_login_at(self, now_s: float) -> None:
         """End the login then, if it lasts longer: the next beats close the connection."""
-        self._login_ends_s = min(self._login_ends_s, now_s)
+        self._ends = min(self._ends, _RightsEnd(now_s, LOGIN_OVER, "the login was ended"))
 
     def beat(self, now_s: float) -> None:
-        """Ping the client, or give it up, or close it after its login has ended; called every second or so."""
-        if now_s >= self._login_ends_s and not self.outbox.is_closing:
-            self._end_login(now_s)
+        """Ping the client, or give it up, or close it after its rights have ended; called every second or so."""
+        if now_s >= self._ends.at_s and not self.outbox.is_closing:
+            self._end(now_s)
         if self._pinged_s is not None and now_s - self._pinged_s >= SILENCE_S:
             if self._is_listening:
                 logger.info("the client is silent; closing")
@@ -253,12 +257,12 @@ class Connection:
             self._ping_at_s = now_s + PING_EVERY_S
             self.outbox.put(Kind.PING, b"")
 
-    def _end_login(self, now_s: float) -> None:
+    def _end(self, now_s: float) -> None:
         """Close the connection; a turn that runs gets LAST_TURN_S to end."""
-        if self.session.is_idle or now_s >= self._login_ends_s + LAST_TURN_S:
-            logger.info("the login has expired; closing")
+        if self.session.is_idle or now_s >= self._ends.at_s + LAST_TURN_S:
+            logger.info("%s; closing", self._ends.reason)
             self.session.interrupt()
-            self.close(LOGIN_OVER, "login is over")
+            self.close(self._ends.code, self._ends.reason)
 
     async def _read(self) -> None:
         count = 0
@@ -298,11 +302,21 @@ class Connection:
             await self.dialect.receive(data, is_text=kind is WSMsgType.TEXT)
 
 
-def _login_end_s(principal: Principal, now_s: float) -> float:
-    """When the login ends, by the event loop's clock."""
-    if principal.expires_at_s is None:
-        return float("inf")
-    return now_s + principal.expires_at_s - time.time()
+class _RightsEnd(NamedTuple):
+    """End of a connection's rights: when by the event loop's clock, the close code, and why."""
+
+    at_s: float
+    code: int
+    reason: str
+
+
+def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
+    expires_in_s = float("inf") if principal.expires_at_s is None else principal.expires_at_s - time.time()
+    lasts_s = MAX_KEY_CONNECTION_S - LAST_TURN_S if principal.is_key else float("inf")
+    return min(
+        _RightsEnd(now_s + expires_in_s, LOGIN_OVER, "the login has expired"),
+        _RightsEnd(now_s + lasts_s, TIME_OVER, "a key's connection lasts 60 minutes at most"),
+    )
 
 
 def _close_payload(code: int, reason: str) -> bytes:

@@ -17,6 +17,7 @@ from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
 from server.session.session import Session
 from server.session.settings import Services
+from server.session.turn_limits import UserPlaces
 from server.wire.frames import PROTOCOL
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,8 @@ class WebSocketServer:
         self._connections: set[Connection] = set()
         self._admitted = 0
         self._by_address: Counter[str] = Counter()
-        self._by_user: Counter[str] = Counter()
+        exceptions = {entry.user: entry.limits.connections for entry in services.security.tokens}
+        self._users = UserPlaces(limits.per_user, exceptions)
         self._all_gone = asyncio.Event()
         self._all_gone.set()
 
@@ -133,25 +135,24 @@ class WebSocketServer:
             return "too many connections"
         if not principal.is_local and self._by_address[network_of(principal.address)] >= self._limits.per_address:
             return "too many connections from this address"
-        user = principal.limit_key
-        if principal.is_logged_in and user is not None and self._by_user[user] >= self._limits.per_user:
+        if principal.is_logged_in and self._users.full(principal.share) is not None:
             return "too many connections of this user"
         return None
 
     @contextmanager
     def _place(self, principal: Principal) -> Iterator[None]:
-        counts = ((self._by_address, network_of(principal.address)), (self._by_user, principal.user_id))
+        network = network_of(principal.address)
         self._admitted += 1
-        for counter, key in counts:
-            counter[key] += 1
+        self._by_address[network] += 1
+        if principal.is_logged_in:
+            self._users.take(principal.share)
         try:
             yield
         finally:
             self._admitted -= 1
-            for counter, key in counts:
-                counter[key] -= 1
-                if not counter[key]:
-                    del counter[key]
+            self._by_address -= Counter((network,))  # forgets who has none
+            if principal.is_logged_in:
+                self._users.give_back(principal.share)
 
     async def for_each_session(self, action: Callable[[Session], None]) -> None:
         """Call it for each session that is open now; other tasks run in between."""

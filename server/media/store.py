@@ -21,6 +21,7 @@ from typing import Final
 import msgspec
 
 from server import config
+from server.bounded.fair_share import account_of
 from server.media import content_types
 from server.media.eviction import Coming, Kept, choose_leaving
 from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
@@ -154,7 +155,7 @@ class MediaStore:
         stored = Stored(
             user_id=user_id, content_type=kind, name=clean_name(named, default=default), size=len(loaded.data)
         )
-        owner = self._signer.owner_tag(user_id)
+        owner = self._signer.owner_tag(account_of(user_id))  # whose limit it takes from
         item_id = owner + secrets.token_hex(16)[OWNER_CHARS:]
         try:
             with self._adding:

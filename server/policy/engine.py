@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from server import config
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
-from server.bounded.fair_share import FairShare, ShareFull
+from server.bounded.fair_share import FairShare, ShareFull, account_of
 from server.errors import ConfigError, PolicyError, ToolError
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
@@ -122,9 +122,10 @@ class PolicyEngine:
 
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None) -> "TurnPolicy | None":
         """Return the policy of a turn that begins now; None: nothing is configured."""
-        document = self._effective(facts.user_id)
+        account = account_of(facts.user_id)
+        document = self._effective(account)
         # a custom handler may remember what it has seen: one user's calls are none of another's business
-        owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else facts.user_id
+        owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
         if document is not self._latest[0] or owner != self._latest[1]:
             self._latest = (document, owner, self._bind(document, owner))
         stages = self._latest[2]
@@ -298,7 +299,7 @@ class TurnPolicy:
             result=None if outcome is None else outcome.content,
             error=ToolError(outcome.content) if outcome is not None and outcome.ending == "failed" else None,
             session_id=self._facts.session_id,
-            user_id=self._facts.user_id,
+            user_id=account_of(self._facts.user_id),
             metadata=metadata,
             ask=self._ask,
             shown_arguments=await self.conceal(call.arguments),

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError
-from server.gateway.connection import LOGIN_OVER, ConnectionContext
+from server.gateway.connection import LOGIN_OVER, TIME_OVER, ConnectionContext
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
@@ -25,8 +25,8 @@ MAX_UNJUDGED_MS: Final = 4000.0
 MAX_HOLD_S: Final = 5.0
 """Time for which one piece of sound waits; then it is handed on, and dropped if nothing takes it."""
 _STEP_S: Final = 0.005
-_LOGIN_OVER: Final = FrameError("invalid_api_key", "the login is over; connect with a new key")
-"""Clients that try again after every close give up at this code."""
+_ENDS: Final = {LOGIN_OVER: "invalid_api_key", TIME_OVER: "session_expired"}
+"""Codes of errors by close codes. Clients that try again after every close give up at `invalid_api_key`."""
 
 
 class RealtimeOutbox(Outbox):
@@ -56,7 +56,8 @@ class RealtimeOutbox(Outbox):
 
     def finish(self, code: int, reason: str) -> None:
         if not self.is_closing:
-            self.carry_out(self._translator.end(_LOGIN_OVER if code == LOGIN_OVER else None))
+            refusal = FrameError(_ENDS[code], f"{reason}; connect again with a new key") if code in _ENDS else None
+            self.carry_out(self._translator.end(refusal))
         super().finish(code, reason)
 
     def abandon(self) -> None:

@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.accounts.accounts import Accounts
+from server.accounts.principal import KEY_NAME
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
@@ -50,6 +51,10 @@ class KeyLifetime(Struct, frozen=True, kw_only=True):
 
 
 class ClientSecretRequest(Struct, frozen=True, kw_only=True):
+    user: str | None = None
+    """Name of the key's holder, who is the user `maker/NAME`; None: one is made up."""
+    approvals: bool = False
+    """Whether the holder may answer questions about tool calls, of the own connection alone; else they are refused."""
     expires_after: KeyLifetime | None = None
     session: dict[str, Any] | None = None
     """Defaults of the sessions that the key opens, as in `session.update`."""
@@ -60,6 +65,8 @@ class ClientSecret(Struct, frozen=True, kw_only=True):
 
     value: str
     expires_at: int
+    user: str
+    """Holder of the key, as the audit log names him: `maker/NAME`."""
     session: dict[str, Any]
 
 
@@ -119,7 +126,7 @@ class RealtimeRoutes:
             Operation(
                 method="POST",
                 path="/v1/realtime/client_secrets",
-                summary="Make a key with which somebody else can open /v1/realtime as you",
+                summary="Make a key with which a page can open /v1/realtime on your account",
                 handle=self._make_key,
                 body=(ClientSecretRequest,),
                 answer=ClientSecret,
@@ -154,18 +161,26 @@ class RealtimeRoutes:
 
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await call.body(ClientSecretRequest)
-        return ApiAnswer(self._key(call, wanted.session or {}, wanted.expires_after or KeyLifetime()))
+        if wanted.user is not None and not KEY_NAME.fullmatch(wanted.user):
+            text = "a key's user has 1 to 64 characters, no control characters and no /"
+            raise Refusal(400, "invalid_value", text, path="user")
+        return ApiAnswer(self._key(call, wanted))
 
     async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
         session = modern_session(await call.body(dict[str, Any]))
-        made = self._key(call, session, KeyLifetime())
+        made = self._key(call, ClientSecretRequest(session=session))
         key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
         return ApiAnswer(BetaSession(id=made.session["id"], model=self._model_name(), client_secret=key))
 
-    def _key(self, call: ApiCall, session: dict[str, Any], lifetime: KeyLifetime) -> ClientSecret:
+    def _key(self, call: ApiCall, wanted: ClientSecretRequest) -> ClientSecret:
+        session = wanted.session or {}
         try:
-            value, expires_at = self._accounts.issue_realtime_key(
-                call.principal, msgspec.json.encode(session), lasts_s=lifetime.seconds
+            value, key = self._accounts.issue_realtime_key(
+                call.principal,
+                msgspec.json.encode(session),
+                lasts_s=(wanted.expires_after or KeyLifetime()).seconds,
+                name=wanted.user,
+                may_approve=wanted.approvals,
             )
             config = SessionConfig().updated(session, server_tools=self._server_tools)
         except FrameError as error:
@@ -175,7 +190,7 @@ class RealtimeRoutes:
         named = msgspec.structs.replace(config, model=self._model_name())
         kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
         shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
-        return ClientSecret(value=value, expires_at=expires_at, session=shown)
+        return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=shown)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))

@@ -28,6 +28,7 @@ MAX_REMEMBERED: Final = 256
 """Calls approved for a conversation, over all of a connection's; beyond it the oldest is asked about again."""
 STORE_S: Final = 5.0
 """Time that a turn waits for the store of approvals; then it asks, or says that the answer was not kept."""
+_NO_APPROVALS: Final = "this connection's key was made without `approvals: true`"
 
 
 class Approvals:
@@ -48,9 +49,11 @@ class Approvals:
     ) -> None:
         self.broker = broker
         self.is_gone = False
-        # strangers behind one address are not one user: each connection stands for itself
-        self.user = f"{principal.user_id} {session_id}" if principal.is_anonymous else principal.user_id
-        self._keeps = not principal.is_anonymous
+        # strangers behind one address are not one user, and a key may be in many hands: each connection is by itself
+        is_alone = principal.is_anonymous or principal.is_key
+        self.user = f"{principal.user_id} {session_id}" if is_alone else principal.user_id
+        self.may_answer = principal.may_approve
+        self._keeps = not is_alone
         self._send = send
         self._expect_voice = expect_voice
         self._can_hear = can_hear
@@ -214,6 +217,8 @@ class TurnAsker:
         turn.on_ending = self._end
 
     async def ask(self, question: Question) -> Answer:
+        if not self._approvals.may_answer:
+            return Answer(approved=False, by="disconnect", reason=_NO_APPROVALS)
         question = replace(question, definition=self._definitions.get(question.tool))
         with self._timer.paused():
             async with self._line:

@@ -287,7 +287,7 @@ class ChatHandler:
             user_messages=user_texts(request.messages),
             channel=request.channel,
             language=request.language,
-            user=principal.user_id if principal.is_logged_in else None,
+            user=principal.account if principal.is_logged_in else None,
             is_operator=principal.is_operator,
             skills=frozenset(request.skills),
             hook_tokens=self.hook_tokens,

@@ -70,9 +70,9 @@ class Session:
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._nudges: Nudges | None = None  # most clients want none
-        self._speech_input = SpeechInput(
-            services.speech, self, user=principal.limit_key or self.id, now_s=services.now_s
-        )
+        share = principal.limited_share
+        user = share.account if share else self.id
+        self._speech_input = SpeechInput(services.speech, self, user=user, now_s=services.now_s)
         self._approvals = Approvals(
             services.broker,
             principal,
@@ -87,7 +87,7 @@ class Session:
             outbox,
             self._approvals,
             self._client_calls,
-            limit_key=principal.limit_key,
+            principal=principal,
             on_running=self._set_running,
             on_over=on_turn_over,
         )

@@ -1,35 +1,82 @@
-"""Limits of turns: how many run at once, over all connections and for one user, and how long one may take."""
+"""Limits of users and turns: what one user may have at once, how many turns run in all, and how long one may take."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from types import MappingProxyType
 from typing import Final
 
+from server.bounded.fair_share import Share
 from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
+NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
+
+
+class UserPlaces:
+    """Places that users hold: an account together with all its keys, and each key by itself.
+
+    `per_user` is the limit of each (None: no limit); an account may have another one in `exceptions`.
+    """
+
+    def __init__(self, per_user: int | None, exceptions: Mapping[str, int | None] = NO_EXCEPTIONS) -> None:
+        self._per_user = per_user
+        self._exceptions = exceptions
+        self._held = Counter[Share]()  # only what is held
+
+    def full(self, share: Share) -> int | None:
+        """Return the limit that leaves no place for the share; None: there is a place."""
+        for each in _counted(share):
+            limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
+            if limit is not None and self._held[each] >= limit:
+                return limit
+        return None
+
+    def take(self, share: Share) -> None:
+        self._held.update(_counted(share))
+
+    def give_back(self, share: Share) -> None:
+        self._held -= Counter(_counted(share))  # forgets who has none
+
+    @property
+    def accounts(self) -> frozenset[str]:
+        """Accounts that hold a place."""
+        return frozenset(share.account for share in self._held)
+
+
+def _counted(share: Share) -> set[Share]:
+    return {Share(share.account), share}
 
 
 class TurnGate:
     """Places for running turns: `enter` for each, `leave` when it has ended. Closed while draining."""
 
-    def __init__(self, limit: int, metrics: Metrics, *, per_user: int | None = None) -> None:
+    def __init__(
+        self,
+        limit: int,
+        metrics: Metrics,
+        *,
+        per_user: int | None = None,
+        exceptions: Mapping[str, int | None] = NO_EXCEPTIONS,
+    ) -> None:
+        """`per_user` and `exceptions`: as for UserPlaces."""
         self.is_draining = False
         self._limit = limit
-        self._per_user = per_user
+        self._users = UserPlaces(per_user, exceptions)
         self._running = 0
-        self._by_user: Counter[str] = Counter()  # of those that have a turn: no larger than `limit`
         self._gauge = metrics.turns_running
 
     @property
     def users(self) -> frozenset[str]:
-        """Users who have a turn now."""
-        return frozenset(self._by_user)
+        """Accounts that have a turn now."""
+        return self._users.accounts
 
-    def enter(self, user: str | None = None, *, is_spoken: bool = False) -> None:
-        """`user` is who the turn counts for (None: nobody). Raises TurnError, and then nothing was entered.
+    def enter(self, share: Share | None = None, *, is_spoken: bool = False) -> None:
+        """Take a place, also one of the user whose turn it is (None: no limit of a user counts).
+
+        Raises TurnError, and then nothing was taken.
 
         `is_spoken`: the turn belongs to an utterance that was accepted, before draining began or as an answer.
         """
@@ -37,19 +84,17 @@ class TurnGate:
             raise TurnError("turn_refused_draining", "the server is stopping; reconnect and send the turn again")
         if self._running >= self._limit:
             raise _full(f"{self._limit} turns are running, the most that this server accepts")
-        if user is not None and self._per_user is not None and self._by_user[user] >= self._per_user:
-            raise _full(f"{self._per_user} turns of yours are running, the most that one user may have")
-        if user is not None:
-            self._by_user[user] += 1
+        if share is not None and (limit := self._users.full(share)) is not None:
+            raise _full(f"{limit} turns of yours are running, the most that one user may have")
+        if share is not None:
+            self._users.take(share)
         self._running += 1
         self._gauge.set(self._running)
 
-    def leave(self, user: str | None = None) -> None:
-        """Give the place back; `user` as it was given to `enter`."""
-        if user is not None:
-            self._by_user[user] -= 1
-            if not self._by_user[user]:
-                del self._by_user[user]
+    def leave(self, share: Share | None = None) -> None:
+        """Give the place back; `share` as it was given to `enter`."""
+        if share is not None:
+            self._users.give_back(share)
         self._running -= 1
         self._gauge.set(self._running)
 

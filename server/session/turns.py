@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from server import log
+from server.accounts.principal import Principal
 from server.agent.chunks import HookRecord
 from server.agent.trace import not_fired_events
 from server.bounded.fair_share import turn_user
@@ -36,7 +37,6 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limit_key`: the user for whom the turns count (None: nobody).
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Turns:
         approvals: Approvals,
         client_calls: ClientCalls,
         *,
-        limit_key: str | None,
+        principal: Principal,
         on_running: Callable[[bool], None],
         on_over: Callable[[], None] | None,
     ) -> None:
@@ -54,7 +54,7 @@ class Turns:
         self._outbox = outbox
         self._approvals = approvals
         self._client_calls = client_calls
-        self._limit_key = limit_key
+        self._limited_share = principal.limited_share
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -148,7 +148,7 @@ class Turns:
         if is_spoken or not gate.is_draining:
             self.interrupt()  # before the gate: its place may be the one that is needed
         try:
-            gate.enter(self._limit_key, is_spoken=is_spoken)
+            gate.enter(self._limited_share, is_spoken=is_spoken)
         except TurnError as error:
             self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
             self.interrupt()  # the client has cut it off already
@@ -179,7 +179,7 @@ class Turns:
 
     async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(writer.id)
-        turn_user.set(self._limit_key or request.facts.session_id)
+        turn_user.set(self._limited_share.account if self._limited_share else request.facts.session_id)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)
@@ -195,7 +195,7 @@ class Turns:
             task.cancel()
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
-        self._services.gate.leave(self._limit_key)
+        self._services.gate.leave(self._limited_share)
         _account(writer, self._services.metrics)
         if self._on_over is not None:
             self._on_over()

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
+from server.bounded.fair_share import account_of
 from server.bounded.token_bucket import WriteQuotas
 from server.errors import StorageError
 from server.storage.audit_entry import FIRST, GAP, PRUNED, AuditEntry, body_of, columns_of, day_hash, next_hash
@@ -74,7 +75,7 @@ class AuditLog:
     def append(self, entry: AuditEntry) -> None:
         """Never waits and never raises. Beyond the queue's limit and the user's quota the entry is counted and told."""
         body = body_of(entry)
-        if self._quotas.admit(entry.user, len(body) + _ROW_BYTES, self._clock()):
+        if self._quotas.admit(account_of(entry.user), len(body) + _ROW_BYTES, self._clock()):
             self._enqueue(body)
 
     def _enqueue(self, body: str) -> None:

@@ -22,6 +22,7 @@ class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """A filter for entries: all given fields must match."""
 
     user: Text | None = None
+    """With the holders of the user's Realtime keys."""
     session: Text | None = None
     turn: Text | None = None
     tool: Text | None = None
@@ -77,9 +78,12 @@ def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
 def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool) -> sa.Select[Any]:
     conditions: list[sa.ColumnElement[bool]] = [
         audit.c[name] == storable(value, 256)
-        for name in ("user", "session", "turn", "phase", "outcome", "handler")
+        for name in ("session", "turn", "phase", "outcome", "handler")
         if (value := getattr(wanted, name)) is not None
     ]
+    if wanted.user is not None:
+        user = storable(wanted.user, 256)
+        conditions.append((audit.c.user == user) | audit.c.user.startswith(f"{user}/", autoescape=True))
     if wanted.tool is not None and wanted.tool.endswith("*"):
         conditions.append(audit.c.tool.startswith(storable(wanted.tool[:-1], 256), autoescape=True))
     elif wanted.tool is not None:

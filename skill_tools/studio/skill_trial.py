@@ -53,11 +53,11 @@ class SkillTrial:
     def place(self, principal: Principal) -> Iterator[None]:
         """Take one of the places for running turns. Raises TurnError."""
         gate = self._services.gate
-        gate.enter(principal.limit_key)
+        gate.enter(principal.limited_share)
         try:
             yield
         finally:
-            gate.leave(principal.limit_key)
+            gate.leave(principal.limited_share)
 
     async def answer(
         self,
@@ -74,7 +74,8 @@ class SkillTrial:
         Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
-        turn_user.set(principal.limit_key or session_id)
+        share = principal.limited_share
+        turn_user.set(share.account if share else session_id)
         request = turn_request(
             self._services,
             principal,

@@ -44,14 +44,15 @@ async def principal(of: Accounts) -> Principal:
 
 async def key_of_anna() -> str:
     known = accounts(anna())
-    return known.issue_realtime_key(await principal(known), b'{"instructions":"Be brief."}', lasts_s=600)[0]
+    return known.issue_realtime_key(
+        await principal(known), b'{"instructions":"Be brief."}', lasts_s=600, name="visitor"
+    )[0]
 
 
 async def test_another_replica_with_the_same_secret_reads_user_and_session() -> None:
-    identity, key = await accounts(anna()).by_realtime_key(await key_of_anna())
+    key = await accounts(anna()).by_realtime_key(await key_of_anna())
 
-    assert identity is not None
-    assert (identity.user_id, identity.is_operator) == ("anna", False)
+    assert (key.holder.user_id, key.holder.is_operator, key.holder.may_approve) == ("anna/visitor", False, False)
     assert bytes(key.session) == b'{"instructions":"Be brief."}'
 
 
@@ -63,13 +64,13 @@ async def test_another_server_refuses_it() -> None:
 async def test_a_key_of_a_former_secret_is_good_until_that_secret_is_removed() -> None:
     replaced = accounts(anna(), secrets=(b"a new secret", *SECRETS))
 
-    assert (await replaced.by_realtime_key(await key_of_anna()))[0] is not None
+    assert (await replaced.by_realtime_key(await key_of_anna())).has_login
 
 
 async def test_it_ends_by_its_time() -> None:
     key = await key_of_anna()
 
-    assert (await accounts(anna(), at_s=599.9).by_realtime_key(key))[0] is not None
+    assert (await accounts(anna(), at_s=599.9).by_realtime_key(key)).expires_at_s == 600
     with pytest.raises(CredentialExpired, match="expired"):
         await accounts(anna(), at_s=600).by_realtime_key(key)
 
@@ -80,10 +81,9 @@ async def test_it_ends_with_the_token_that_made_it() -> None:
 
 
 async def test_its_user_has_the_rights_that_are_configured_now() -> None:
-    identity, _ = await accounts(anna(operator=True)).by_realtime_key(await key_of_anna())
+    key = await accounts(anna(operator=True)).by_realtime_key(await key_of_anna())
 
-    assert identity is not None
-    assert identity.is_operator
+    assert key.holder.is_operator
 
 
 async def test_it_ends_with_the_pages_session_that_made_it() -> None:
@@ -94,9 +94,7 @@ async def test_it_ends_with_the_pages_session_that_made_it() -> None:
         "10.0.0.1", False, user_id="anna", session="s1", is_logged_in=True, mark=(await principal(known)).mark
     )
     key, _ = known.issue_realtime_key(by_page, b"{}", lasts_s=600)
-    identity, _ = await known.by_realtime_key(key)
-    assert identity is not None
-    assert identity.session == "s1", "the connection is closed when it is revoked"
+    assert (await known.by_realtime_key(key)).holder.session == "s1", "the connection is closed when it is revoked"
 
     await sessions.end("s1")
 
@@ -106,12 +104,12 @@ async def test_it_ends_with_the_pages_session_that_made_it() -> None:
 
 async def test_it_lasts_no_longer_than_the_jwt_that_made_it() -> None:
     by_jwt = Principal("10.0.0.1", False, user_id="ben", is_operator=True, is_logged_in=True, expires_at_s=50.5)
-    key, expires_at = accounts(jwt=JWT).issue_realtime_key(by_jwt, b"{}", lasts_s=600)
+    key, made = accounts(jwt=JWT).issue_realtime_key(by_jwt, b"{}", lasts_s=600, name="visitor", may_approve=True)
 
-    identity, _ = await accounts(jwt=JWT, at_s=49).by_realtime_key(key)
+    found = await accounts(jwt=JWT, at_s=49).by_realtime_key(key)
 
-    assert expires_at == 50
-    assert identity == Identity(user_id="ben", is_operator=True, expires_at_s=50.5)
+    assert made.expires_at_s == 50
+    assert found.holder == Identity(user_id="ben/visitor", is_operator=True, expires_at_s=50.5)
     with pytest.raises(CredentialExpired):
         await accounts(jwt=JWT, at_s=50).by_realtime_key(key)
 
@@ -124,13 +122,19 @@ async def test_without_jwt_in_the_configuration_a_key_made_with_one_ends() -> No
         await accounts(anna()).by_realtime_key(key)
 
 
-async def test_a_key_made_without_a_login_names_nobody() -> None:
+async def test_a_key_made_without_a_login_has_no_rights_of_where_it_was_made() -> None:
     key, _ = accounts().issue_realtime_key(Principal("127.0.0.1", True, is_operator=True), b"{}", lasts_s=600)
 
-    identity, found = await accounts().by_realtime_key(key)
+    found = await accounts().by_realtime_key(key)
 
-    assert identity is None
-    assert found.user_id == "local"
+    assert (found.has_login, found.maker.user_id, found.holder.is_operator) == (False, "local", False)
+
+
+async def test_each_key_without_a_name_gets_one_of_its_own() -> None:
+    keys = [accounts().issue_realtime_key(Principal("127.0.0.1", True), b"{}", lasts_s=60)[1] for _ in range(2)]
+
+    assert keys[0].holder.user_id != keys[1].holder.user_id
+    assert all(key.holder.user_id.startswith("local/") for key in keys)
 
 
 async def test_what_the_same_secret_has_signed_for_something_else_is_no_key() -> None:

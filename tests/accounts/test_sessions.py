@@ -44,6 +44,12 @@ def test_another_replica_with_the_same_key_reads_it() -> None:
     assert (found.user_id, found.is_operator, found.expires_at_s, lasts_s) == ("anna", False, 100.0, 100)
 
 
+def test_one_from_before_keys_had_names_opens_nothing_under_such_a_name() -> None:
+    value, _ = sessions().issue(Identity(user_id="anna/visitor", expires_at_s=50.0), "s1")
+
+    assert sessions().read(value) is None
+
+
 def test_it_ends_by_its_time() -> None:
     value, _ = sessions().issue(anna(), "s1")
 

@@ -56,6 +56,14 @@ def test_nobody_is_called_like_those_who_are_not_logged_in(name: str) -> None:
         TokenTable([entry(name, ANNA)], [KEY])
 
 
+@pytest.mark.parametrize("name", ["anna/visitor", "/anna", "anna/", "spiffe://example.org/anna"])
+def test_no_account_has_a_name_like_that_of_a_key(name: str) -> None:
+    with pytest.raises(AuthError, match="Realtime keys"):
+        checked_user_id(name)
+    with pytest.raises(ConfigError, match=r"security\.tokens\[0\]\.user: .*Realtime keys"):
+        TokenTable([entry(name, ANNA)], [KEY])
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", "a\n", "a\x00", "a\x7f", "a\ud800", "x" * 129, None, 5, ["anna"], True])
 def test_a_name_is_text_on_one_line(name: object) -> None:
     with pytest.raises(AuthError, match="names no user"):

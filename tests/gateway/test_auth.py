@@ -1,6 +1,7 @@
 """server/gateway/auth.py"""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from aiohttp.web import Request
 from server import config
 from server.accounts.accounts import Accounts
 from server.accounts.principal import Principal
+from server.bounded.fair_share import Share
 from server.config import Secret
 from server.errors import AuthError, ConfigError
 from server.gateway.auth import Authenticator
@@ -197,7 +199,9 @@ def test_a_proxy_must_be_an_address() -> None:
 
 def key_of(user: Principal, **security: object) -> str:
     settings = config.SecuritySettings(**security)  # type: ignore[arg-type]  # a table of settings
-    return Accounts(settings, [b"a key of the server"], MemorySessions()).issue_realtime_key(user, b"{}", lasts_s=60)[0]
+    return Accounts(settings, [b"a key of the server"], MemorySessions()).issue_realtime_key(
+        user, b"{}", lasts_s=60, name="shop"
+    )[0]
 
 
 def realtime_request(key: str, *, peer: str, host: str = "localhost") -> Request:
@@ -215,9 +219,9 @@ async def test_a_key_made_locally_lets_others_in_and_makes_them_no_operators() -
     far = await authenticator.admit(realtime_request(key, peer="192.0.2.7", host="chat.example"), Access.KEY)
     near = await authenticator.admit(realtime_request(key, peer="127.0.0.1"), Access.KEY)
 
-    assert (far.user_id, far.is_operator, far.is_local, far.may_enter) == ("local", False, False, True)
-    assert far.limit_key == "local", "all who come with such keys share the limits of a user"
-    assert (near.is_operator, near.limit_key) == (True, None)
+    assert (far.user_id, far.is_operator, far.is_local, far.may_enter) == ("local/shop", False, False, True)
+    assert far.limited_share == Share("local", "shop"), "all who come with such keys share the limits of a user"
+    assert replace(near, address=far.address) == far, "a key has no rights of where it is used"
 
 
 @pytest.mark.parametrize(
@@ -228,12 +232,13 @@ async def test_a_key_made_locally_ends_when_local_requests_need_a_login(security
         await build_authenticator(**security).admit(realtime_request(key_of(LOCAL), peer="192.0.2.7"), Access.KEY)
 
 
-async def test_a_key_made_by_an_anonymous_visitor_is_of_whoever_shows_it() -> None:
+async def test_a_key_made_by_an_anonymous_visitor_takes_from_the_share_of_its_maker() -> None:
     key = key_of(Principal("192.0.2.1", is_local=False, user_id="anonymous@192.0.2.1"), auth="none")
 
     found = await build_authenticator(auth="none").admit(realtime_request(key, peer="192.0.2.7"), Access.KEY)
 
-    assert found.user_id == "anonymous@192.0.2.7"
+    assert (found.user_id, found.is_logged_in) == ("anonymous@192.0.2.1/shop", False)
+    assert found.limited_share == Share("anonymous@192.0.2.1", "shop")
     with pytest.raises(AuthError, match="needed by now"):
         await build_authenticator(tokens=[TOKEN]).admit(realtime_request(key, peer="192.0.2.7"), Access.KEY)
 

@@ -11,7 +11,7 @@ import pytest
 from server import config
 from server.media.eviction import MAX_ITEMS
 from server.media.references import MediaError
-from server.media.signed_urls import UrlSigner
+from server.media.signed_urls import OWNER_CHARS, UrlSigner
 from server.media.store import MediaItem, MediaStore
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -115,6 +115,15 @@ async def test_an_item_is_registered_again_by_its_user_alone(shop: Shop) -> None
     with pytest.raises(MediaError, match="is gone"):
         await store.register(item.ref, user_id="bob", session_id="s")
     assert not await is_there(store, item, user_id="bob")
+
+
+async def test_files_of_a_key_take_from_its_makers_share_and_are_its_own(shop: Shop) -> None:
+    store = await shop.store()
+    makers, keys = await add(store), await add(store, user_id="ann/visitor")
+
+    assert len({name[:OWNER_CHARS] for name in shop.files}) == 1
+    assert not await is_there(store, makers, user_id="ann/visitor")
+    assert not await is_there(store, keys)
 
 
 @pytest.mark.parametrize("reference", ["http://example.org/a.png", "https://example.org/a.png", "ftp://x/y"])

@@ -58,6 +58,14 @@ def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | No
     return policy
 
 
+def test_the_policy_of_a_keys_turns_is_its_makers() -> None:
+    denying = document_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]})
+    engine = PolicyEngine(lambda user: denying if user == "anna" else document_of({}), Sink(), HooksSettings())
+
+    assert engine.for_turn(replace(FACTS, user_id="anna/visitor"), None) is not None
+    assert engine.for_turn(replace(FACTS, user_id="bert/anna"), None) is None
+
+
 def call(name: str = "shell", permission: Permission = "WRITE", **arguments: Any) -> ToolInvocation:
     return ToolInvocation(id="c1", name=name, arguments=arguments, permission=permission)
 

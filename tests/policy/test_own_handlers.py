@@ -41,7 +41,8 @@ async def test_changed_arguments_run_and_a_handler_remembers_the_calls_of_one_us
         "        return HookResult(action=HookAction.MODIFY, modified_args={'seen': self.seen})\n"
     )
     book = book_of({"pre_tool_use": [{"type": "mine"}]}, Sink(), custom_dir=tmp_path)
-    for user, seen in (("anna", ["anna"]), ("bert", ["bert"]), ("anna", ["anna", "anna"])):
+    of_key = ("anna/visitor", ["anna", "anna", "anna"])  # the policy and its memory are the maker's
+    for user, seen in (("anna", ["anna"]), ("bert", ["bert"]), ("anna", ["anna", "anna"]), of_key):
         policy = book.for_turn(replace(FACTS, user_id=user), None)
         assert policy is not None
         assert await policy.before(LS) == replace(LS, arguments={"seen": seen})

@@ -5,6 +5,7 @@ import base64
 import json
 import sys
 import urllib.request
+import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,9 +87,10 @@ async def test_realtime_mjs_answers_questions_and_runs_its_tool(talking: ServerP
 async def test_key_server_gives_its_visitors_keys_that_open_realtime_and_nothing_else(talking: ServerProcess) -> None:
     async with started("key_server.py", talking.url, "0", PARLEY_TOKEN=TOKEN) as url:
         page = await asyncio.to_thread(fetched, url)
-        given = json.loads(await asyncio.to_thread(fetched, f"{url}/key", b""))
+        given, other = [json.loads(await asyncio.to_thread(fetched, f"{url}/key", b"")) for _ in "ab"]
 
     assert "<button" in page
+    assert visitor_of(given["key"]) != visitor_of(other["key"])
     assert given["url"] == talking.ws_url.replace("/ws", "/v1/realtime")
     protocols: Any = ["realtime", f"openai-insecure-api-key.{given['key']}"]
     async with connect(given["url"], subprotocols=protocols, origin="https://shop.example") as socket:  # type: ignore[arg-type]
@@ -97,6 +99,12 @@ async def test_key_server_gives_its_visitors_keys_that_open_realtime_and_nothing
     async with connect(talking.ws_url, additional_headers={"Authorization": f"Bearer {given['key']}"}) as socket:
         await socket.wait_closed()
         assert socket.close_code == 4401
+
+
+def visitor_of(key: str) -> str:
+    content = zlib.decompress(base64.urlsafe_b64decode(key.removeprefix("ek_").partition(".")[0] + "=="))
+    name: str = json.loads(content)[2]
+    return name
 
 
 def fetched(url: str, body: bytes | None = None) -> str:

@@ -42,6 +42,15 @@ async def test_openai_python_makes_a_key(server: Parley) -> None:
     assert secret.session.instructions == "Be brief."
 
 
+async def test_a_key_is_of_a_user_of_its_own_below_its_maker(anna: Client) -> None:
+    named = await anna.post(KEYS, {"user": "visitor 7"})
+    others = [(await anna.post(KEYS, {})).body["user"] for _ in range(2)]
+
+    assert named.body["user"] == "anna/visitor 7"
+    assert others[0] != others[1]
+    assert all(user.startswith("anna/") for user in others)
+
+
 async def test_a_session_of_the_older_shape_is_read(anna: Client) -> None:
     older = {"modalities": ["text", "audio"], "voice": "ash", "input_audio_format": "g711_ulaw", "temperature": 0.8}
 
@@ -89,6 +98,11 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ("POST", KEYS, {"json": {"expires_after": {"seconds": 7201}}}, 400, "body_invalid"),
         ("POST", KEYS, {"json": {"expires_after": {"anchor": "tomorrow"}}}, 400, "body_invalid"),
         ("POST", KEYS, {"json": {"session": []}}, 400, "body_invalid"),
+        ("POST", KEYS, {"json": {"user": ""}}, 400, "invalid_value"),
+        ("POST", KEYS, {"json": {"user": "x" * 65}}, 400, "invalid_value"),
+        ("POST", KEYS, {"json": {"user": "visitor/7"}}, 400, "invalid_value"),
+        ("POST", KEYS, {"json": {"user": "a\nb"}}, 400, "invalid_value"),
+        ("POST", KEYS, {"json": {"approvals": "yes"}}, 400, "body_invalid"),
         ("POST", KEYS, {"data": b"{", "headers": {"Content-Type": "application/json"}}, 400, "body_invalid"),
         ("POST", KEYS, {"data": b"{}"}, 415, "body_not_json"),
         ("POST", KEYS, {"json": {"session": {"instructions": NOISE[:20_000]}}}, 400, "session_too_large"),

@@ -3,8 +3,9 @@
 import asyncio
 import base64
 import json
+import time
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from openai import AsyncOpenAI, AuthenticationError
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
+from server.gateway.connection import LAST_TURN_S, MAX_KEY_CONNECTION_S, TIME_OVER
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
-from tests.gateway.test_login import ANNA, OPS, bearer, door
+from tests.accounts.keys import SECRET, token
+from tests.gateway.test_login import ANNA, JWT, OPS, bearer, door
+from tests.skills_engine.folders import entry, make_skill
 from tests.support.client import client
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
@@ -179,11 +183,126 @@ async def test_revoking_the_pages_session_ends_the_keys_that_it_made(tmp_path: P
         async with talker(opened.server, **bearer(key)) as me:
             assert (await opened.post("/api/logout", {}, **page)).status == 204
 
-            assert (await me.receive())["error"]["code"] == "invalid_api_key"
+            error = (await me.receive())["error"]
+            assert (error["code"], "was ended" in error["message"]) == ("invalid_api_key", True)
             assert await me.closed() == 4401
         with pytest.raises(InvalidStatus, match="401"):
             async with talker(opened.server, **bearer(key)):
                 pass
+
+
+async def test_logging_out_at_another_replica_ends_the_connections_of_keys(tmp_path: Path, model: OpenAIServer) -> None:
+    security = {"trust_loopback": False, "tokens": [{"user": "anna", "token": ANNA}]}
+    async with door(tmp_path, model, security) as here, door(tmp_path, model, security) as there:
+        page = await here.log_in(ANNA)
+        key = (await here.post("/v1/realtime/client_secrets", {}, **page)).json["value"]
+        async with talker(here.server, **bearer(key)) as me:
+            assert (await there.post("/api/logout", {}, **page)).status == 204
+
+            assert (await me.receive())["error"]["code"] == "invalid_api_key"
+            assert await me.closed() == 4401
+
+
+async def test_a_token_that_was_removed_while_the_server_was_down_ends_its_keys(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    tokens = [{"user": "anna", "token": ANNA}, {"user": "ops", "token": OPS}]
+    async with door(tmp_path, model, {"tokens": tokens}) as opened:
+        key = (await opened.post("/v1/realtime/client_secrets", {}, **bearer(ANNA))).json["value"]
+
+    async with door(tmp_path, model, {"tokens": tokens[1:]}) as opened:
+        with pytest.raises(InvalidStatus, match="401"):
+            async with talker(opened.server, **bearer(key)):
+                pass
+
+
+def beat(server: Parley, after_s: float) -> None:
+    """Let all connections look at the clock as if so much time had passed."""
+    for connection in server.app.sockets.connections:
+        connection.beat(asyncio.get_running_loop().time() + after_s)
+
+
+async def is_open(me: Talker) -> bool:
+    await me.send("input_audio_buffer.clear")
+    return bool((await me.receive())["type"] == "input_audio_buffer.cleared")
+
+
+async def test_a_keys_connection_outlasts_the_key_but_no_hour(server: Parley) -> None:
+    async with AsyncOpenAI(base_url=f"{server.url}/v1", api_key="any") as backend:
+        short: Any = {"anchor": "created_at", "seconds": 10}
+        key = (await backend.realtime.client_secrets.create(expires_after=short)).value
+    async with talker(server, **bearer(key)) as me, talker(server) as keyless:
+        beat(server, MAX_KEY_CONNECTION_S - LAST_TURN_S - 5)
+        assert await is_open(me)
+
+        beat(server, MAX_KEY_CONNECTION_S - LAST_TURN_S)
+        error = (await me.receive())["error"]
+        assert (error["code"], "60 minutes" in error["message"]) == ("session_expired", True)
+        assert await me.closed() == TIME_OVER
+        assert await is_open(keyless)
+
+
+async def test_a_keys_connection_ends_with_the_jwt_that_made_the_key(tmp_path: Path, model: OpenAIServer) -> None:
+    async with door(tmp_path, model, {"trust_loopback": False, "jwt": JWT}) as opened:
+        login = token(SECRET, "HS256", sub="ben", exp=time.time() + 300)
+        key = (await opened.post("/v1/realtime/client_secrets", {}, **bearer(login))).json["value"]
+        async with talker(opened.server, **bearer(key)) as me:
+            beat(opened.server, 290)
+            assert await is_open(me)
+
+            beat(opened.server, 301)
+            error = (await me.receive())["error"]
+            assert (error["code"], "has expired" in error["message"]) == ("invalid_api_key", True)
+            assert await me.closed() == 4401
+
+
+@pytest.mark.parametrize(("limits", "places"), [({}, 1), ({"connections": 2}, 2)])
+async def test_more_keys_give_no_more_connections_than_their_maker_has(
+    tmp_path: Path, model: OpenAIServer, limits: dict[str, int], places: int
+) -> None:
+    tokens = [{"user": "anna", "token": ANNA, "limits": limits}]
+    async with door(tmp_path, model, {"tokens": tokens}, limits={"per_user": 1}) as opened, AsyncExitStack() as open_:
+        keys = [
+            (await opened.post("/v1/realtime/client_secrets", {}, **bearer(ANNA))).json["value"]
+            for _ in range(places + 1)
+        ]
+        for key in keys[:-1]:
+            await open_.enter_async_context(talker(opened.server, **bearer(key)))
+
+        with pytest.raises(InvalidStatus, match="503"):
+            async with talker(opened.server, **bearer(keys[-1])):
+                pass
+
+
+async def test_the_skills_of_a_keys_turns_are_its_makers(tmp_path: Path, model: OpenAIServer) -> None:
+    make_skill(
+        tmp_path / "skills", "shop", entry("hers", when={"user": ["anna"]}), entry("his", when={"user": ["ben"]})
+    )
+    model.queue(text("Noon."))
+    async with door(tmp_path, model, {"tokens": [{"user": "anna", "token": ANNA}]}) as opened:
+        made = await opened.post("/v1/realtime/client_secrets", {"user": "ben"}, **bearer(ANNA))
+        async with talker(opened.server, **bearer(made.json["value"])) as me:
+            await me.say("What time is it?")
+            await me.until("response.done")
+
+    assert [said for said in model.requests[0].contents if said.startswith("Text of")] == ["Text of hers."]
+
+
+async def test_turns_of_keys_count_for_their_maker(tmp_path: Path, model: OpenAIServer) -> None:
+    gate = Gate()
+    model.queue(text(gate, "Noon."))
+    tokens = [{"user": "anna", "token": ANNA}]
+    async with door(tmp_path, model, {"tokens": tokens}, limits={"turns_per_user": 1}) as opened:
+        keys = [(await opened.post("/v1/realtime/client_secrets", {}, **bearer(ANNA))).json["value"] for _ in "ab"]
+        async with talker(opened.server, **bearer(keys[0])) as one, talker(opened.server, **bearer(keys[1])) as other:
+            await one.say("What time is it?")
+            await gate.reached.wait()
+            await other.say("What time is it?")
+            refused = (await other.until("response.done"))[-1]["response"]
+            gate.open()
+            await one.until("response.done")
+
+    assert refused["status_details"]["error"]["code"] == "too_many_turns"
 
 
 async def test_a_key_shows_what_the_model_read_only_if_its_user_is_an_operator(
@@ -194,11 +313,11 @@ async def test_a_key_shows_what_the_model_read_only_if_its_user_is_an_operator(
     tokens = [{"user": "anna", "token": ANNA}, {"user": "ops", "token": OPS, "operator": True}]
     async with door(tmp_path, model, {"trust_loopback": False, "tokens": tokens}) as opened:
         shown = {}
-        for token in (ANNA, OPS):
-            made = await opened.post("/v1/realtime/client_secrets", {"session": include}, **bearer(token))
+        for login in (ANNA, OPS):
+            made = await opened.post("/v1/realtime/client_secrets", {"session": include}, **bearer(login))
             async with talker(opened.server, **bearer(made.json["value"])) as me:
                 await me.say("What time is it?")
-                shown[token] = {event["type"] for event in await me.until("response.done")}
+                shown[login] = {event["type"] for event in await me.until("response.done")}
         async with talker(opened.server, **bearer(OPS)) as silent:
             await silent.say("What time is it?")
             unasked = {event["type"] for event in await silent.until("response.done")}

@@ -8,6 +8,7 @@ from server.approval.broker import MAX_OPEN, ApprovalBroker
 from server.approval.remembered import keys_for
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds
+from tests.session.speech_fakes import FakeSynthesizer, speech
 
 
 async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins() -> None:
@@ -109,6 +110,42 @@ async def test_strangers_behind_one_address_are_not_one_user() -> None:
     assert kinds(other.frames)[:4] == ["ready", "notice", "turn_start", "approval_request"]
     assert [frame["code"] for frame in asking.of("notice")] == ["approval_not_kept"]
     assert not await broker.remembered.find(stranger.user_id, keys_for("read_file", {"path": "a"}, None))
+
+
+async def test_a_key_neither_uses_nor_leaves_what_counts_for_its_makers_other_conversations() -> None:
+    broker = ApprovalBroker()
+    anna = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True)
+    plans: list[AskStep] = [question(), DONE]
+    async with (
+        Client(plans, plans, broker=broker, principal=anna) as maker,
+        Client(plans, plans, broker=broker, principal=replace(anna, user_id="anna/visitor")) as holder,
+    ):
+        holder.chat()
+        holder.answer((await holder.asked())["id"], remember="always")
+        await holder.until("turn_end")
+        maker.chat()
+        maker.answer((await maker.asked())["id"], remember="always")
+        await maker.until("turn_end")
+        keys = keys_for("read_file", {"path": "a"}, None)
+        assert [await broker.remembered.find(user, keys) for user in ("anna", "anna/visitor")] == [True, False]
+
+    assert [frame["code"] for frame in holder.of("notice")] == ["approval_not_kept"]
+    assert maker.of("notice") == []
+
+
+async def test_a_key_that_may_not_approve_is_not_asked_aloud_either() -> None:
+    holder = Principal("10.0.0.1", is_local=False, user_id="anna/visitor", is_logged_in=True, may_approve=False)
+    voice = FakeSynthesizer()
+    async with Client([question(), DONE], principal=holder, speech=speech(synthesizer=voice)) as asking:
+        asking.chat()
+        await asking.until("turn_end")
+
+    [answer] = asking.agent.answers
+    assert (answer.approved, answer.outcome) == (False, "no_client")
+    assert answer.reason is not None
+    assert "approvals: true" in answer.reason
+    assert voice.texts == ["Done."]
+    assert asking.of("approval_request", "approval_resolved") == []
 
 
 async def test_a_user_has_a_bounded_number_of_open_questions() -> None:

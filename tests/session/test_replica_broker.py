@@ -283,8 +283,8 @@ async def test_nobody_else_is_shown_it(here_and_there: tuple[Replica, Replica]) 
     assert there.broker.find("bob", other.shown[0].id) is None
 
 
-@pytest.mark.parametrize("user", [LOCAL_USER, "anonymous@10.0.0.1 s1"])
-async def test_whoever_has_not_logged_in_is_asked_here_alone(
+@pytest.mark.parametrize("user", [LOCAL_USER, "anonymous@10.0.0.1 s1", "anna/shop s1"])
+async def test_whoever_has_not_logged_in_and_the_holder_of_a_key_is_asked_here_alone(
     here_and_there: tuple[Replica, Replica], user: str
 ) -> None:
     here, there = here_and_there

@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from server.bounded.fair_share import Share
 from server.errors import TurnError
 from server.metrics import Metrics
-from server.session.turn_limits import TurnGate, TurnTimer
+from server.session.turn_limits import TurnGate, TurnTimer, UserPlaces
 from tests.support.virtual_loop import VirtualLoop
 
 
@@ -109,17 +110,17 @@ async def test_after_the_work_and_after_the_limit_nothing_is_moved() -> None:
 
 def test_one_user_cannot_take_every_place() -> None:
     gate = TurnGate(10, Metrics(), per_user=2)
-    gate.enter("anna")
-    gate.enter("anna")
+    gate.enter(Share("anna"))
+    gate.enter(Share("anna"))
 
     with pytest.raises(TurnError, match="turns of yours") as caught:
-        gate.enter("anna")
+        gate.enter(Share("anna"))
     assert caught.value.code == "too_many_turns"
     assert caught.value.retry_after_ms is not None
 
-    gate.enter("ben")
-    gate.leave("anna")
-    gate.enter("anna")
+    gate.enter(Share("ben"))
+    gate.leave(Share("anna"))
+    gate.enter(Share("anna"))
 
 
 def test_who_counts_for_nobody_is_limited_by_the_sum_alone() -> None:
@@ -131,10 +132,34 @@ def test_who_counts_for_nobody_is_limited_by_the_sum_alone() -> None:
         gate.enter(None)
 
 
-def test_a_user_without_turns_takes_no_memory() -> None:
-    gate = TurnGate(3, Metrics(), per_user=1)
+def test_a_user_who_holds_nothing_takes_no_memory() -> None:
+    places = UserPlaces(1)
     for number in range(100):
-        gate.enter(str(number))
-        gate.leave(str(number))
+        places.take(Share("anna", str(number)))
+        places.give_back(Share("anna", str(number)))
 
-    assert gate.users == frozenset()
+    assert places.accounts == frozenset()
+
+
+def test_keys_take_from_the_places_of_their_account_and_from_their_own() -> None:
+    places = UserPlaces(2)
+    places.take(Share("anna", "first"))
+    assert places.full(Share("anna", "first")) is None
+    places.take(Share("anna", "second"))
+
+    assert places.full(Share("anna", "third")) == 2, "minting keys multiplies nothing"
+    assert places.full(Share("anna")) == 2
+    assert places.full(Share("ben")) is None
+    places.give_back(Share("anna", "first"))
+    assert places.full(Share("anna", "third")) is None
+
+
+def test_an_account_with_more_places_has_them_for_all_its_keys_but_not_for_one() -> None:
+    places = UserPlaces(1, {"gateway": 3})
+    for name in ("first", "second"):
+        places.take(Share("gateway", name))
+
+    assert places.full(Share("gateway", "first")) == 1
+    assert places.full(Share("gateway", "third")) is None
+    places.take(Share("gateway", "third"))
+    assert places.full(Share("gateway", "fourth")) == 3

@@ -352,7 +352,8 @@ async def test_beyond_a_users_quota_entries_are_left_out_and_an_entry_of_the_cha
     clock = [0.0]
     async with opened(settings, folder) as database:
         log = AuditLog(database, replica="one", keep_days=9, now=Clock(), clock=lambda: clock[0])
-        flood = entries(200, user="anna", arguments={"text": "x" * 16_000})  # 3.3 MB
+        sizes = {"text": "x" * 16_000}
+        flood = [*entries(100, user="anna/1", arguments=sizes), *entries(100, user="anna/2", arguments=sizes)]  # 3.3 MB
         for entry in flood:
             log.append(entry)
         log.append(AuditEntry(phase="other", user="bert"))
@@ -448,6 +449,8 @@ async def test_filters_name_what_an_entry_has_to_fit(settings: config.StorageSet
                 ),
                 AuditEntry(phase="c", tool="read_file", user="anna", message="Grüße", ts_us=30),
                 AuditEntry(phase="d", ts_us=40),
+                AuditEntry(phase="e", user="anna/a_shop", ts_us=50),
+                AuditEntry(phase="f", user="annabel/x", ts_us=60),
             ],
         )
 
@@ -456,8 +459,10 @@ async def test_filters_name_what_an_entry_has_to_fit(settings: config.StorageSet
             return "".join(entry_of(record)["phase"] for record in page.entries)
 
         for wanted, expected in (
-            (AuditFilter(), "dcba"),
-            (AuditFilter(user="anna"), "ca"),
+            (AuditFilter(), "fedcba"),
+            (AuditFilter(user="anna"), "eca"),
+            (AuditFilter(user="anna/a_shop"), "e"),
+            (AuditFilter(user="ann_"), ""),
             (AuditFilter(tool="mail*"), "ba"),
             (AuditFilter(tool="mail_*"), "ba"),
             (AuditFilter(tool="mail__*"), "a"),

@@ -19,7 +19,7 @@ from aiohttp import web
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from server.bounded.fair_share import FairShare, ShareFull
+from server.bounded.fair_share import FairShare, ShareFull, account_of
 from server.errors import StorageError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.gateway.routes import Access
@@ -224,9 +224,9 @@ def _filter(call: ApiCall, query: AuditQuery) -> AuditFilter:
     if call.principal.is_anonymous and not call.principal.is_operator:
         raise log_in_first()
     if not call.principal.is_operator:
-        if user not in (None, call.principal.user_id):
+        if user is not None and account_of(user) != call.principal.user_id:
             raise Refusal(403, "operators_only", "entries of others are for operators", path="user")
-        user = call.principal.user_id
+        user = user or call.principal.user_id
     given = {name: getattr(query, name) for name in ("session", "turn", "tool", "phase", "outcome", "handler", "text")}
     since_us, until_us = _microseconds(query.since, path="since"), _microseconds(query.until, path="until")
     return AuditFilter(user=user, since_us=since_us, until_us=until_us, **given)
