@@ -31,6 +31,7 @@ from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
+from server.loop_share import LoopShare
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore
@@ -115,6 +116,9 @@ class App:
         self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
+        self._loop_share = LoopShare(on_step=self._metrics.loop_time.observe)
+        waiting = "Users whose messages wait, as they have taken their share of the event loop"
+        self._metrics.show("parley_loop_waiting", waiting, lambda: self._loop_share.waiting)
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
@@ -293,6 +297,7 @@ class App:
             gate=TurnGate(settings.limits.turns, self._metrics, per_user=settings.limits.turns_per_user),
             metrics=self._metrics,
             limits=settings.limits,
+            loop_share=self._loop_share,
             security=settings.security,
             model=lambda: self.models.info,
             speech=self._speech,

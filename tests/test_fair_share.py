@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from server.fair_share import FairShare, ShareFull, turn_user
+from server.fair_share import FairShare, Share, ShareFull, turn_share
 from tests.support.waiting import settle, until
 
 
@@ -28,7 +28,7 @@ class Scene:
         await settle()
 
     async def _work(self, name: str) -> None:
-        async with self.share.place(name[0]):
+        async with self.share.place(Share(name[0], name[1:-1])):
             self.running.append(name)
             try:
                 await asyncio.Event().wait()
@@ -89,7 +89,7 @@ async def test_more_than_may_wait_is_refused_at_once_and_others_are_not() -> Non
     await scene.begin("a1", "a2", "a3")
 
     with pytest.raises(ShareFull, match="try again in a moment"):
-        async with share.place("a"):
+        async with share.place(Share("a")):
             pass
     await scene.begin("b1")
     await scene.end("a1")
@@ -125,12 +125,12 @@ async def test_threads_are_shared_by_the_users_of_turns() -> None:
     may_end = threading.Event()
 
     def work(user: str) -> "asyncio.Task[bool]":
-        turn_user.set(user)
+        turn_share.set(Share(user))
         return asyncio.create_task(share.in_thread(may_end.wait))
 
     greedy = [work("greedy") for _ in range(8)]
     await settle()
-    turn_user.set("bystander")
+    turn_share.set(Share("bystander"))
     name = (await share.in_thread(threading.current_thread)).name
     may_end.set()
     await until(lambda: all(task.done() for task in greedy))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.errors import AuthError
+from server.fair_share import Share
 
 ANONYMOUS_PREFIX: Final = "anonymous@"
 LOCAL_USER: Final = "local"
@@ -62,6 +63,11 @@ class Principal:
         if self.is_anonymous:
             return ANONYMOUS_PREFIX + network_of(self.address)
         return None if self.is_local and not self.is_logged_in else self.user_id
+
+    @property
+    def share(self) -> Share:
+        """Share that the work of this user is taken from."""
+        return Share(self.limit_key or LOCAL_USER)
 
 
 def checked_user_id(name: object) -> str:

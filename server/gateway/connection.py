@@ -12,6 +12,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from server import log
 from server.accounts.principal import Principal
 from server.errors import FrameError
+from server.loop_share import SLICE_S
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services
@@ -28,13 +29,9 @@ LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its login has ended."""
 MAX_EXCESS_S: Final = 5.0
 """Time for which a client may send too fast before its connection is closed."""
-LARGE_BYTES: Final = 64 << 10
-LARGE_BYTES_PER_S: Final = 8 << 20
-"""Rate at which a client's large messages are read: work for one must not hold up the others for long."""
 _CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
-_BATCH: Final = 16  # messages read before the event loop may do something else
 
 
 class RateLimiter:
@@ -197,6 +194,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
+        self._loop_share = services.loop_share
         self.dialect = dialect(
             ConnectionContext(
                 socket=self._socket,
@@ -217,12 +215,14 @@ class Connection:
     async def run(self) -> None:
         """Serve the client until either side closes; then everything of it has ended."""
         log.session_id.set(self.session.id)
-        writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
+        share = self.principal.share
+        writing = self._loop_share.metered(share, self.outbox.run())
+        writer = asyncio.create_task(writing, name=f"writer {self.session.id}")
         where = "local" if self.principal.is_local else "not local"
         logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:
             self.session.greet()
-            await self._read()
+            await self._loop_share.metered(share, self._read())
         finally:
             self._socket.reading_ended.set_result(None)
             self.session.hang_up()
@@ -261,7 +261,7 @@ class Connection:
             self.close(LOGIN_OVER, "login is over")
 
     async def _read(self) -> None:
-        count = 0
+        slice_s = 0.0
         while True:
             self._is_listening = True
             message = await self._ws.receive()
@@ -270,12 +270,13 @@ class Connection:
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
+            await self._loop_share.turn(self.principal.share)
+            began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
                 await self._handle(message.type, message.data)
-            count += 1
-            if message.type is not WSMsgType.PONG and len(message.data) > LARGE_BYTES:
-                await asyncio.sleep(len(message.data) / LARGE_BYTES_PER_S)
-            elif count % _BATCH == 0:
+            slice_s += time.perf_counter() - began_s
+            if slice_s >= SLICE_S:
+                slice_s = 0.0
                 await asyncio.sleep(0)
             try:
                 await self.outbox.room(is_urgent=True)

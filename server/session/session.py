@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from server.accounts.principal import Principal
 from server.errors import FrameError
+from server.fair_share import Share
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
 from server.session.client_calls import ClientCalls
@@ -70,9 +71,8 @@ class Session:
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._nudges: Nudges | None = None  # most clients want none
-        self._speech_input = SpeechInput(
-            services.speech, self, user=principal.limit_key or self.id, now_s=services.now_s
-        )
+        share = Share(self.id) if principal.limit_key is None else principal.share
+        self._speech_input = SpeechInput(services.speech, self, share=share, now_s=services.now_s)
         self._approvals = Approvals(
             services.broker,
             principal,
@@ -88,6 +88,7 @@ class Session:
             self._approvals,
             self._client_calls,
             limit_key=principal.limit_key,
+            share=share,
             on_running=self._set_running,
             on_over=on_turn_over,
         )

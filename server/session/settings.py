@@ -13,6 +13,7 @@ from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
 from server.errors import FrameError
 from server.llm.language_model import ModelInfo
+from server.loop_share import LoopShare
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.speech_output import PlaybackClock, Voice
@@ -54,6 +55,7 @@ class Services:
     security: config.SecuritySettings
     model: Callable[[], ModelInfo]
     speech: SpeechService
+    loop_share: LoopShare = field(default_factory=LoopShare)
     broker: ApprovalBroker = field(default_factory=ApprovalBroker)
     skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple

@@ -7,7 +7,7 @@ from contextlib import aclosing, contextmanager
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
-from server.fair_share import turn_user
+from server.fair_share import Share, turn_share
 from server.llm.language_model import ModelInfo
 from server.session.settings import ClientSettings, Services, turn_request
 from server.wire import frames as wire
@@ -63,7 +63,7 @@ class SkillTrial:
         Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
-        turn_user.set(principal.limit_key or session_id)
+        turn_share.set(Share(session_id) if principal.limit_key is None else principal.share)
         request = turn_request(
             self._services,
             principal,

@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.errors import SpeechError
-from server.fair_share import ShareFull
+from server.fair_share import Share, ShareFull
 from server.session.microphone import Microphone
 from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
@@ -83,11 +83,11 @@ class SpeechInput:
         speech: SpeechService,
         owner: SpeechOwner,
         *,
-        user: str,
+        share: Share,
         now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Count the recognitions among those of `user`."""
-        self._user = user
+        """Take the recognitions from that share."""
+        self._share = share
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
@@ -315,7 +315,7 @@ class SpeechInput:
 
         paused_s = self._now_s()
         try:
-            async with self._speech.recognitions.place(self._user):
+            async with self._speech.recognitions.place(self._share):
                 return await self._speech.recognizer.recognize(
                     audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
                 )
