@@ -15,7 +15,7 @@ T = TypeVar("T")
 RESERVE_S: Final = 0.1
 """Loop time that a user may take at once, however busy the others are."""
 SLICE_S: Final = 0.002
-"""Loop time after which a user's further messages let others go first."""
+"""Loop time of one user, all connections together, after which others go first."""
 HEAVY_PART: Final = 0.5
 """Part of the loop that users who have taken their reserve get between them while there are others."""
 PRESENT_S: Final = 10.0
@@ -29,6 +29,8 @@ class _Account:
     taken_s: float = 0.0
     """Loop time taken and not given back yet; at most twice the reserve, so that a wait ends."""
     at_s: float = 0.0
+    slice_s: float = 0.0
+    """Loop time taken since others have last gone first."""
     waiting: Queues = field(default_factory=OrderedDict)
     """Connections that wait to read on."""
     timer: asyncio.TimerHandle | None = None
@@ -37,9 +39,10 @@ class _Account:
 class LoopShare:
     """Charges accounts for the loop time of their messages and turns, and lets those wait who take too much.
 
-    An account may take RESERVE_S at once. It gets back all of the time that passes while it is alone on the server,
-    so that alone it never waits. While there are others, the accounts that wait get back HEAVY_PART of the time,
-    in equal parts. The connections of an account take turns, by its keys.
+    After each SLICE_S of an account, the loop goes round once: others' messages go first. RESERVE_S is what it may
+    take without a further wait. It gets back all of the time that passes while it is alone on the server, so that
+    alone it never waits for longer. While there are others, the accounts that have used up their reserve get back
+    HEAVY_PART of the time, in equal parts. The connections of an account take turns, by its keys.
     """
 
     def __init__(
@@ -49,17 +52,18 @@ class LoopShare:
         self._on_step = on_step
         self._now_s = now_s
         self._accounts: OrderedDict[str, _Account] = OrderedDict()  # the longest unused first
-        self._heavy: set[str] = set()  # accounts with readers that wait
+        self._heavy: set[str] = set()  # accounts that have used up their reserve and have connections that wait
 
     @property
     def waiting(self) -> int:
-        """Accounts whose messages wait."""
+        """Accounts that have used up their reserve, and whose messages wait."""
         return len(self._heavy)
 
     def charge(self, share: Share, seconds: float) -> None:
         self._on_step(seconds)
         account = self._updated(share.account)
         account.taken_s = min(account.taken_s + seconds, 2 * RESERVE_S)
+        account.slice_s += seconds
         self._accounts.move_to_end(share.account)
 
     def metered(self, share: Share, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
@@ -69,11 +73,10 @@ class LoopShare:
     async def turn(self, share: Share) -> None:
         """Wait until the share may take loop time."""
         account = self._updated(share.account)
-        if account.taken_s < RESERVE_S and not account.waiting:
+        if account.slice_s < SLICE_S and account.taken_s < RESERVE_S and not account.waiting:
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         account.waiting.setdefault(share.name, deque()).append(turn)
-        self._heavy.add(share.account)
         self._wake_later(share.account, account)
         await turn  # of one that is cancelled, `_wake` finds the future done
 
@@ -97,20 +100,25 @@ class LoopShare:
         return HEAVY_PART / max(1, len(self._heavy)) if len(self._accounts) > 1 else 1.0
 
     def _wake_later(self, name: str, account: _Account) -> None:
-        if account.timer is None:
-            wait_s = (account.taken_s - RESERVE_S + SLICE_S) / self._part
-            account.timer = asyncio.get_running_loop().call_later(max(0.0, wait_s), self._wake, name, account)
+        if account.timer is not None:
+            return
+        owed_s = 0.0
+        if account.taken_s >= RESERVE_S:
+            self._heavy.add(name)
+            owed_s = account.taken_s - RESERVE_S + SLICE_S
+        account.timer = asyncio.get_running_loop().call_later(owed_s / self._part, self._wake, name, account)
 
     def _wake(self, name: str, account: _Account) -> None:
-        """Let the next reader go on if the account has got back enough; it may have been charged meanwhile."""
+        """Let the next connection go on, unless the account has been charged too much meanwhile."""
         account.timer = None
         self._updated(name)
-        if account.taken_s <= RESERVE_S - SLICE_S / 2 and (turn := next_in_turn(account.waiting)) is not None:
-            turn.set_result(None)
+        if account.taken_s < RESERVE_S:
+            self._heavy.discard(name)
+            account.slice_s = 0.0
+            if (turn := next_in_turn(account.waiting)) is not None:
+                turn.set_result(None)
         if account.waiting:
             self._wake_later(name, account)
-        else:
-            self._heavy.discard(name)
 
 
 class _Metered(Coroutine[Any, Any, T], Generator[Any, Any, T]):

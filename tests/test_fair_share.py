@@ -136,3 +136,33 @@ async def test_threads_are_shared_by_the_users_of_turns() -> None:
     await until(lambda: all(task.done() for task in greedy))
 
     assert name.startswith("tool")
+
+
+async def test_keys_of_an_account_take_turns_and_get_no_more_places_than_it_has() -> None:
+    share = FairShare(2, per_user=1)
+    order: list[str] = []
+
+    async def work(account: str, key: str) -> None:
+        async with share.place(Share(account, key)):
+            order.append(account + key)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(work("a", key) for key in ("", "k", "k", "k", "l")), work("b", ""))
+
+    assert order == ["a", "b", "ak", "al", "ak", "ak"]
+
+
+async def test_a_key_with_much_waiting_work_loses_its_latest_for_one_with_little() -> None:
+    share = FairShare(1, per_user=1, max_waiting=3)
+
+    async def work(key: str) -> str:
+        async with share.place(Share("a", key)):
+            await asyncio.sleep(0)
+        return key
+
+    done = await asyncio.gather(*(work(key) for key in ("", "k", "k", "k", "k", "l")), return_exceptions=True)
+
+    assert [result if isinstance(result, str) else type(result) for result in done] == [
+        *("", "k", "k"),
+        *(ShareFull, ShareFull, "l"),
+    ]
