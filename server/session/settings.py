@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from msgspec import UNSET
@@ -142,6 +143,7 @@ def turn_request(
         format=settings.output.format,
         clock=playback,
         now_s=services.now_s,
+        metered=partial(services.loop_share.metered, principal.share),
     )
     return TurnRequest(
         id=turn_id,
