@@ -18,6 +18,7 @@ from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
 from server.config_file import data_dir_of
 from server.errors import ConfigError, log_failure
+from server.fair_share import LoopShare
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute
 from server.gateway.http import HttpServer
@@ -31,7 +32,6 @@ from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
-from server.loop_share import LoopShare
 from server.media.references import MediaError
 from server.media.signed_urls import UrlSigner
 from server.media.store import MediaStore

@@ -57,7 +57,6 @@ FLOORS = [
         "server.token_bucket",
         "server.open_beneath",
         "server.fair_share",
-        "server.loop_share",
         "server.skill_tests",
     },
     {"skills_engine"},

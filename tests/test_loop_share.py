@@ -1,4 +1,4 @@
-"""server/loop_share.py"""
+"""server/fair_share.py: the event loop."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from server.fair_share import Share
-from server.loop_share import HEAVY_PART, MAX_ACCOUNTS, PRESENT_S, RESERVE_S, SLICE_S, LoopShare
+from server.fair_share import HEAVY_PART, MAX_ACCOUNTS, PRESENT_S, RESERVE_S, SLICE_S, LoopShare, Share
 from tests.support.virtual_loop import VirtualLoop
 from tests.support.waiting import settle
 

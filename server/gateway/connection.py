@@ -12,7 +12,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from server import log
 from server.accounts.principal import Principal
 from server.errors import FrameError
-from server.loop_share import SLICE_S
+from server.fair_share import SLICE_S
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services

@@ -13,8 +13,8 @@ from server.accounts.principal import Principal
 from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
 from server.errors import FrameError
+from server.fair_share import LoopShare
 from server.llm.language_model import ModelInfo
-from server.loop_share import LoopShare
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnRequest
 from server.session.speech_output import PlaybackClock, Voice

@@ -15,7 +15,7 @@ from server import config
 from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
 from server.config import Secret
-from server.fair_share import Share
+from server.fair_share import RESERVE_S, Share
 from server.gateway.auth import Authenticator
 from server.gateway.connection import (
     LAST_TURN_S,
@@ -27,7 +27,6 @@ from server.gateway.connection import (
 )
 from server.gateway.http import auth_middleware
 from server.gateway.websocket_server import WebSocketServer
-from server.loop_share import RESERVE_S
 from server.session.outbox import OutboxLimits
 from tests.accounts.keys import SECRET, token
 from tests.session.fakes import FakeAgent, Pause, SessionHarness

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
+from server.fair_share import HEAVY_PART, RESERVE_S
 from server.gateway.realtime.client_events import AnyRealtimeEvent
-from server.loop_share import HEAVY_PART, RESERVE_S
 from server.wire.frames import CLIENT_FRAMES
 from tests.hostile.loop_costs import FLOODS, HEAD, PARLEY, REALTIME, scene
 
