@@ -1,6 +1,7 @@
 """server/fair_share.py: the event loop."""
 
 import asyncio
+import tracemalloc
 from collections.abc import Coroutine
 from typing import Any
 
@@ -86,16 +87,29 @@ def test_keys_take_turns_and_do_not_multiply_their_users_share() -> None:
     run_virtually(main())
 
 
-def test_an_account_that_was_unused_for_long_is_forgotten_and_so_are_too_many() -> None:
+def test_a_user_who_was_there_long_ago_keeps_nobody_waiting() -> None:
     async def main() -> None:
         share = shares()
-        for number in range(2 * MAX_ACCOUNTS):
-            share.charge(Share(str(number)), SLICE_S)
-        assert len(share._accounts) <= MAX_ACCOUNTS
-
+        share.charge(Share("gone"), SLICE_S)
         await asyncio.sleep(PRESENT_S)
-        share.charge(Share("a"), SLICE_S)
-        assert len(share._accounts) == 1
+
+        share.charge(Share("a"), 2 * RESERVE_S)
+
+        assert await rounds(share, Share("a"), 1) == pytest.approx(RESERVE_S + SLICE_S)
+
+    run_virtually(main())
+
+
+def test_of_too_many_accounts_those_unused_for_longest_are_forgotten() -> None:
+    async def main() -> None:
+        share = shares()
+        tracemalloc.start()
+        for number in range(10 * MAX_ACCOUNTS):
+            share.charge(Share(str(number)), SLICE_S)
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert kept_bytes < 1000 * MAX_ACCOUNTS
 
     run_virtually(main())
 

@@ -261,7 +261,7 @@ class Connection:
             self.close(LOGIN_OVER, "login is over")
 
     async def _read(self) -> None:
-        slice_s = 0.0
+        spent_s = 0.0  # on messages, since others have last gone first
         while True:
             self._is_listening = True
             message = await self._ws.receive()
@@ -274,9 +274,9 @@ class Connection:
             began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
                 await self._handle(message.type, message.data)
-            slice_s += time.perf_counter() - began_s
-            if slice_s >= SLICE_S:
-                slice_s = 0.0
+            spent_s += time.perf_counter() - began_s
+            if spent_s >= SLICE_S:
+                spent_s = 0.0
                 await asyncio.sleep(0)
             try:
                 await self.outbox.room(is_urgent=True)
