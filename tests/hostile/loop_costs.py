@@ -144,8 +144,16 @@ class Cost:
     """Processor time of the event loop that passed while the bystander waited for each of his pongs, sorted."""
 
     @property
+    def usual_wait_ms(self) -> float:
+        """The median."""
+        return self._wait_ms(0.5)
+
+    def _wait_ms(self, part: float) -> float:
+        return self.waits_ms[int(len(self.waits_ms) * part)]
+
+    @property
     def row(self) -> str:
-        p50, p99 = (self.waits_ms[int(len(self.waits_ms) * part)] for part in (0.5, 0.99))
+        p50, p99 = self._wait_ms(0.5), self._wait_ms(0.99)
         charged = "–" if self.charged_s is None else f"{self.charged_s:.2f}"
         return (
             f"{self.sent:>7} {self.seconds:>6.1f} {self.cpu_s:>6.2f} {charged:>8} {p50:>8.1f} {p99:>8.1f} "

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from server.fair_share import HEAVY_PART, RESERVE_S
+from server.fair_share import RESERVE_S
 from server.gateway.realtime.client_events import AnyRealtimeEvent
 from server.wire.frames import CLIENT_FRAMES
 from tests.hostile.loop_costs import FLOODS, HEAD, PARLEY, REALTIME, scene
@@ -18,9 +18,9 @@ def test_the_table_has_every_message_that_a_client_may_send() -> None:
     assert REALTIME.keys() >= {event.__struct_config__.tag for event in get_args(AnyRealtimeEvent)}
 
 
-async def test_one_users_messages_are_charged_and_leave_half_of_the_event_loop_to_others(tmp_path: Path) -> None:
+async def test_one_users_messages_are_charged_and_hold_up_nobody_elses(tmp_path: Path) -> None:
     print(f"\n{HEAD}")  # noqa: T201 - with -s
-    uncharged, too_much = [], []
+    uncharged, held_up = [], []
     async with scene(tmp_path) as stage:
         for name, flood in FLOODS.items():
             cost = await stage.measure(flood)
@@ -30,7 +30,7 @@ async def test_one_users_messages_are_charged_and_leave_half_of_the_event_loop_t
                 charged_s < cost.cpu_s / 3 - 0.1
             ):  # the rest: reading from the socket, other tasks of a turn, the bystander
                 uncharged.append(name)
-            if charged_s > cost.seconds * HEAVY_PART + 4 * RESERVE_S:
-                too_much.append(name)
+            if cost.usual_wait_ms > 1000 * RESERVE_S:
+                held_up.append(name)
 
-    assert (uncharged, too_much) == ([], [])
+    assert (uncharged, held_up) == ([], [])
