@@ -16,6 +16,7 @@ from server.agent.loop import system_prompt
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
+from server.bounded.fair_share import LoopShare
 from server.config_file import data_dir_of
 from server.errors import ConfigError, log_failure
 from server.gateway.auth import Authenticator
@@ -122,6 +123,9 @@ class App:
         self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics = Metrics()
+        self._loop_share = LoopShare(on_step=self._metrics.loop_time.observe)
+        waiting = "Users whose messages wait, as they have taken their share of the event loop"
+        self._metrics.show("parley_loop_waiting", waiting, lambda: self._loop_share.waiting)
         self._readiness = Readiness()
         self._readiness.set("skills", "ready")
         self._readiness.set("model", "loading")
@@ -324,6 +328,7 @@ class App:
             ),
             metrics=self._metrics,
             limits=settings.limits,
+            loop_share=self._loop_share,
             security=settings.security,
             model=lambda: self.models.info,
             speech=self._speech,

@@ -57,6 +57,12 @@ class Metrics:
             buckets=_HOLD_BUCKETS,
             registry=registry,
         )
+        self.loop_time = Histogram(
+            "parley_loop_time_seconds",
+            "Processor time of one step of reading, writing or answering a user's messages, as the user is charged for it",
+            buckets=_HOLD_BUCKETS,
+            registry=registry,
+        )
         self._out: dict[str, Callable[[], None]] = {}
         self._in: dict[str, Callable[[], None]] = {}
 

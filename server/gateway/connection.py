@@ -11,6 +11,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
+from server.bounded.fair_share import SLICE_S
 from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError
 from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
@@ -32,13 +33,9 @@ MAX_KEY_CONNECTION_S: Final = 3600.0
 """Time after which a connection that a Realtime key has opened is closed, its last turn included."""
 MAX_EXCESS_S: Final = 5.0
 """Time for which a client may send too fast before its connection is closed."""
-LARGE_BYTES: Final = 64 << 10
-LARGE_BYTES_PER_S: Final = 8 << 20
-"""Rate at which a client's large messages are read: work for one must not hold up the others for long."""
 _CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
-_BATCH: Final = 16  # messages read before the event loop may do something else
 
 
 class RateLimiter:
@@ -201,6 +198,7 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
         self._metrics = services.metrics
+        self._loop_share = services.loop_share
         self.dialect = dialect(
             ConnectionContext(
                 socket=self._socket,
@@ -221,12 +219,14 @@ class Connection:
     async def run(self) -> None:
         """Serve the client until either side closes; then everything of it has ended."""
         log.session_id.set(self.session.id)
-        writer = asyncio.create_task(self.outbox.run(), name=f"writer {self.session.id}")
+        share = self.principal.share
+        writing = self._loop_share.metered(share, self.outbox.run())
+        writer = asyncio.create_task(writing, name=f"writer {self.session.id}")
         where = "local" if self.principal.is_local else "not local"
         logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:
             self.session.greet()
-            await self._read()
+            await self._loop_share.metered(share, self._read())
         finally:
             self._socket.reading_ended.set_result(None)
             self.session.hang_up()
@@ -265,7 +265,7 @@ class Connection:
             self.close(self._ends.code, self._ends.reason)
 
     async def _read(self) -> None:
-        count = 0
+        spent_s = 0.0  # on messages, since others have last gone first
         while True:
             self._is_listening = True
             message = await self._ws.receive()
@@ -274,12 +274,13 @@ class Connection:
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
+            await self._loop_share.turn(self.principal.share)
+            began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
                 await self._handle(message.type, message.data)
-            count += 1
-            if message.type is not WSMsgType.PONG and len(message.data) > LARGE_BYTES:
-                await asyncio.sleep(len(message.data) / LARGE_BYTES_PER_S)
-            elif count % _BATCH == 0:
+            spent_s += time.perf_counter() - began_s
+            if spent_s >= SLICE_S:
+                spent_s = 0.0
                 await asyncio.sleep(0)
             try:
                 await self.outbox.room(is_urgent=True)

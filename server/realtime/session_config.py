@@ -9,11 +9,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from server.errors import FrameError
+from server.wire import codec
 
 MAX_TOOLS: Final = 128
 MAX_TOOLS_BYTES: Final = 64 << 10
 MAX_SESSION_BYTES: Final = 256 << 10
 """All of a session as JSON, which is kept, and echoed after each update."""
+MAX_SESSION_VALUES: Final = 10_000
+"""Values in it, which each update reads and echoes again; as `codec.check_size` counts them."""
 EXTRAS: Final = frozenset(("parley.hook", "parley.trace", "parley.approval_request", "parley.notice"))
 """Events of our own that `session.include` asks for; they are not echoed there."""
 _NULLABLE: Final = frozenset(
@@ -192,7 +195,10 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
 
         Raises FrameError, whose path is the `param` of the error event.
         """
-        merged = merge(msgspec.to_builtins(self), changes)
+        before = msgspec.to_builtins(self)
+        merged = merge(before, changes)
+        if msgspec.json.encode(merged) == msgspec.json.encode(before):  # as Python sees it, 1 is True
+            return self
         config: SessionConfig = convert(merged, SessionConfig, at="session")
         if not changes.keys().isdisjoint(("tools", "tool_choice")):
             check_tools(config.tools, config.tool_choice, at="session", server_tools=server_tools)
@@ -207,9 +213,15 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
         if unknown:
             text = f"nothing here is called {min(unknown)[:100]!r}; docs/realtime.md lists what can be included"
             raise FrameError("invalid_value", text, path="session.include")
-        if len(msgspec.json.encode(config)) > MAX_SESSION_BYTES:
+        whole = msgspec.json.encode(config)
+        if len(whole) > MAX_SESSION_BYTES:
             text = f"the session takes more than {MAX_SESSION_BYTES >> 10} KiB; shorten it"
             raise FrameError("session_too_large", text, path="session")
+        try:
+            codec.check_size(whole, max_values=MAX_SESSION_VALUES)
+        except FrameError:
+            text = f"the session holds more than {MAX_SESSION_VALUES} values; shorten it"
+            raise FrameError("session_too_large", text, path="session") from None
         return config
 
     def echo(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
+from server.bounded.fair_share import Share
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
@@ -70,9 +71,8 @@ class Session:
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._nudges: Nudges | None = None  # most clients want none
-        share = principal.limited_share
-        user = share.account if share else self.id
-        self._speech_input = SpeechInput(services.speech, self, user=user, now_s=services.now_s)
+        share = principal.limited_share or Share(self.id)
+        self._speech_input = SpeechInput(services.speech, self, share=share, now_s=services.now_s)
         self._approvals = Approvals(
             services.broker,
             principal,
@@ -87,7 +87,8 @@ class Session:
             outbox,
             self._approvals,
             self._client_calls,
-            principal=principal,
+            limited_share=principal.limited_share,
+            share=share,
             on_running=self._set_running,
             on_over=on_turn_over,
         )

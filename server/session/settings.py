@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from msgspec import UNSET
@@ -12,6 +13,7 @@ from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
 from server.agent.messages import SystemPolicy, text_of
 from server.approval.broker import ApprovalBroker
+from server.bounded.fair_share import LoopShare
 from server.errors import FrameError
 from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
@@ -54,6 +56,7 @@ class Services:
     security: config.SecuritySettings
     model: Callable[[], ModelInfo]
     speech: SpeechService
+    loop_share: LoopShare = field(default_factory=LoopShare)
     broker: ApprovalBroker = field(default_factory=ApprovalBroker)
     skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple
@@ -140,6 +143,7 @@ def turn_request(
         format=settings.output.format,
         clock=playback,
         now_s=services.now_s,
+        metered=partial(services.loop_share.metered, principal.share),
     )
     return TurnRequest(
         id=turn_id,

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, assert_never
 from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
-from server.bounded.fair_share import ShareFull
+from server.bounded.fair_share import Share, ShareFull
 from server.errors import SpeechError
 from server.session.microphone import Microphone
 from server.session.speech_output import PlaybackClock
@@ -83,11 +83,11 @@ class SpeechInput:
         speech: SpeechService,
         owner: SpeechOwner,
         *,
-        user: str,
+        share: Share,
         now_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Count the recognitions among those of `user`."""
-        self._user = user
+        """Take the recognitions from that share."""
+        self._share = share
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
@@ -315,7 +315,7 @@ class SpeechInput:
 
         paused_s = self._now_s()
         try:
-            async with self._speech.recognitions.place(self._user):
+            async with self._speech.recognitions.place(self._share):
                 return await self._speech.recognizer.recognize(
                     audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
                 )

@@ -7,12 +7,12 @@ through one queue; what it handles on arrival (text, notices) does not wait.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from server.agent.chunks import NoticeGiven
 from server.errors import SpeechError, SpeechTimeout
@@ -125,6 +125,8 @@ class Voice:
     speed: float = 1.0
     format: Literal["pcm16", "opus"] = "pcm16"
     now_s: Callable[[], float] = time.perf_counter
+    metered: Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]] = lambda work: work
+    """Charges the turn's user for the loop time of such work."""
 
     def synthesize(self, request: SpeechRequest) -> AsyncGenerator[Sound, None]:
         """Yield the sound in its format. Raises as the synthesizer, and where there is no Opus."""
@@ -209,7 +211,7 @@ class SpeechOutput:
             return
         self._writer.unsent_hooks = self._unsent_hooks
         self._writer.speak = self._speak
-        emitter = asyncio.create_task(self._emit(self._voice), name=f"output {self._writer.id}")
+        emitter = asyncio.create_task(self._voice.metered(self._emit(self._voice)), name=f"output {self._writer.id}")
         try:
             yield
             await emitter
@@ -258,7 +260,8 @@ class SpeechOutput:
     def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Synthesis:
         synthesis = _Synthesis(sentence, asked_s=voice.now_s(), speed=voice.speed)
         self._unsent.append(synthesis)
-        synthesis.task = asyncio.create_task(self._synthesize(synthesis, voice), name=f"synthesis {self._writer.id}")
+        work = voice.metered(self._synthesize(synthesis, voice))
+        synthesis.task = asyncio.create_task(work, name=f"synthesis {self._writer.id}")
         self._syntheses.add(synthesis.task)
         synthesis.task.add_done_callback(self._syntheses.discard)
         return synthesis

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from server import log
-from server.accounts.principal import Principal
 from server.agent.chunks import HookRecord
 from server.agent.trace import not_fired_events
-from server.bounded.fair_share import turn_user
+from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.metrics import Metrics
 from server.session.approvals import Approvals, TurnAsker
@@ -37,6 +36,7 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
+    `limited_share`: the user for whom the turns count (None: they are not limited). `share`: what their work is taken from.
     """
 
     def __init__(
@@ -46,7 +46,8 @@ class Turns:
         approvals: Approvals,
         client_calls: ClientCalls,
         *,
-        principal: Principal,
+        limited_share: Share | None,
+        share: Share,
         on_running: Callable[[bool], None],
         on_over: Callable[[], None] | None,
     ) -> None:
@@ -54,7 +55,8 @@ class Turns:
         self._outbox = outbox
         self._approvals = approvals
         self._client_calls = client_calls
-        self._limited_share = principal.limited_share
+        self._limited_share = limited_share
+        self._share = share
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -101,7 +103,8 @@ class Turns:
         self.running = writer
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
-        self._task = asyncio.create_task(self._run(writer, request), name=f"turn {request.id}")
+        work = self._services.loop_share.metered(request.principal.share, self._run(writer, request))
+        self._task = asyncio.create_task(work, name=f"turn {request.id}")
         writer.start(request.trigger, request.skills)
         return True
 
@@ -179,7 +182,7 @@ class Turns:
 
     async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
         log.turn_id.set(writer.id)
-        turn_user.set(self._limited_share.account if self._limited_share else request.facts.session_id)
+        turn_share.set(self._share)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)

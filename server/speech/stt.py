@@ -1,9 +1,10 @@
 """Recognition, from sound to words: the protocol and its providers."""
 
+import asyncio
 import io
 import re
 import wave
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final, Protocol
 
@@ -12,7 +13,7 @@ import msgspec
 from server.config import SpeechProviderSettings
 from server.errors import SpeechUnavailable
 from server.openai_client import Refused, Unreachable
-from server.speech.audio import SPEECH_RATE
+from server.speech.audio import SPEECH_RATE, level_dbfs, pcm16_to_samples
 from server.speech.providers import (
     EndpointProvider,
     NoProvider,
@@ -32,6 +33,8 @@ OnPartial = Callable[[str], None]
 RECOGNITION_TIMEOUT_S: Final = 20.0
 AGAIN_S: Final = 3.0
 """Time for which servers that are all away are asked again for a transcription."""
+MAX_PIECE_S: Final = 10
+"""Sound that the engine here recognises at once: half a second of work, which no other utterance can interrupt."""
 MAX_HEARD_CHARS: Final = 10_000
 """Length of a transcript, more than anybody says in an utterance; the rest is left out."""
 
@@ -89,12 +92,19 @@ class EmbeddedRecognizer(WorkerProvider):
         on_partial: OnPartial | None = None,
         due_in_s: DueIn = at_once,
     ) -> str:
-        text = ""
-        answer = self.worker.request({"op": "recognize"}, audio, timeout_s=RECOGNITION_TIMEOUT_S, due_in_s=due_in_s)
-        async with aclosing(answer):
-            async for header, _ in answer:
-                text = header["text"]
-        return normalized(text)
+        """Recognise a long utterance in pieces: utterances of others wait for one of them, not for a minute of sound."""
+        clock = asyncio.get_running_loop().time
+        words = []
+        for piece in pieces_of(audio):
+            asked_s = clock()
+
+            def due_s(asked_s: float = asked_s) -> float:  # what waits for its own user's place gets no lead by it
+                return max(due_in_s(), asked_s - clock())
+
+            answer = self.worker.request({"op": "recognize"}, piece, timeout_s=RECOGNITION_TIMEOUT_S, due_in_s=due_s)
+            async with aclosing(answer):
+                words += [header["text"] async for header, _ in answer]
+        return normalized(" ".join(words))
 
 
 class OpenAIRecognizer(EndpointProvider):
@@ -178,6 +188,17 @@ def normalized(text: str) -> str:
     text = _OLD_SPELLING.sub(r"\1\2", text)
     text = " ".join(text.split())
     return text if any(character.isalnum() for character in text) else ""
+
+
+def pieces_of(pcm: bytes) -> Iterator[bytes]:
+    """Yield sound of at most MAX_PIECE_S at a time, parted where the second half of a piece is quietest."""
+    longest, window = MAX_PIECE_S * SPEECH_RATE, SPEECH_RATE // 10
+    while len(pcm) > 2 * longest:
+        half = pcm16_to_samples(pcm[longest : 2 * longest]).reshape(-1, window)
+        end = longest // 2 + int(level_dbfs(half).argmin()) * window + window // 2
+        yield pcm[: 2 * end]
+        pcm = pcm[2 * end :]
+    yield pcm
 
 
 def wav_of(pcm: bytes, sample_rate: int = SPEECH_RATE) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from server import config
-from server.bounded.fair_share import FairShare, turn_user
+from server.bounded.fair_share import FairShare, turn_share
 from server.errors import ToolError
 from server.llm.language_model import ToolSpec
 from server.tools.folders import Folders, how_many_fit, opened, read_text
@@ -85,7 +85,7 @@ def build_registry(settings: config.ToolsSettings, *skills_dirs: Path) -> ToolRe
 
     async def search_text(arguments: dict[str, Any]) -> str:
         pattern, path = arguments["pattern"], arguments.get("path")
-        async with searches.place(turn_user.get()):
+        async with searches.place(turn_share.get()):
             return await run_search(roots, pattern, path, limit_s=search_limit_s, max_bytes=max_bytes)
 
     async def current_time(arguments: dict[str, Any]) -> str:

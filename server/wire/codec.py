@@ -75,19 +75,19 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     return frame
 
 
-def check_size(data: bytes | str) -> None:
+def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:
     """Refuse JSON of too many values or too deep. Makes none of them: takes milliseconds for megabytes. Raises FrameError."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    if len(text) <= MAX_VALUES and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+    if len(text) <= max_values and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return  # too short and too flat, whatever is inside strings: as most frames are
     text = text.replace(rb"\\", b"").replace(rb"\"", b"")  # so that the quotes that are left are the ends of strings
-    is_full = text.count(b'"') > 4 * MAX_VALUES  # a key and a string for each value
+    is_full = text.count(b'"') > 4 * max_values  # a key and a string for each value
     outside = b"" if is_full else b"".join(text.split(b'"')[::2])
     opening = outside.count(b"[") + outside.count(b"{")
-    if is_full or opening + outside.count(b",") > MAX_VALUES:
-        raise FrameError("message_too_large", f"more than {MAX_VALUES} values in one frame", path="$")
+    if is_full or opening + outside.count(b",") > max_values:
+        raise FrameError("message_too_large", f"more than {max_values} values in one frame", path="$")
     if opening > MAX_DEPTH:
-        brackets = outside.translate(_STEPS, delete=_NO_BRACKETS)[: 2 * MAX_VALUES]
+        brackets = outside.translate(_STEPS, delete=_NO_BRACKETS)[: 2 * max_values]
         if max(accumulate(array("b", brackets))) > MAX_DEPTH:
             raise FrameError("frame_malformed", f"not a JSON text message: nested more than {MAX_DEPTH} deep", path="$")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
-from server.bounded.fair_share import turn_user
+from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.llm.language_model import ModelInfo
 from server.session.settings import ClientSettings, Services, turn_request
@@ -74,8 +74,7 @@ class SkillTrial:
         Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
-        share = principal.limited_share
-        turn_user.set(share.account if share else session_id)
+        turn_share.set(principal.limited_share or Share(session_id))
         request = turn_request(
             self._services,
             principal,

@@ -176,7 +176,7 @@ class SkillTrialRoutes:
         wanted = await call.body(PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
-            async with self._previews.place(call.principal.user_id):
+            async with self._previews.place(call.principal.share):
                 return ApiAnswer(await attempt(_preview, self._trial, folder, wanted))
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None

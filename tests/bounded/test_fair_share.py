@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from server.bounded.fair_share import FairShare, ShareFull, turn_user
+from server.bounded.fair_share import FairShare, Share, ShareFull, turn_share
 from tests.support.waiting import settle, until
 
 
@@ -28,7 +28,7 @@ class Scene:
         await settle()
 
     async def _work(self, name: str) -> None:
-        async with self.share.place(name[0]):
+        async with self.share.place(Share(name[0], name[1:-1])):
             self.running.append(name)
             try:
                 await asyncio.Event().wait()
@@ -89,7 +89,7 @@ async def test_more_than_may_wait_is_refused_at_once_and_others_are_not() -> Non
     await scene.begin("a1", "a2", "a3")
 
     with pytest.raises(ShareFull, match="try again in a moment"):
-        async with share.place("a"):
+        async with share.place(Share("a")):
             pass
     await scene.begin("b1")
     await scene.end("a1")
@@ -125,14 +125,44 @@ async def test_threads_are_shared_by_the_users_of_turns() -> None:
     may_end = threading.Event()
 
     def work(user: str) -> "asyncio.Task[bool]":
-        turn_user.set(user)
+        turn_share.set(Share(user))
         return asyncio.create_task(share.in_thread(may_end.wait))
 
     greedy = [work("greedy") for _ in range(8)]
     await settle()
-    turn_user.set("bystander")
+    turn_share.set(Share("bystander"))
     name = (await share.in_thread(threading.current_thread)).name
     may_end.set()
     await until(lambda: all(task.done() for task in greedy))
 
     assert name.startswith("tool")
+
+
+async def test_keys_of_an_account_take_turns_and_get_no_more_places_than_it_has() -> None:
+    share = FairShare(2, per_user=1)
+    order: list[str] = []
+
+    async def work(account: str, key: str) -> None:
+        async with share.place(Share(account, key)):
+            order.append(account + key)
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(work("a", key) for key in ("", "k", "k", "k", "l")), work("b", ""))
+
+    assert order == ["a", "b", "ak", "al", "ak", "ak"]
+
+
+async def test_a_key_with_much_waiting_work_loses_its_latest_for_one_with_little() -> None:
+    share = FairShare(1, per_user=1, max_waiting=3)
+
+    async def work(key: str) -> str:
+        async with share.place(Share("a", key)):
+            await asyncio.sleep(0)
+        return key
+
+    done = await asyncio.gather(*(work(key) for key in ("", "k", "k", "k", "k", "l")), return_exceptions=True)
+
+    assert [result if isinstance(result, str) else type(result) for result in done] == [
+        *("", "k", "k"),
+        *(ShareFull, ShareFull, "l"),
+    ]

@@ -14,10 +14,10 @@ from aiohttp.test_utils import TestServer
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.chunks import LLMChunk
+from server.bounded.fair_share import RESERVE_S, Share
 from server.config import Secret
 from server.gateway.auth import Authenticator
 from server.gateway.connection import (
-    LARGE_BYTES_PER_S,
     LAST_TURN_S,
     PING_EVERY_S,
     SILENCE_S,
@@ -190,24 +190,23 @@ async def test_a_client_that_never_slows_down_is_told_4429(bench: Bench) -> None
     me.writer.close()
 
 
-async def test_a_large_frame_holds_up_what_its_client_sends_next(bench: Bench) -> None:
-    loop = asyncio.get_running_loop()
-    me, other = await connect(bench.port), await connect(bench.port)
-    size = min(LARGE_BYTES_PER_S // 4, bench.harness.limits.max_message_bytes - 100)
-    began_s = loop.time()
+async def test_a_user_who_has_taken_too_much_of_the_loop_waits_and_others_do_not(bench: Bench) -> None:
+    greedy, other = (token(SECRET, "HS256", sub=name) for name in ("greedy", "other"))
+    me = await connect(bench.port, token=greedy)
+    him = await connect(bench.port, token=other)
+    for client in (me, him):
+        await client.until(TEXT)
+    shares = bench.harness.services.loop_share
+    shares.charge(Share("greedy"), 2 * RESERVE_S)
 
-    me.send(TEXT, b'{"type":"ping","x":"' + b"x" * size + b'"}')
-    me.send(PING, b"next")
-    other.send(PING, b"other")
+    me.send(PING, b"mine")
+    him.send(PING, b"his")
 
-    async with asyncio.TaskGroup() as tasks:
-        mine, others = (tasks.create_task(client.until(PONG)) for client in (me, other))
-        others.add_done_callback(lambda _: order.append(others))
-        mine.add_done_callback(lambda _: order.append(mine))
-        order: list[asyncio.Task[bytes]] = []
-    assert order == [others, mine]
-    assert loop.time() - began_s >= size / LARGE_BYTES_PER_S
-    for client in (me, other):
+    assert await him.until(PONG) == b"his"
+    assert shares.waiting == 1
+    assert await me.until(PONG) == b"mine"
+    assert shares.waiting == 0
+    for client in (me, him):
         client.writer.close()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -37,10 +36,11 @@ def headers(user: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKENS[user]}"}
 
 
-async def keep_asking(server: ServerProcess, what: str) -> None:
+async def keep_asking(server: ServerProcess, what: str, done: list[str]) -> None:
     async with client(server.ws_url, additional_headers=headers("greedy"), ping_interval=None) as socket:
         while True:
             await socket.turn(what)
+            done.append(what)
 
 
 async def test_one_users_worst_holds_up_no_other_turn_and_takes_little_memory(tmp_path: Path) -> None:
@@ -54,18 +54,19 @@ async def test_one_users_worst_holds_up_no_other_turn_and_takes_little_memory(tm
         "hooks": {"post_tool_use": [{"type": "security_scan"}]},
         "security": {"auth": "token", "tokens": [{"user": user, "token": TOKENS[user]} for user in TOKENS]},
     }
-    waited_s = []
+    done: list[str] = []  # turns of the greedy user
+    overtaken = 0
     async with (
         OpenAIServer(respond=answer) as model,
         ServerProcess(tmp_path, environ=endpoint(model.url), settings=settings, command=LIMITED) as server,
     ):
-        greedy = [asyncio.create_task(keep_asking(server, what)) for what in ("search", "wait", "read") * 3]
+        greedy = [asyncio.create_task(keep_asking(server, what, done)) for what in ("search", "wait", "read") * 3]
         async with client(server.ws_url, additional_headers=headers("bystander")) as socket:
             await socket.turn("time")
             for _ in range(100):
-                began_s = time.monotonic()
+                before = len(done)
                 frames = await socket.turn("time")
-                waited_s.append(time.monotonic() - began_s)
+                overtaken = max(overtaken, len(done) - before)
                 assert frames[-1]["reason"] == "completed"
         await until(lambda: bool(children_of(server.pid, "server.tools.text_search")))  # it still tries
         took_mib = psutil.Process(server.pid).memory_info().rss >> 20
@@ -73,4 +74,5 @@ async def test_one_users_worst_holds_up_no_other_turn_and_takes_little_memory(tm
             task.cancel()
         await asyncio.gather(*greedy, return_exceptions=True)
 
-    assert (sorted(waited_s)[98] < 2, took_mib < 700) == (True, True), (sorted(waited_s)[98], took_mib)
+    assert overtaken <= len(greedy), "in the time of one turn of the bystander, each greedy client has one"
+    assert took_mib < 700

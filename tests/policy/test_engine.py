@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from server.approval.asking import Answer, AskHuman, text_for_model
-from server.bounded.fair_share import turn_user
+from server.bounded.fair_share import Share, turn_share
 from server.config import HooksSettings
 from server.errors import ConfigError
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
@@ -389,11 +389,11 @@ async def test_one_users_slow_scans_hold_up_nobody_elses() -> None:
     policy = engine.for_turn(FACTS, None)
     assert policy is not None
     engine.load_rules(frozenset({"security_scan"}))
-    turn_user.set("greedy")
+    turn_share.set(Share("greedy"))
     greedy = [asyncio.create_task(policy.after(LS, outcome("密码:" * 340_000))) for _ in range(8)]
     await settle()
 
-    turn_user.set("bystander")
+    turn_share.set(Share("bystander"))
     began_s = time.monotonic()
     for _ in range(10):
         await policy.after(LS, outcome("INFO session 12 of anna, 17 ms\n" * 200))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.errors import FrameError
-from server.realtime.session_config import ServerTools, SessionConfig
+from server.realtime.session_config import MAX_SESSION_VALUES, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of
 
 
@@ -18,6 +18,14 @@ def test_an_update_changes_the_fields_that_it_gives() -> None:
     assert echo["instructions"] == "Be brief."
     assert echo["audio"]["output"] == {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "amy", "speed": 1.2}
     assert echo["audio"]["input"]["turn_detection"] is None
+
+
+def test_an_update_that_changes_nothing_makes_no_new_configuration() -> None:
+    config = SessionConfig().updated({"instructions": "Be brief.", "tracing": {"x": 1}})
+
+    assert config.updated({}) is config
+    assert config.updated({"type": "realtime", "instructions": "Be brief."}) is config
+    assert config.updated({"tracing": {"x": True}}).tracing == {"x": True}
 
 
 def test_null_gives_a_field_its_default_back() -> None:
@@ -63,6 +71,7 @@ def test_null_within_an_object_means_its_fields_default_too() -> None:
         ({"tools": [{"type": "function"}]}, "missing_required_parameter", "session.tools[0].name"),
         ({"tools": [{"type": "function", "name": f"t{i}"} for i in range(129)]}, "too_many_tools", "session.tools"),
         ({"tracing": {"workflow_name": "x" * 300_000}}, "session_too_large", "session"),
+        ({"tracing": {"x": [[]] * MAX_SESSION_VALUES}}, "session_too_large", "session"),
         ({"tools": [{"type": "function", "name": "a"}] * 2}, "invalid_value", "session.tools[1].name"),
         ({"tools": [{"type": "function", "name": "a", "parameters": {"type": "string"}}]}, "invalid_value", "session.tools[0].parameters.type"),
         ({"tool_choice": {"type": "mcp", "server_label": "x"}}, "unsupported_parameter", "session.tool_choice"),

@@ -5,14 +5,26 @@ import gc
 import io
 import sys
 import wave
+from itertools import accumulate
 
+import numpy as np
 import pytest
 
 from server.config import SpeechProviderSettings
 from server.errors import ConfigError, SpeechBusy, SpeechError, SpeechTimeout, SpeechUnavailable
 from server.openai_client import Unreachable
+from server.speech.audio import SPEECH_RATE
 from server.speech.providers import speech_endpoints
-from server.speech.stt import MAX_HEARD_CHARS, EmbeddedRecognizer, OpenAIRecognizer, normalized, recognizer_of, wav_of
+from server.speech.stt import (
+    MAX_HEARD_CHARS,
+    MAX_PIECE_S,
+    EmbeddedRecognizer,
+    OpenAIRecognizer,
+    normalized,
+    pieces_of,
+    recognizer_of,
+    wav_of,
+)
 from server.speech.worker import SpeechWorker
 from tests.support.speech_server import SpeechServer, speech_server
 
@@ -53,6 +65,37 @@ async def test_the_embedded_recogniser_gives_the_words_of_its_worker() -> None:
     assert made.languages == ["en", "zh"]
     assert made.status.state == "ready"
     await made.aclose()
+
+
+def test_a_long_utterance_is_parted_where_it_is_quiet_and_loses_nothing() -> None:
+    pauses_s = (7.0, 14.5, 22.0)
+    sound = np.full(30 * SPEECH_RATE, 8000, dtype="<i2")
+    for pause_s in pauses_s:
+        sound[int(pause_s * SPEECH_RATE) : int((pause_s + 0.3) * SPEECH_RATE)] = 0
+
+    pieces = [len(piece) / 2 / SPEECH_RATE for piece in pieces_of(sound.tobytes())]
+
+    assert b"".join(pieces_of(sound.tobytes())) == sound.tobytes()
+    assert max(pieces) <= MAX_PIECE_S
+    ends_s = list(accumulate(pieces))[: len(pauses_s)]
+    assert all(pause_s <= end_s <= pause_s + 0.3 for pause_s, end_s in zip(pauses_s, ends_s, strict=True))
+    assert list(pieces_of(b"\1\2" * SPEECH_RATE)) == [b"\1\2" * SPEECH_RATE]
+
+
+async def test_a_short_utterance_waits_for_a_piece_of_a_long_one_and_not_for_all_of_it() -> None:
+    worker = SpeechWorker("the fake", [sys.executable, "-m", "tests.support.fake_speech_engine"])
+    made = EmbeddedRecognizer(worker)
+    await made.start()
+    order: list[str] = []
+
+    async def hear(who: str, seconds: int) -> None:
+        await made.recognize(bytes(2 * SPEECH_RATE * seconds), due_in_s=lambda: -100.0)
+        order.append(who)
+
+    await asyncio.gather(hear("long", 60), hear("short", 2))
+    await made.aclose()
+
+    assert order == ["short", "long"]
 
 
 async def test_an_endpoint_that_is_asked_while_it_starts_leaves_no_connection_open() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from server.bounded.fair_share import turn_user
+from server.bounded.fair_share import Share, turn_share
 from server.config import ToolsSettings
 from server.errors import ToolError
 from server.tools.builtin import build_registry
@@ -85,11 +85,11 @@ async def test_slow_searches_hold_up_neither_the_time_nor_a_search_of_others(fol
     find, tell = registry.get("search_text"), registry.get("current_time")
     assert find is not None
     assert tell is not None
-    turn_user.set("greedy")
+    turn_share.set(Share("greedy"))
     greedy = [asyncio.ensure_future(find.call("", {"pattern": SLOW})) for _ in range(8)]
     await settle()
 
-    turn_user.set("bystander")
+    turn_share.set(Share("bystander"))
     waited_s = []
     for _ in range(50):
         began_s = time.monotonic()

@@ -19,7 +19,7 @@ from aiohttp import web
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from server.bounded.fair_share import FairShare, ShareFull, account_of
+from server.bounded.fair_share import FairShare, Share, ShareFull, account_of
 from server.errors import StorageError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.gateway.routes import Access
@@ -136,7 +136,7 @@ class AuditRoutes:
         query: AuditPageQuery = call.query
         try:
             wanted = _filter(call, query)
-            async with self._reads.place(call.principal.user_id):
+            async with self._reads.place(call.principal.share):
                 page = await read_page(self._database, wanted, limit=query.limit, cursor=query.cursor)
         except BadCursor as error:
             raise Refusal(400, "query_invalid", str(error), path="cursor") from None
@@ -150,7 +150,7 @@ class AuditRoutes:
         with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
                 wanted = replace(wanted, until_us=time.time_ns() // 1000)
-            async with aclosing(self._pages(call.principal.user_id, wanted)) as pages:
+            async with aclosing(self._pages(call.principal.share, wanted)) as pages:
                 try:
                     first = await anext(pages)
                 except ShareFull as error:
@@ -172,10 +172,10 @@ class AuditRoutes:
                     pass
                 return response
 
-    async def _pages(self, user_id: str, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
+    async def _pages(self, share: Share, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
         async with aclosing(read_all(self._database, wanted)) as pages:
             while True:
-                async with self._reads.place(user_id):
+                async with self._reads.place(share):
                     page = await anext(pages, None)
                 if page is None:
                     return

@@ -1,0 +1,36 @@
+"""What one user with all of his connections takes of the event loop. `pytest -s` prints the table."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from server.bounded.fair_share import RESERVE_S
+from server.realtime.client_events import AnyRealtimeEvent
+from server.wire.frames import CLIENT_FRAMES
+from tests.hostile.loop_costs import FLOODS, HEAD, PARLEY, REALTIME, scene
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def test_the_table_has_every_message_that_a_client_may_send() -> None:
+    assert PARLEY.keys() >= {frame.__struct_config__.tag for frame in CLIENT_FRAMES}
+    assert REALTIME.keys() >= {event.__struct_config__.tag for event in get_args(AnyRealtimeEvent)}
+
+
+async def test_one_users_messages_are_charged_and_hold_up_nobody_elses(tmp_path: Path) -> None:
+    print(f"\n{HEAD}")  # noqa: T201 - with -s
+    uncharged, held_up = [], []
+    async with scene(tmp_path) as stage:
+        for name, flood in FLOODS.items():
+            cost = await stage.measure(flood)
+            print(f"{name:44}{cost.row}", flush=True)  # noqa: T201
+            charged_s = cost.charged_s or 0.0
+            if (
+                charged_s < cost.cpu_s / 3 - 0.1
+            ):  # the rest: reading from the socket, other tasks of a turn, the bystander
+                uncharged.append(name)
+            if cost.usual_wait_ms > 1000 * RESERVE_S:
+                held_up.append(name)
+
+    assert (uncharged, held_up) == ([], [])
