@@ -1,12 +1,11 @@
-"""The agent's one door, `chat_stream`; the turn behind it stands in loop.py."""
+"""The agent's door: `answer`, and `chat_stream` over it; the turn behind it stands in loop.py."""
 
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
-from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
@@ -15,7 +14,7 @@ from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.config import AgentSettings, LlmSettings
-from server.errors import ServerError
+from server.errors import Closed, ServerError
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
@@ -143,15 +142,22 @@ class AgentClient:
         or cancelling the task that reads it, closes the model's stream, cancels
         the tools and abandons hooks; nothing stays behind (L1-32).
         """
-        return emitted(partial(self._answer, messages, hooks, enable_tools, options or TurnOptions()))
+        return streamed(lambda out: self.answer(messages, hooks, enable_tools, out=out, options=options))
 
-    async def _answer(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        hooks: Sequence[HookInfo],
+        enable_tools: bool,
+        *,
+        out: ChunkChannel,
+        options: TurnOptions | None = None,
     ) -> None:
+        """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
         used = self._current
         used.turns += 1
         try:
-            await self._answer_with(used, messages, hooks, enable_tools, options)
+            await self._answer_with(used, messages, hooks, enable_tools, out, options or TurnOptions())
         finally:
             used.turns -= 1
             used.check()
@@ -162,6 +168,7 @@ class AgentClient:
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
         enable_tools: bool,
+        out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
         layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
@@ -185,6 +192,7 @@ class AgentClient:
             used.model,
             self._llm,
             used.memory,
+            out=out,
             conversation=conversation,
             tracer=tracer,
             events=events,
@@ -193,13 +201,16 @@ class AgentClient:
             max_tokens=options.max_tokens,
         )
         turn = AgentTurn(
+            out=out,
             prompts=self.prompts,
             conversation=conversation,
             sequence=TurnSequence(manager),
             injections=Injections(conversation, manager),
             calls=calls,
             tools=tools,
-            tool_use=ToolUse(executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events),
+            tool_use=ToolUse(
+                out=out, executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events
+            ),
             tracer=tracer,
             events=events,
             hooks=layers,
@@ -208,7 +219,7 @@ class AgentClient:
             tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,
         )
         if enable_tools:
-            await emit(*_hidden(options.client_tools, executor.registry))
+            await out.put(*_hidden(options.client_tools, executor.registry))
         events.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
@@ -216,8 +227,10 @@ class AgentClient:
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
-            await emit(*tracer.hook_reports())  # what hooks did last
+            await out.put(*tracer.hook_reports())  # what hooks did last
             raise
+        except Closed:
+            raise  # no failure: the turn is aborted
         except Exception as error:
             status = "error"
             events.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)

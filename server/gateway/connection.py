@@ -11,8 +11,8 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
-from server.errors import FrameError
-from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
+from server.errors import Closed, FrameError
+from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services
 from server.token_bucket import TokenBucket

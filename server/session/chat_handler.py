@@ -13,10 +13,10 @@ from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.messages import SystemPolicy, Verify, admit, user_texts
 from server.approval.asking import AskHuman
-from server.errors import ProviderError, TurnError
+from server.errors import Closed, ProviderError, TurnError
 from server.hooks.layers import HookLayers, TurnLayers
 from server.llm.language_model import Message
-from server.session.outbox import Closed, Outbox
+from server.session.outbox import Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
 from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
 from server.session.turn_limits import TurnTimer

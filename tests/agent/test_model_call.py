@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from server.agent import model_call
-from server.agent.chunks import LLMChunk, NoticeGiven, emitted
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.loop import FULL
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
@@ -180,15 +180,21 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
     model = Ticking([answer])
     conversation = Conversation("Be brief.", QUESTION)
     tracer = Tracer(conversation, is_on=True)
-    calls = ModelCalls(
-        model, AUTO, EndpointMemory(), conversation=conversation, tracer=tracer, clock_s=lambda: model.now_s
-    )
 
-    async def make_the_call() -> None:
+    async def make_the_call(out: ChunkChannel) -> None:
+        calls = ModelCalls(
+            model,
+            AUTO,
+            EndpointMemory(),
+            out=out,
+            conversation=conversation,
+            tracer=tracer,
+            clock_s=lambda: model.now_s,
+        )
         async for _ in calls.call(ModelRequest()):
             pass
 
-    chunks = [chunk async for chunk in emitted(make_the_call)]
+    chunks = [chunk async for chunk in streamed(make_the_call)]
 
     [(_, done)] = traces(chunks, "model_done")
     assert (done["first_token_ms"], done["total_ms"]) == (first_token_ms, total_ms)

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.errors import SpeechTimeout
-from server.session.outbox import Closed
+from server.errors import Closed, SpeechTimeout
 from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, PlaybackClock, SpeechOutput, Voice
 from server.session.turn_writer import TurnWriter
