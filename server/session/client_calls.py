@@ -17,9 +17,6 @@ class ClientCalls:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], asyncio.Future[wire.ToolOutput]] = {}  # (turn, call)
 
-    def of_turn(self, turn: TurnWriter) -> "TurnClient":
-        return TurnClient(self, turn)
-
     def answer(self, output: wire.ToolOutput) -> bool:
         """Return whether a call waits for this output: the newest, where the output names no turn."""
         for (turn_id, call_id), waiting in reversed(self._open.items()):

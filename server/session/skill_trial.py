@@ -1,11 +1,12 @@
 """A turn without a connection: answers with an edited version of the skills, for whoever edits them."""
 
+import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from server.accounts.principal import Principal
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import ChunkChannel
 from server.errors import TurnError
 from server.fair_share import turn_user
 from server.llm.language_model import ModelInfo
@@ -53,14 +54,14 @@ class SkillTrial:
         principal: Principal,
         snapshot: SkillsSnapshot,
         messages: list[wire.Message],
-        show: Callable[[LLMChunk], Awaitable[None]],
+        out: ChunkChannel,
         *,
         enable_tools: bool,
         language: str | None,
     ) -> None:
-        """Answer the last message with all skills of `snapshot`; `show` gets what happens, piece by piece.
+        """Answer the last message with all skills of `snapshot`; `out` gets what happens, piece by piece.
 
-        Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
+        Raises TurnError, TurnAborted and ProviderError, and what `out` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
         turn_user.set(principal.limit_key or session_id)
@@ -76,11 +77,11 @@ class SkillTrial:
             snapshot=snapshot,
         )
         limit_s = self._services.limits.max_turn_s
+        limit = asyncio.timeout(limit_s)
         try:
-            async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
-                async for chunk in chunks:
-                    await show(chunk)
+            async with limit:
+                await self._services.handler.answer(request, out)
         except TimeoutError:
-            if not request.timer.has_expired:
+            if not limit.expired():
                 raise
             raise TurnError("provider_timeout", f"the turn ran longer than {limit_s:g} s and was ended") from None
