@@ -15,7 +15,7 @@ from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.config import AgentSettings, LlmSettings
 from server.errors import Closed, ServerError
-from server.hooks.layers import TurnHooks, TurnLayers
+from server.hooks.layers import NO_LAYERS, TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tool_calls import TurnAborted
 from server.tools.client_tools import ClientTool
@@ -171,10 +171,10 @@ class AgentClient:
         out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
-        layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
-        events = RuntimeEvents(layers)
+        turn_hooks = TurnHooks(options.layers or NO_LAYERS, is_traced=options.trace)
+        events = RuntimeEvents(turn_hooks)
         conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(layers, client_tools=options.client_tools)
+        executor = self._executor.pinned(turn_hooks, client_tools=options.client_tools)
         tools = executor.registry.specs
         enable_tools = enable_tools and options.tool_choice != "none"
         facts = options.facts
@@ -186,8 +186,8 @@ class AgentClient:
                 tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
             )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
-        may_add_tools = layers is not None and layers.pipeline.has("before_llm")
+        tracer = Tracer(conversation, turn_hooks, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
+        may_add_tools = turn_hooks.pipeline.has("before_llm")
         calls = ModelCalls(
             used.model,
             self._llm,
@@ -196,7 +196,7 @@ class AgentClient:
             conversation=conversation,
             tracer=tracer,
             events=events,
-            hooks=layers,
+            hooks=turn_hooks,
             tools=tools,
             max_tokens=options.max_tokens,
         )
@@ -209,11 +209,11 @@ class AgentClient:
             calls=calls,
             tools=tools,
             tool_use=ToolUse(
-                out=out, executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events
+                out=out, executor=executor, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
             ),
             tracer=tracer,
             events=events,
-            hooks=layers,
+            hooks=turn_hooks,
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
             tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,

@@ -136,7 +136,7 @@ class AgentTurn:
     tool_use: ToolUse
     tracer: Tracer
     events: RuntimeEvents
-    hooks: TurnHooks | None
+    hooks: TurnHooks
     model_name: str
     max_rounds: int
     tool_choice: ToolChoice = "auto"
@@ -185,8 +185,7 @@ class AgentTurn:
         names = [tool.name for tool in self.tools]
         persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
         await self.out.put(*self.injections.report(persistent, prompt="planning_prompt"))
-        prompt = self.sequence.prompt
-        assert prompt is not None  # it has just been put in
+        prompt = self.conversation.messages[-1]
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)

@@ -90,8 +90,8 @@ class ModelCalls:
         out: ChunkChannel,
         conversation: Conversation,
         tracer: Tracer,
-        events: RuntimeEvents | None = None,
-        hooks: TurnHooks | None = None,
+        events: RuntimeEvents,
+        hooks: TurnHooks,
         tools: Sequence[ToolSpec] = (),
         max_tokens: int | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
@@ -103,8 +103,8 @@ class ModelCalls:
         self._out = out
         self._conversation = conversation
         self._tracer = tracer
-        self._events = events or RuntimeEvents(None)
-        self._hooks = hooks if hooks is not None and hooks.pipeline.has("before_llm") else None
+        self._events = events
+        self._hooks = hooks
         self._tools = tools
         self._clock_s = clock_s
         self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
@@ -125,10 +125,10 @@ class ModelCalls:
         """
         request = replace(request, options=self._wishes)
         given: Fitted | None = None
-        if self._hooks is not None:
+        if self._hooks.pipeline.has("before_llm"):
             await self._out.put(LLMChunk(held=True))
             await self._limit_images(None)
-            request, given = await self._rewrite(self._hooks, request, planning)
+            request, given = await self._rewrite(request, planning)
             await self._out.put(*self._tracer.hook_reports())
         for attempt in count(1):
             request = await self._with_possible_choice(request)
@@ -179,9 +179,7 @@ class ModelCalls:
                 )
                 await asyncio.sleep(wait_s)
 
-    async def _rewrite(
-        self, hooks: TurnHooks, request: ModelRequest, planning: PlanningPrompt | None
-    ) -> tuple[ModelRequest, Fitted]:
+    async def _rewrite(self, request: ModelRequest, planning: PlanningPrompt | None) -> tuple[ModelRequest, Fitted]:
         """Let before_llm rewrite the call. Raises TurnAborted.
 
         A planning call shows hooks the tools of the rounds to come, though it carries none.
@@ -193,7 +191,7 @@ class ModelCalls:
             options["max_tokens"] = self._settings.max_tokens
         options |= self._settings.options
         tools = list(request.tools if planning is None else self._tools)
-        result = await hooks.pipeline.before_llm(
+        result = await self._hooks.pipeline.before_llm(
             LlmCall(
                 model=model,
                 messages=list(shown.messages),

@@ -22,10 +22,10 @@ class StreamGate:
     one goes with the tool calls. full: all of it waits.
     """
 
-    def __init__(self, hooks: TurnHooks | None, out: ChunkChannel, *, model: str, has_spoken: bool) -> None:
+    def __init__(self, hooks: TurnHooks, out: ChunkChannel, *, model: str, has_spoken: bool) -> None:
         self._hooks = hooks
         self._out = out
-        self._mode = "off" if hooks is None else hooks.stream_gate
+        self._mode = hooks.stream_gate
         self._model = model
         self._has_spoken = has_spoken
         self._splitter = SentenceSplitter()
@@ -61,7 +61,7 @@ class StreamGate:
 
     async def _close_open_gate(self, reply: ModelReply) -> None:
         shown = reply.content = "".join(self._shown)
-        if self._hooks is not None and self._hooks.pipeline.has("after_llm"):
+        if self._hooks.pipeline.has("after_llm"):
             answer = await self._rewrite(shown, reply)
             reply.calls, reply.content = answer.tool_calls, answer.content
         await self._show_end()
@@ -71,14 +71,12 @@ class StreamGate:
 
     async def _rewrite_sentence(self, sentence: str) -> str:
         """White space around a sentence is no hook's business; it goes where the words go."""
-        assert self._hooks is not None
         words = sentence.strip()
         answer = LlmAnswer(model=self._model, content=words, finish_reason="")
         changed = (await self._hooks.pipeline.after_llm(answer)).content
         return sentence.replace(words, changed) if changed else ""
 
     async def _rewrite(self, text: str, reply: ModelReply) -> LlmAnswer:
-        assert self._hooks is not None
         answer = LlmAnswer(
             model=self._model,
             content=text,

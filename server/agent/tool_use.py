@@ -34,7 +34,7 @@ class ToolUse:
     out: ChunkChannel
     executor: ToolExecutor
     conversation: Conversation
-    hooks: TurnHooks | None
+    hooks: TurnHooks
     tracer: Tracer
     events: RuntimeEvents
     ran: Sequence[CallFacts] = ()
@@ -56,7 +56,7 @@ class ToolUse:
         parsed = [parse_arguments(call.arguments) for call in calls]
         sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
         asked = assistant_message(reply.content, sendable)
-        shown = [args.value if self.hooks is None else await self.hooks.conceal(args.value) for args in parsed]
+        shown = [await self.hooks.conceal(args.value) for args in parsed]
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
             concealed = [replace(call, arguments=json.dumps(value)) for call, value in zip(calls, shown, strict=True)]
             self.tracer.show_instead(asked, assistant_message(reply.content, concealed))
@@ -108,7 +108,7 @@ class ToolUse:
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""
-        store = None if self.hooks is None else self.hooks.layers.media
+        store = self.hooks.layers.media
         if store is None:
             return []
         parts = []

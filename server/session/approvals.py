@@ -215,8 +215,7 @@ class TurnAsker:
         speak: Speak,
     ) -> None:
         """`own`: names of the server's tools, which hide a client's."""
-        self.is_asking = False
-        """A human is asked, and knows what the turn waits for."""
+        self._is_asking = False
         self._approvals = approvals
         self._turn_id = request.id
         self._facts = request.facts
@@ -260,12 +259,12 @@ class TurnAsker:
             approvals.warn(self._turn_id, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
         withdraw = self._ask_aloud(opened)
-        self.is_asking = True
+        self._is_asking = True
         try:
             await asyncio.wait([opened.answered], timeout=limit_s)
             approvals.broker.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
         finally:
-            self.is_asking = False
+            self._is_asking = False
             withdraw()
             approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
             answer = opened.answered.result()
@@ -282,6 +281,10 @@ class TurnAsker:
             return lambda: None
         spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
         return self._speak(SpokenSentence("", spoken, approval=opened.id))
+
+    def is_asking(self) -> bool:
+        """Return whether a human is asked, and knows what the turn waits for."""
+        return self._is_asking
 
     def close(self) -> None:
         """Close the open question, before the turn's `turn_end`, and ask no other."""

@@ -1,7 +1,6 @@
 """What the agent is asked in a turn: the client's messages, checked, with the hooks, skills and tools of the turn."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -113,7 +112,7 @@ class ChatHandler:
         self._verify = verify
         self._limits = limits
         self._model_ready = model_ready
-        self._layers = layers
+        self._layers = layers or HookLayers(config.HooksSettings())
         self.filler = filler or config.FillerSettings()
         self.hook_tokens = hook_tokens
 
@@ -154,13 +153,9 @@ class ChatHandler:
         hooks = request.snapshot.hooks(request.skills)
         if request.trigger_text is not None:
             hooks.append(request.trigger_text)
-        with self._pinned(request, ask) as layers:
+        with self._layers.for_turn(request.facts, ask) as layers:  # a reload counts from the next turn
             options = self._options(request, tools, layers, facts=self._hook_facts(request, hooks))
             await self._agent.answer(admitted.messages, hooks, request.enable_tools, out=out, options=options)
-
-    def _pinned(self, request: TurnRequest, ask: AskHuman | None) -> AbstractContextManager[TurnLayers | None]:
-        """Pin hooks and policy as they are now: a reload counts from the next turn."""
-        return nullcontext() if self._layers is None else self._layers.for_turn(request.facts, ask)
 
     def _options(
         self,

@@ -73,7 +73,7 @@ class TurnRun:
         self._asker = TurnAsker(approvals, request, own, timer=self._timer, speak=self._output.speak)
         client = TurnClient(client_calls, self.writer)
         self._client_tools = client_tools(request.tools, client, are_left_open=request.client_tools == "end")
-        self._filler = Filler(self._handler.filler, self._output.speak, lambda: self._asker.is_asking)
+        self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
         self._line = asyncio.Lock()  # of the tasks that put: what one puts leaves together
 
     def start(self) -> None:
@@ -214,7 +214,6 @@ class Filler:
     """
 
     def __init__(self, settings: config.FillerSettings, speak: Speak, is_asking: Callable[[], bool]) -> None:
-        """`is_asking`: a human is asked, and knows what the turn waits for."""
         self._settings = settings
         self._speak = speak
         self._is_asking = is_asking
