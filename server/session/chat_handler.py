@@ -1,4 +1,4 @@
-"""What the agent is asked in a turn: the client's messages, checked, with the hooks, skills and tools of the turn."""
+"""Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field

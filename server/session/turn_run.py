@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from server import config
 from server.agent.chunks import HookRecord, LLMChunk
@@ -11,15 +11,14 @@ from server.agent.trace import not_fired_events
 from server.errors import Closed, ProviderError, TurnError
 from server.session.approvals import Approvals, Speak, TurnAsker
 from server.session.chat_handler import TurnRequest
-from server.session.client_calls import ClientCalls, TurnClient
 from server.session.outbox import Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock, output_for
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
-from server.tool_calls import TurnAborted
-from server.tools.client_tools import client_tools
+from server.tool_calls import ToolAnswer, TurnAborted
+from server.tools.client_tools import ClientTool, client_tools
 from server.wire import frames as wire
 from skills_engine import HookState, SkillsSnapshot
 from skills_engine.turn_sequence import SilentHook
@@ -30,6 +29,49 @@ SAID_AT_ONCE: Final = 16
 """Sentences, or what stands between them, said before others run: each is some 0.1 ms of work."""
 _INTERNAL: Final = "something went wrong here; the log has it under turn {}"
 _SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
+
+
+class ClientCalls:
+    """The calls of one connection that wait for its client.
+
+    The executor limits their number and their time. A call whose turn ends is closed.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], asyncio.Future[wire.ToolOutput]] = {}  # (turn, call)
+
+    def answer(self, output: wire.ToolOutput) -> bool:
+        """Return whether a call waits for this output: the newest, where the output names no turn."""
+        for (turn_id, call_id), waiting in reversed(self._open.items()):
+            if call_id == output.id and output.turn_id in (None, turn_id) and not waiting.done():
+                waiting.set_result(output)
+                return True
+        return False
+
+    async def wait(self, turn_id: str, call_id: str) -> wire.ToolOutput:
+        """Wait for the output of a call; cancelling closes it."""
+        key = (turn_id, call_id)
+        self._open[key] = asyncio.get_running_loop().create_future()
+        try:
+            return await self._open[key]
+        finally:
+            del self._open[key]
+
+
+class TurnClient:
+    """Lets the client of one turn run its tools (AskClient)."""
+
+    def __init__(self, calls: ClientCalls, turn: TurnWriter) -> None:
+        self._calls = calls
+        self._turn = turn
+
+    async def ask(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        self.announce(call_id, name, arguments)
+        output = await self._calls.wait(self._turn.id, call_id)
+        return ToolAnswer(for_llm=output.content, is_error=output.is_error)
+
+    def announce(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        self._turn.write_client_call(call_id, name, arguments)
 
 
 class TurnRun:
@@ -71,8 +113,7 @@ class TurnRun:
         self._timer = TurnTimer()
         own = self._handler.tool_names if request.tools else ()
         self._asker = TurnAsker(approvals, request, own, timer=self._timer, speak=self._output.speak)
-        client = TurnClient(client_calls, self.writer)
-        self._client_tools = client_tools(request.tools, client, are_left_open=request.client_tools == "end")
+        self._client_calls = client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
         self._line = asyncio.Lock()  # of the tasks that put: what one puts leaves together
 
@@ -139,7 +180,7 @@ class TurnRun:
         try:
             async with self._timer.running(limit_s):
                 if self.request.text is None:
-                    await self._handler.answer(self.request, self, ask=self._asker, tools=self._client_tools)
+                    await self._handler.answer(self.request, self, ask=self._asker, tools=self._client_tools())
                 else:
                     await self._write(LLMChunk(text=self.request.text))
         except (ProviderError, TurnError) as error:
@@ -155,6 +196,13 @@ class TurnRun:
         finally:
             self._filler.close()
         return None
+
+    def _client_tools(self) -> Sequence[ClientTool]:
+        request = self.request
+        if not request.tools:
+            return ()
+        client = TurnClient(self._client_calls, self.writer)
+        return client_tools(request.tools, client, are_left_open=request.client_tools == "end")
 
     async def _say_all(self, results: Iterable[TTSResult]) -> None:
         loop = asyncio.get_running_loop()

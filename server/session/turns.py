@@ -13,11 +13,10 @@ from server.fair_share import turn_user
 from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
-from server.session.client_calls import ClientCalls
 from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
-from server.session.turn_run import TurnRun, writer_for
+from server.session.turn_run import ClientCalls, TurnRun, writer_for
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 
