@@ -148,7 +148,7 @@ class _Synthesis:
 
     @property
     def max_sound_ms(self) -> float:
-        """More sound than anybody needs for these words: an engine that sends more would not end by itself."""
+        """More sound than these words need: an engine that sends more would not end by itself."""
         return _SOUND_MS + _SOUND_MS_A_CHAR * len(self.sentence.words)
 
     @property
@@ -161,7 +161,7 @@ class _Synthesis:
         return max(least_ms, self.sound_ms) - self.sent_ms
 
     def withdraw(self) -> None:
-        """Leave out what is not sent of it yet: whoever waits for its sound goes on at once."""
+        """Leave out what is not sent of it yet; a wait for its sound ends at once."""
         self.withdrawn.set()
         self.chunks.put_nowait(None)
         self.stop()

@@ -32,7 +32,7 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limit_key`: the user for whom the turns count (None: nobody).
+    `limit_key`: the user for whom the turns count; None if no limit counts them.
     """
 
     def __init__(
