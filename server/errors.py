@@ -10,6 +10,7 @@ ServerError                 code                     who can act on it
 │   └── KeysUnavailable     login_unavailable        the operator: the identity provider's keys cannot be had
 ├── FrameError              frame_* / the code given the client that sent the frame
 ├── TurnError               the code given           the client: this turn cannot be run
+├── Closed                internal                 nobody in the turn: the client has left
 ├── ToolError               tool_failed              the model: it reads the text
 ├── SpeechError             speech_unavailable       nobody in the turn: what was to be said arrives as text, with a notice
 │   ├── SpeechUnavailable   speech_unavailable       the operator: an engine is missing, loading, down or refuses
@@ -106,6 +107,10 @@ class TurnError(ServerError):
         super().__init__(message)
         self.code = code
         self.retry_after_ms = retry_after_ms
+
+
+class Closed(ServerError):
+    """The connection is gone: the turn that is written to it ends, and what waits for room gives up."""
 
 
 class ToolError(ServerError):

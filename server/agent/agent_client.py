@@ -1,13 +1,12 @@
-"""The agent's one door, `chat_stream`; the turn behind it stands in loop.py."""
+"""The agent's door: `answer`, and `chat_stream` over it; the turn behind it stands in loop.py."""
 
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Final
 
-from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
 from server.agent.messages import Conversation
@@ -18,8 +17,8 @@ from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
 from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
-from server.errors import ServerError
-from server.hooks.layers import TurnHooks, TurnLayers
+from server.errors import Closed, ServerError
+from server.hooks.layers import NO_LAYERS, TurnHooks, TurnLayers
 from server.llm.language_model import LanguageModel, Message
 from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
@@ -149,15 +148,22 @@ class AgentClient:
         or cancelling the task that reads it, closes the model's stream, cancels
         the tools and abandons hooks; nothing stays behind (L1-32).
         """
-        return emitted(partial(self._answer, messages, hooks, enable_tools, options or TurnOptions()))
+        return streamed(lambda out: self.answer(messages, hooks, enable_tools, out=out, options=options))
 
-    async def _answer(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, options: TurnOptions
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        hooks: Sequence[HookInfo],
+        enable_tools: bool,
+        *,
+        out: ChunkChannel,
+        options: TurnOptions | None = None,
     ) -> None:
+        """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
         used = self._current
         used.turns += 1
         try:
-            await self._answer_with(used, messages, hooks, enable_tools, options)
+            await self._answer_with(used, messages, hooks, enable_tools, out, options or TurnOptions())
         finally:
             used.turns -= 1
             used.check()
@@ -168,12 +174,13 @@ class AgentClient:
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
         enable_tools: bool,
+        out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
-        layers = None if options.layers is None else TurnHooks(options.layers, is_traced=options.trace)
-        events = RuntimeEvents(layers)
+        turn_hooks = TurnHooks(options.layers or NO_LAYERS, is_traced=options.trace)
+        events = RuntimeEvents(turn_hooks)
         conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(layers, client_tools=options.client_tools)
+        executor = self._executor.pinned(turn_hooks, client_tools=options.client_tools)
         tools = executor.registry.specs
         enable_tools = enable_tools and options.tool_choice != "none"
         facts = options.facts
@@ -185,20 +192,22 @@ class AgentClient:
                 tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
             )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(conversation, layers, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
-        may_add_tools = layers is not None and layers.pipeline.has("before_llm")
+        tracer = Tracer(conversation, turn_hooks, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
+        may_add_tools = turn_hooks.pipeline.has("before_llm")
         calls = ModelCalls(
             used.model,
             self._llm,
             used.memory,
+            out=out,
             conversation=conversation,
             tracer=tracer,
             events=events,
-            hooks=layers,
+            hooks=turn_hooks,
             tools=tools,
             max_tokens=options.max_tokens,
         )
         turn = AgentTurn(
+            out=out,
             prompts=self.prompts,
             conversation=conversation,
             sequence=TurnSequence(manager),
@@ -206,16 +215,18 @@ class AgentClient:
             calls=calls,
             tools=tools,
             threads=self._threads,
-            tool_use=ToolUse(executor=executor, conversation=conversation, hooks=layers, tracer=tracer, events=events),
+            tool_use=ToolUse(
+                out=out, executor=executor, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
+            ),
             tracer=tracer,
             events=events,
-            hooks=layers,
+            hooks=turn_hooks,
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
             tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,
         )
         if enable_tools:
-            await emit(*_hidden(options.client_tools, executor.registry))
+            await out.put(*_hidden(options.client_tools, executor.registry))
         events.turn_start(conversation.question, messages)
         status: Status = "aborted"
         try:
@@ -223,8 +234,10 @@ class AgentClient:
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
-            await emit(*tracer.hook_reports())  # what hooks did last
+            await out.put(*tracer.hook_reports())  # what hooks did last
             raise
+        except Closed:
+            raise  # no failure: the turn is aborted
         except Exception as error:
             status = "error"
             events.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)

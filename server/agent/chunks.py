@@ -1,13 +1,13 @@
-"""The pieces of a turn, and the way from the code that emits them to the one that reads them."""
+"""The pieces of a turn, and the channel that they take from the agent to what reads them."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
-from contextlib import suppress
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from types import coroutine
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 import msgspec
 
+from server.errors import Closed
 from server.llm.language_model import Usage
 from server.media.store import MediaItem
 from server.tools.tool_calls import ToolOutcome
@@ -100,54 +100,60 @@ class LLMChunk(msgspec.Struct, frozen=True, kw_only=True):  # a dataclass of so 
         raise ValueError("an LLMChunk with no field set")
 
 
-@coroutine
-def emit(*chunks: LLMChunk) -> Generator[LLMChunk, None, None]:
-    """Hand the chunks to whoever reads the turn; return when the next thing is asked for.
+class ChunkChannel(Protocol):
+    """The place where an agent puts the pieces of its turn."""
 
-    Only inside `emitted`, in the task that reads it. Raises where the reader has gone, as if cancelled.
+    async def put(self, *chunks: LLMChunk) -> None:
+        """Hand the chunks over in their order; return when the last one is taken. Any task of the turn may put.
+
+        Cancelling withdraws what is not taken. Raises Closed where the reader is gone.
+        """
+        ...
+
+
+class Rendezvous:
+    """Channel without a buffer, between the task that puts and the one that takes."""
+
+    def __init__(self) -> None:
+        self._offers: asyncio.Queue[tuple[LLMChunk, asyncio.Future[None]] | None] = asyncio.Queue()
+        self._is_closed = False
+
+    async def put(self, *chunks: LLMChunk) -> None:
+        for chunk in chunks:
+            if self._is_closed:
+                raise Closed("the reader of the turn is gone")
+            taken = asyncio.get_running_loop().create_future()  # cancelled with the wait for it
+            self._offers.put_nowait((chunk, taken))
+            await taken
+
+    async def take(self) -> LLMChunk | None:
+        """Return the next chunk; None after `close`."""
+        while (offer := await self._offers.get()) is not None:
+            chunk, taken = offer
+            if not taken.done():
+                taken.set_result(None)
+                return chunk
+        return None
+
+    def close(self) -> None:
+        """End both sides: `take` returns None once what was put before is taken, and `put` raises Closed."""
+        self._is_closed = True
+        self._offers.put_nowait(None)
+
+
+async def streamed(work: Callable[[ChunkChannel], Coroutine[Any, Any, None]]) -> AsyncGenerator[LLMChunk, None]:
+    """Run the work in a task of its own and yield what it puts; raise what it raises.
+
+    Cancelling the reader, or closing the generator, cancels the work. Both return when it has unwound.
     """
-    yield from chunks
-
-
-async def emitted(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncGenerator[LLMChunk, None]:
-    """Run the work and yield what it emits, at the reader's pace and in the reader's task.
-
-    Cancelling that task cancels the work; closing the generator ends the work
-    where it emits. Both return when the work is over.
-    """
-    running = work()
-    while (chunk := await _next_chunk(running)) is not None:
-        try:
-            yield chunk
-        except BaseException:
-            with suppress(_ReaderGone):
-                while await _next_chunk(running, _ReaderGone()) is not None:
-                    pass  # emitted while it ends: nobody reads that either
-            raise
-
-
-class _ReaderGone(BaseException):
-    """Raised by `emit` when nobody reads any more."""
-
-
-@coroutine
-def _next_chunk(
-    running: Coroutine[Any, Any, None], error: BaseException | None = None
-) -> Generator[Any, Any, LLMChunk | None]:
-    """Run up to the next chunk, or to the end (None); everything else that is awaited goes to the event loop."""
-    value: Any = None
+    channel = Rendezvous()
+    task = asyncio.create_task(work(channel), name="agent")  # awaited below
+    task.add_done_callback(lambda _: channel.close())
     try:
-        while True:
-            try:
-                awaited = running.send(value) if error is None else running.throw(error)
-            except StopIteration:
-                return None
-            if isinstance(awaited, LLMChunk):
-                return awaited
-            value = error = None
-            try:
-                value = yield awaited
-            except BaseException as thrown:  # noqa: BLE001  # cancellation, above all: the work has to see it
-                error = thrown
+        while (chunk := await channel.take()) is not None:
+            yield chunk
+        await task
     finally:
-        error = None  # its traceback holds this frame: else the two keep each other alive
+        channel.close()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)  # another cancellation reaches the work, too

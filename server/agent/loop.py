@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 
-from server.agent.chunks import HookRecord, LLMChunk, NoticeGiven, TraceEvent, emit
+from server.agent.chunks import ChunkChannel, HookRecord, LLMChunk, NoticeGiven, TraceEvent
 from server.agent.messages import Conversation, Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.reply_parser import ModelReply, TagReader
@@ -128,6 +128,7 @@ class Injections:
 
 @dataclass(kw_only=True, eq=False)
 class AgentTurn:
+    out: ChunkChannel
     prompts: PromptSet
     conversation: Conversation
     sequence: TurnSequence
@@ -139,7 +140,7 @@ class AgentTurn:
     """Threads in which conditions search long texts."""
     tracer: Tracer
     events: RuntimeEvents
-    hooks: TurnHooks | None
+    hooks: TurnHooks
     model_name: str
     max_rounds: int
     tool_choice: ToolChoice = "auto"
@@ -158,19 +159,21 @@ class AgentTurn:
             if self._needs_tools:
                 await self._loop()
         if not self._has_spoken and not self.tool_use.is_handled and not self.tool_use.is_left_open:
-            await emit(
+            await self.out.put(
                 LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
             )
-        await emit(*self.tracer.end(self.sequence.silent_hooks()))
+        await self.out.put(*self.tracer.end(self.sequence.silent_hooks()))
 
     async def _start(self) -> None:
         if self.tracer.is_on or self.sequence.state is not None:
-            await emit(LLMChunk(hook_record=HookRecord(state=lambda: self.sequence.state, not_fired=self._not_fired)))
+            await self.out.put(
+                LLMChunk(hook_record=HookRecord(state=lambda: self.sequence.state, not_fired=self._not_fired))
+            )
         if dropped := self.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
-            await emit(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
+            await self.out.put(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
         await self._search("after_user_input")
-        await emit(*self.injections.report(self.sequence.start()))
+        await self.out.put(*self.injections.report(self.sequence.start()))
         if answered := self.conversation.answered:
             await self.tool_use.take_outputs(answered)
             await self._end_batch()
@@ -185,7 +188,7 @@ class AgentTurn:
 
     async def _end_batch(self) -> None:
         await self._search("after_tool_call", calls=self.tool_use.ran)
-        await emit(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+        await self.out.put(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     def _not_fired(self) -> Iterator[TraceEvent]:
         return self.tracer.not_fired(self.sequence.silent_hooks())
@@ -199,9 +202,8 @@ class AgentTurn:
         names = [tool.name for tool in self.tools]
         await self._search("before_planning")
         persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
-        await emit(*self.injections.report(persistent, prompt="planning_prompt"))
-        prompt = self.sequence.prompt
-        assert prompt is not None  # it has just been put in
+        await self.out.put(*self.injections.report(persistent, prompt="planning_prompt"))
+        prompt = self.conversation.messages[-1]
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
@@ -225,11 +227,11 @@ class AgentTurn:
         self.events.begin_round(number)
         if is_last:
             text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
-            await emit(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
+            await self.out.put(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
         name, prompt = self._step_prompt(number, is_last=is_last)
         timings: tuple[Timing, ...] = ("before_each_agent", "before_first_agent")
         await self._search(*timings[: 2 if number == 1 else 1])
-        await emit(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
+        await self.out.put(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
             tool_choice="none" if is_last else self.tool_choice if number == 1 else "auto",
@@ -263,12 +265,12 @@ class AgentTurn:
         planning: PlanningPrompt | None = None,
         round_number: int | None = None,
     ) -> None:
-        gate = StreamGate(self.hooks, model=self.model_name, has_spoken=self._has_spoken)
+        gate = StreamGate(self.hooks, self.out, model=self.model_name, has_spoken=self._has_spoken)
         async with aclosing(self.calls.call(request, round_number=round_number, planning=planning)) as events:
             async for event in events:
                 text, aside = reply.read(event)
                 if aside:
-                    await emit(*aside)
+                    await self.out.put(*aside)
                 if text:
                     await gate.pass_on(text)
                 if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
@@ -276,14 +278,14 @@ class AgentTurn:
 
     async def _end_reply(self, request: ModelRequest, reply: ModelReply, gate: StreamGate) -> None:
         text, aside = reply.end()
-        await emit(*aside)
+        await self.out.put(*aside)
         await gate.pass_on(text)
         by_model = reply.calls
         await gate.close(reply)
         if request.purpose != "round" and (added := [call.name for call in reply.calls if call not in by_model]):
             text = f"a hook added tool calls where none are run ({request.purpose}): {', '.join(added)}"
-            await emit(LLMChunk(notice=NoticeGiven("tool_call_ignored", "warning", text)))
-        await emit(*self.tracer.hook_reports())
+            await self.out.put(LLMChunk(notice=NoticeGiven("tool_call_ignored", "warning", text)))
+        await self.out.put(*self.tracer.hook_reports())
         self._has_spoken |= gate.has_shown
         self.events.llm_response(reply)
 

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from server import config
-from server.agent.chunks import LLMChunk, NoticeGiven, emit
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven
 from server.agent.messages import Conversation, Origin, find_violation
 from server.agent.prompt_fit import (
     MAX_IMAGES,
@@ -87,10 +87,11 @@ class ModelCalls:
         settings: config.LlmSettings,
         memory: EndpointMemory,
         *,
+        out: ChunkChannel,
         conversation: Conversation,
         tracer: Tracer,
-        events: RuntimeEvents | None = None,
-        hooks: TurnHooks | None = None,
+        events: RuntimeEvents,
+        hooks: TurnHooks,
         tools: Sequence[ToolSpec] = (),
         max_tokens: int | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
@@ -99,10 +100,11 @@ class ModelCalls:
         self._model = model
         self._settings, self._wishes = _limited(settings, model, max_tokens)
         self._memory = memory
+        self._out = out
         self._conversation = conversation
         self._tracer = tracer
-        self._events = events or RuntimeEvents(None)
-        self._hooks = hooks if hooks is not None and hooks.pipeline.has("before_llm") else None
+        self._events = events
+        self._hooks = hooks
         self._tools = tools
         self._clock_s = clock_s
         self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
@@ -118,16 +120,16 @@ class ModelCalls:
         """Stream the answer to the conversation as it stands; `request.messages` is filled in here.
 
         Hooks may rewrite the call once, whatever is tried again. The last event is
-        Finished; what else belongs to the turn is emitted. Raises ProviderError and
+        Finished; what else belongs to the turn is put into its channel. Raises ProviderError and
         TurnAborted; closing the generator closes the provider's stream.
         """
         request = replace(request, options=self._wishes)
         given: Fitted | None = None
-        if self._hooks is not None:
-            await emit(LLMChunk(held=True))
+        if self._hooks.pipeline.has("before_llm"):
+            await self._out.put(LLMChunk(held=True))
             await self._limit_images(None)
-            request, given = await self._rewrite(self._hooks, request, planning)
-            await emit(*self._tracer.hook_reports())
+            request, given = await self._rewrite(request, planning)
+            await self._out.put(*self._tracer.hook_reports())
         for attempt in count(1):
             request = await self._with_possible_choice(request)
             await self._limit_images(given)
@@ -146,7 +148,7 @@ class ModelCalls:
             shown = self._tracer.before_call(
                 sent, fitted, mode=mode, mark=self._mark, round_number=round_number, attempt=attempt
             )
-            await emit(*shown)
+            await self._out.put(*shown)
             await self._announce(sent, fitted, attempt)
             is_answered = False
             planned = ""
@@ -162,7 +164,9 @@ class ModelCalls:
                             planned += event.text
                         if isinstance(event, Finished):
                             total_ms = (self._clock_s() - started_s) * 1000
-                            await emit(*self._tracer.after_call(event, first_token_ms, total_ms, planned=planned))
+                            await self._out.put(
+                                *self._tracer.after_call(event, first_token_ms, total_ms, planned=planned)
+                            )
                         yield event
                 return
             except ProviderError as error:
@@ -175,9 +179,7 @@ class ModelCalls:
                 )
                 await asyncio.sleep(wait_s)
 
-    async def _rewrite(
-        self, hooks: TurnHooks, request: ModelRequest, planning: PlanningPrompt | None
-    ) -> tuple[ModelRequest, Fitted]:
+    async def _rewrite(self, request: ModelRequest, planning: PlanningPrompt | None) -> tuple[ModelRequest, Fitted]:
         """Let before_llm rewrite the call. Raises TurnAborted.
 
         A planning call shows hooks the tools of the rounds to come, though it carries none.
@@ -189,7 +191,7 @@ class ModelCalls:
             options["max_tokens"] = self._settings.max_tokens
         options |= self._settings.options
         tools = list(request.tools if planning is None else self._tools)
-        result = await hooks.pipeline.before_llm(
+        result = await self._hooks.pipeline.before_llm(
             LlmCall(
                 model=model,
                 messages=list(shown.messages),
@@ -224,7 +226,7 @@ class ModelCalls:
         if not self._has_told_choice:
             self._has_told_choice = True
             text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
-            await emit(LLMChunk(notice=NoticeGiven("tool_choice_ignored", "warning", text)))
+            await self._out.put(LLMChunk(notice=NoticeGiven("tool_choice_ignored", "warning", text)))
 
     async def _with_possible_choice(self, request: ModelRequest) -> ModelRequest:
         """Leave the choice to the model where the tool is not there, or its endpoint has refused such a choice."""
@@ -245,11 +247,11 @@ class ModelCalls:
             if not self._has_told_trimmed:
                 self._has_told_trimmed = True
                 text = f"the conversation no longer fits the model: its {dropped} oldest messages were left out"
-                await emit(LLMChunk(notice=NoticeGiven("history_trimmed", "info", text)))
+                await self._out.put(LLMChunk(notice=NoticeGiven("history_trimmed", "info", text)))
             self._events.compressed(dropped=dropped, remaining=len(fitted.messages), is_retry=attempt > 1)
         settings, model = self._settings, self._model.info.name
         self._events.llm_request(sent, model=model, max_tokens=settings.max_tokens, options=settings.options)
-        await emit(LLMChunk(model_request=True))
+        await self._out.put(LLMChunk(model_request=True))
 
     async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
         """Fit the conversation, or what a hook made of it, into the context; `fits` says whether that succeeded."""
@@ -280,7 +282,7 @@ class ModelCalls:
         if is_blind and is_new and not self._has_told_unseen:
             self._has_told_unseen = True
             text = f"{self._model.info.name} accepts no images; it is only told that there is one"
-            await emit(LLMChunk(notice=NoticeGiven("image_unseen", "warning", text)))
+            await self._out.put(LLMChunk(notice=NoticeGiven("image_unseen", "warning", text)))
 
     async def _learn(
         self, error: ProviderError, request: ModelRequest, fitted: Fitted, mode: LateSystem, attempt: int
@@ -295,7 +297,7 @@ class ModelCalls:
                     f"{self._model.info.name} accepts no system message inside a conversation; "
                     "such messages are now sent as wrapped user messages"
                 )
-                await emit(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
+                await self._out.put(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
             case ImageRefused() if any(map(has_image, fitted.messages)):
                 self._memory.is_blind = True
             case ToolChoiceRefused() if request.tool_choice not in ("auto", "none"):

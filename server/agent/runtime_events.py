@@ -1,4 +1,4 @@
-"""Runtime events of a turn for observers, in the reference host's words; without observers nothing is built."""
+"""Runtime events of a turn for observers, in the reference host's words; what takes time is built for observers only."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,26 +17,24 @@ _SEVERITIES: dict[Status, Literal["info", "warn", "error"]] = {"completed": "inf
 class RuntimeEvents:
     """Emits the agent's events of one turn; tool calls emit their own."""
 
-    def __init__(self, hooks: TurnHooks | None, *, clock_s: Callable[[], float] = time.perf_counter) -> None:
-        self._events = None if hooks is None else hooks.events
-        self._question = "" if hooks is None else hooks.facts.user_message
+    def __init__(self, hooks: TurnHooks, *, clock_s: Callable[[], float] = time.perf_counter) -> None:
+        self._events = hooks.events
+        self._question = hooks.facts.user_message
         self._clock_s = clock_s
         self._started_s = clock_s()
         self._final = ""
         self._ran: list[ToolOutcome] = []
 
     def begin_round(self, number: int) -> None:
-        if self._events is not None:
-            self._events.iteration = number
+        self._events.iteration = number
 
     def turn_start(self, question: str, messages: Sequence[Message]) -> None:
-        if self._events is not None:
-            self._question = self._question or question
-            payload = {"UserMessage": self._question, "MediaCount": sum(map(count_images, messages[-1:]))}
-            self._events.emit("agent.turn.start", payload)
+        self._question = self._question or question
+        payload = {"UserMessage": self._question, "MediaCount": sum(map(count_images, messages[-1:]))}
+        self._events.emit("agent.turn.start", payload)
 
     def turn_end(self, status: Status) -> None:
-        if self._events is None or not self._events.wants("agent.turn.end"):
+        if not self._events.wants("agent.turn.end"):
             return
         executions = [
             {"name": o.name, "success": not o.is_error, **({"error_summary": o.content[:200]} if o.is_error else {})}
@@ -62,7 +60,7 @@ class RuntimeEvents:
     def llm_request(
         self, request: ModelRequest, *, model: str, max_tokens: int | None, options: dict[str, Any]
     ) -> None:
-        if self._events is not None and self._events.wants("agent.llm.request"):
+        if self._events.wants("agent.llm.request"):
             merged = {**options, **request.options}
             payload = {
                 "Model": request.model or model,
@@ -74,36 +72,31 @@ class RuntimeEvents:
             self._events.emit("agent.llm.request", payload, trace_path="turn.llm.request")
 
     def llm_retry(self, *, attempt: int, most: int, code: str, error: str, wait_s: float) -> None:
-        if self._events is not None:
-            payload = {
-                "Attempt": attempt,
-                "MaxRetries": most - 1,
-                "Reason": code,
-                "Error": error,
-                "Backoff": int(wait_s * 1_000_000_000),
-            }
-            self._events.emit("agent.llm.retry", payload, trace_path="turn.llm.retry", severity="warn")
+        payload = {
+            "Attempt": attempt,
+            "MaxRetries": most - 1,
+            "Reason": code,
+            "Error": error,
+            "Backoff": int(wait_s * 1_000_000_000),
+        }
+        self._events.emit("agent.llm.retry", payload, trace_path="turn.llm.retry", severity="warn")
 
     def compressed(self, *, dropped: int, remaining: int, is_retry: bool) -> None:
-        if self._events is not None:
-            reason = "llm_retry" if is_retry else "proactive_budget"
-            payload = {"Reason": reason, "DroppedMessages": dropped, "RemainingMessages": remaining}
-            self._events.emit("agent.context.compress", payload, severity="warn")
+        reason = "llm_retry" if is_retry else "proactive_budget"
+        payload = {"Reason": reason, "DroppedMessages": dropped, "RemainingMessages": remaining}
+        self._events.emit("agent.context.compress", payload, severity="warn")
 
     def llm_response(self, reply: ModelReply) -> None:
         self._final = reply.content or self._final
-        if self._events is not None:
-            payload = {
-                "ContentLen": len(reply.content),
-                "ToolCalls": len(reply.calls),
-                "HasReasoning": reply.has_reasoning,
-            }
-            self._events.emit("agent.llm.response", payload, trace_path="turn.llm.response")
+        payload = {
+            "ContentLen": len(reply.content),
+            "ToolCalls": len(reply.calls),
+            "HasReasoning": reply.has_reasoning,
+        }
+        self._events.emit("agent.llm.response", payload, trace_path="turn.llm.response")
 
     def tool_ran(self, outcome: ToolOutcome) -> None:
-        if self._events is not None:
-            self._ran.append(outcome)
+        self._ran.append(outcome)
 
     def failed(self, stage: str, message: str) -> None:
-        if self._events is not None:
-            self._events.emit("agent.error", {"Stage": stage, "Message": message}, severity="error")
+        self._events.emit("agent.error", {"Stage": stage, "Message": message}, severity="error")

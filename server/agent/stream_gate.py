@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final
 
-from server.agent.chunks import LLMChunk, NoticeGiven, emit
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven
 from server.agent.reply_parser import ModelReply
 from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmAnswer
@@ -22,9 +22,10 @@ class StreamGate:
     one goes with the tool calls. full: all of it waits.
     """
 
-    def __init__(self, hooks: TurnHooks | None, *, model: str, has_spoken: bool) -> None:
+    def __init__(self, hooks: TurnHooks, out: ChunkChannel, *, model: str, has_spoken: bool) -> None:
         self._hooks = hooks
-        self._mode = "off" if hooks is None else hooks.stream_gate
+        self._out = out
+        self._mode = hooks.stream_gate
         self._model = model
         self._has_spoken = has_spoken
         self._splitter = SentenceSplitter()
@@ -36,48 +37,46 @@ class StreamGate:
         return bool(self._shown)
 
     async def pass_on(self, text: str) -> None:
-        """Emit what may be shown now. Raises TurnAborted."""
+        """Show what may be shown now. Raises TurnAborted."""
         if self._mode == "full":
             self._waiting += text
             return
         if self._mode == "sentence":
             text = "".join([await self._rewrite_sentence(sentence) for sentence in self._splitter.feed(text)])
-        await self._emit_text(text)
+        await self._show(text)
 
     async def close(self, reply: ModelReply) -> None:
-        """Emit the rest; `reply` gets the calls and the text that later calls read. Raises TurnAborted."""
+        """Show the rest; `reply` gets the calls and the text that later calls read. Raises TurnAborted."""
         if self._mode == "off":
             await self._close_open_gate(reply)
         else:
-            await emit(LLMChunk(held=True))
+            await self._out.put(LLMChunk(held=True))
             text = self._waiting if self._mode == "full" else self._splitter.flush() or ""
             words = text.lstrip()  # the white space before them is no hook's business
             answer = await self._rewrite(words, reply)
             reply.calls = answer.tool_calls
-            await self._emit_text(text.removesuffix(words) + answer.content if answer.content else "")
+            await self._show(text.removesuffix(words) + answer.content if answer.content else "")
             reply.content = "".join(self._shown)
-            await self._emit_end()
+            await self._show_end()
 
     async def _close_open_gate(self, reply: ModelReply) -> None:
         shown = reply.content = "".join(self._shown)
-        if self._hooks is not None and self._hooks.pipeline.has("after_llm"):
+        if self._hooks.pipeline.has("after_llm"):
             answer = await self._rewrite(shown, reply)
             reply.calls, reply.content = answer.tool_calls, answer.content
-        await self._emit_end()
+        await self._show_end()
         if reply.content != shown:
             text = "a hook changed a reply that had already been shown; only later steps see the change"
-            await emit(LLMChunk(notice=NoticeGiven("reply_changed_late", "info", text)))
+            await self._out.put(LLMChunk(notice=NoticeGiven("reply_changed_late", "info", text)))
 
     async def _rewrite_sentence(self, sentence: str) -> str:
         """White space around a sentence is no hook's business; it goes where the words go."""
-        assert self._hooks is not None
         words = sentence.strip()
         answer = LlmAnswer(model=self._model, content=words, finish_reason="")
         changed = (await self._hooks.pipeline.after_llm(answer)).content
         return sentence.replace(words, changed) if changed else ""
 
     async def _rewrite(self, text: str, reply: ModelReply) -> LlmAnswer:
-        assert self._hooks is not None
         answer = LlmAnswer(
             model=self._model,
             content=text,
@@ -87,19 +86,19 @@ class StreamGate:
         )
         return await self._hooks.pipeline.after_llm(answer)
 
-    async def _emit_text(self, text: str) -> None:
+    async def _show(self, text: str) -> None:
         if not self._shown:
             text = text.lstrip()  # white space alone, as some models put it before their calls, is no reply
         if not text:
             return
         if not self._shown and self._has_spoken:
-            await emit(LLMChunk(text=REPLY_SEPARATOR))
+            await self._out.put(LLMChunk(text=REPLY_SEPARATOR))
         for start in range(0, len(text), PIECE_CHARS):
             if start:
                 await asyncio.sleep(0)  # what was held comes all at once: let others run in between
             self._shown.append(text[start : start + PIECE_CHARS])
-            await emit(LLMChunk(text=self._shown[-1]))
+            await self._out.put(LLMChunk(text=self._shown[-1]))
 
-    async def _emit_end(self) -> None:
+    async def _show_end(self) -> None:
         if self._shown:
-            await emit(LLMChunk(reply_end=True))
+            await self._out.put(LLMChunk(reply_end=True))

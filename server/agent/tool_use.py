@@ -9,7 +9,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server.agent.chunks import LLMChunk, ToolStarted, emit
+from server.agent.chunks import ChunkChannel, LLMChunk, ToolStarted
 from server.agent.messages import Conversation, Origin, assistant_message, text_of_content
 from server.agent.reply_parser import ModelReply
 from server.agent.runtime_events import RuntimeEvents
@@ -31,9 +31,10 @@ _IMAGE_NOTE = "[Loaded image from tool result above]"
 class ToolUse:
     """Runs the tool calls of one turn, batch by batch, and appends them to the conversation."""
 
+    out: ChunkChannel
     executor: ToolExecutor
     conversation: Conversation
-    hooks: TurnHooks | None
+    hooks: TurnHooks
     tracer: Tracer
     events: RuntimeEvents
     ran: Sequence[CallFacts] = ()
@@ -55,12 +56,12 @@ class ToolUse:
         parsed = [parse_arguments(call.arguments) for call in calls]
         sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
         asked = assistant_message(reply.content, sendable)
-        shown = [args.value if self.hooks is None else await self.hooks.conceal(args.value) for args in parsed]
+        shown = [await self.hooks.conceal(args.value) for args in parsed]
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
             concealed = [replace(call, arguments=json.dumps(value)) for call, value in zip(calls, shown, strict=True)]
             self.tracer.show_instead(asked, assistant_message(reply.content, concealed))
         for call, value in zip(calls, shown, strict=True):
-            await emit(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
+            await self.out.put(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
         try:
             async with aclosing(self.executor.run_batch(calls)) as batch:
@@ -94,7 +95,7 @@ class ToolUse:
             outcome = await self.executor.take_output(call, text)
             if outcome is not None:
                 self.events.tool_ran(outcome)
-                await emit(*self.tracer.hook_reports(), *(LLMChunk(media=item) for item in outcome.media))
+                await self.out.put(*self.tracer.hook_reports(), *(LLMChunk(media=item) for item in outcome.media))
                 if outcome.content != text:
                     result["content"] = text = outcome.content
             asked = parse_arguments(call.arguments).value
@@ -102,12 +103,12 @@ class ToolUse:
 
     async def _report(self, outcome: ToolOutcome) -> None:
         self.events.tool_ran(outcome)
-        await emit(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
-        await emit(*(LLMChunk(media=item) for item in outcome.media))
+        await self.out.put(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
+        await self.out.put(*(LLMChunk(media=item) for item in outcome.media))
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""
-        store = None if self.hooks is None else self.hooks.layers.media
+        store = self.hooks.layers.media
         if store is None:
             return []
         parts = []

@@ -32,7 +32,7 @@ class Tracer:
     def __init__(
         self,
         conversation: Conversation,
-        layers: TurnHooks | None = None,
+        hooks: TurnHooks,
         *,
         is_on: bool,
         hooks_off: Sequence[HookInfo] = (),
@@ -44,7 +44,7 @@ class Tracer:
         """
         self._conversation = conversation
         self._hooks_off = tuple(hooks_off)
-        self._layers = layers
+        self._hooks = hooks
         self.is_on = is_on
         self._costs = costs
         self._numbers = count()
@@ -93,8 +93,8 @@ class Tracer:
         yield _event("model_done", done | ({"reply": planned[:MAX_PLANNED_CHARS]} if planned else {}))
 
     def hook_reports(self) -> Iterator[LLMChunk]:
-        if self.is_on and self._layers is not None:
-            for report in self._layers.pipeline.take_reports():
+        if self.is_on:
+            for report in self._hooks.pipeline.take_reports():
                 # before_llm belongs to the call that is about to be made
                 yield _event(
                     report.event, {"call": self._calls + (report.data["stage"] == "before_llm"), **report.data}

@@ -13,8 +13,8 @@ from server import log
 from server.accounts.principal import Principal
 from server.bounded.fair_share import SLICE_S
 from server.bounded.token_bucket import TokenBucket
-from server.errors import FrameError
-from server.session.outbox import Closed, Kind, Outbox, OutboxLimits, Socket
+from server.errors import Closed, FrameError
+from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
 from server.session.session import Session
 from server.session.settings import Services
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from server import config
 from server.approval.asking import AskHuman
@@ -31,6 +31,10 @@ class TurnLayers:
     media: MediaStore | None = None
     stream_gate: config.StreamGate | None = None
     respond_policy: config.RespondPolicy = "injected"
+
+
+NO_LAYERS: Final = TurnLayers(facts=TurnFacts(session_id="", turn_id=""))
+"""The layers of a turn that has none: no hook is asked, and nothing is watched."""
 
 
 class TurnHooks:

@@ -18,7 +18,7 @@ from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
 from server.session.chat_handler import TurnRequest
 from server.session.sentence_assembler import SpokenSentence
-from server.session.turn_writer import TurnWriter
+from server.session.turn_limits import TurnTimer
 from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 
@@ -29,6 +29,10 @@ MAX_REMEMBERED: Final = 256
 STORE_S: Final = 5.0
 """Time that a turn waits for the store of approvals; then it asks, or says that the answer was not kept."""
 _NO_APPROVALS: Final = "this connection's key was made without `approvals: true`"
+
+
+Speak = Callable[[SpokenSentence], Callable[[], None]]
+"""Says a sentence that is no part of the reply, if there is a voice; the result takes back what is not said yet."""
 
 
 class Approvals:
@@ -135,12 +139,12 @@ class Approvals:
         turn_id = opened.turn_id if is_own else UNSET
         self._send(wire.ApprovalResolved(turn_id=turn_id, id=opened.id, approved=approved, by=by))
 
-    def tell_remembered(self, turn: TurnWriter, tool: str) -> None:
+    def tell_remembered(self, turn_id: str, tool: str) -> None:
         id_ = secrets.token_hex(8)
-        self._send(wire.ApprovalResolved(turn_id=turn.id, id=id_, approved=True, by="remembered", tool=tool))
+        self._send(wire.ApprovalResolved(turn_id=turn_id, id=id_, approved=True, by="remembered", tool=tool))
 
-    def warn(self, turn: TurnWriter, code: str, message: str) -> None:
-        self._send(wire.Notice(code=code, level="warning", message=message, turn_id=turn.id))
+    def warn(self, turn_id: str, code: str, message: str) -> None:
+        self._send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
 
     # --- what is remembered
 
@@ -204,17 +208,27 @@ class TurnAsker:
     that is shown is closed, also when `ask` is cancelled or the turn ends.
     """
 
-    def __init__(self, approvals: Approvals, turn: TurnWriter, request: TurnRequest, own: Collection[str]) -> None:
+    def __init__(
+        self,
+        approvals: Approvals,
+        request: TurnRequest,
+        own: Collection[str],
+        *,
+        timer: TurnTimer,
+        speak: Speak,
+    ) -> None:
         """`own`: names of the server's tools, which hide a client's."""
+        self._is_asking = False
         self._approvals = approvals
-        self._turn = turn
+        self._turn_id = request.id
         self._facts = request.facts
-        self._timer = request.timer
+        self._timer = timer
+        self._speak = speak
+        self._is_over = False
         of_client = [tool for tool in request.tools if tool.name not in own]
         self._definitions = {tool.name: [tool.description, tool.parameters] for tool in of_client}
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None
-        turn.on_ending = self._end
 
     async def ask(self, question: Question) -> Answer:
         if not self._approvals.may_answer:
@@ -224,10 +238,10 @@ class TurnAsker:
             async with self._line:
                 command = await self._approvals.command_of(question.tool, _real(question))
                 known = await self._approvals.knows(question, command, self._facts)
-                if self._turn.is_over:
+                if self._is_over:
                     return self._unasked()
                 if known:
-                    self._approvals.tell_remembered(self._turn, question.tool)
+                    self._approvals.tell_remembered(self._turn_id, question.tool)
                     return Answer(approved=True, by="remembered")
                 return await self._ask(question, command)
 
@@ -237,7 +251,7 @@ class TurnAsker:
         opened = self._opened = OpenQuestion(
             id=secrets.token_hex(8),
             user=approvals.user,
-            turn_id=self._turn.id,
+            turn_id=self._turn_id,
             asker=approvals,
             question=question,
             command=command,
@@ -247,34 +261,39 @@ class TurnAsker:
         )
         if not approvals.broker.open(opened):
             text = "too many of your tool calls are waiting for an answer; this one was refused without asking"
-            approvals.warn(self._turn, "approvals_full", text)
+            approvals.warn(self._turn_id, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
         withdraw = self._ask_aloud(opened)
-        self._turn.is_asking = True
+        self._is_asking = True
         try:
             await asyncio.wait([opened.answered], timeout=limit_s)
             approvals.broker.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
         finally:
-            self._turn.is_asking = False
+            self._is_asking = False
             withdraw()
             approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
             answer = opened.answered.result()
             if question.on_withdrawn is not None and answer.by in ("disconnect", "cancelled"):
                 question.on_withdrawn(answer)
-        if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._turn.is_over:
+        if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._is_over:
             text = "your answer counts, but it could not be stored: it applies to this conversation only"
-            approvals.warn(self._turn, "approval_not_kept", text)
+            approvals.warn(self._turn_id, "approval_not_kept", text)
         return answer
 
     def _ask_aloud(self, opened: OpenQuestion) -> Callable[[], None]:
         """Returns what takes it back."""
-        if self._turn.speak is None or opened.answered.done():
+        if opened.answered.done():
             return lambda: None
         spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
-        return self._turn.speak(SpokenSentence("", spoken, approval=opened.id))
+        return self._speak(SpokenSentence("", spoken, approval=opened.id))
 
-    def _end(self) -> None:
-        """The turn ends: its open question is closed before `turn_end`."""
+    def is_asking(self) -> bool:
+        """Return whether a human is asked, and knows what the turn waits for."""
+        return self._is_asking
+
+    def close(self) -> None:
+        """Close the open question, before the turn's `turn_end`, and ask no other."""
+        self._is_over = True
         if self._opened is not None:
             self._approvals.broker.settle(self._opened, self._unasked())
 

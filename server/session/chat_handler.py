@@ -1,41 +1,28 @@
-"""One turn, from the client's messages to `turn_end`: LLMChunk → sentences → TTSResult → frames."""
+"""Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
-import asyncio
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, aclosing, nullcontext
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import ChunkChannel, LLMChunk
 from server.agent.costs import CostMeter
 from server.agent.messages import SystemPolicy, Verify, admit, user_texts
 from server.approval.asking import AskHuman
-from server.errors import ProviderError, TurnError
+from server.errors import TurnError
 from server.hooks.layers import HookLayers, TurnLayers
 from server.llm.language_model import Message
-from server.session.outbox import Closed, Outbox
-from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
-from server.session.speech_output import PlaybackClock, SpeechOutput, Voice
-from server.session.turn_limits import TurnTimer
-from server.session.turn_writer import TurnWriter, code_of
-from server.tools.client_tools import AskClient, ClientTool, client_tools
-from server.tools.tool_calls import TurnAborted, TurnFacts
+from server.session.speech_output import Voice
+from server.tools.client_tools import ClientTool
+from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Channel
 
-logger = logging.getLogger(__name__)
-
-SAID_AT_ONCE: Final = 16
-"""Sentences, or what stands between them, said before others run: each is some 0.1 ms of work."""
-_INTERNAL: Final = "something went wrong here; the log has it under turn {}"
 _NO_FACTS: Final = HookFacts()
 """For turns whose hooks ask for none."""
-_SHORT_WAIT_S: Final = 0.01  # not worth moving the deadline for
 
 
 class Agent(Protocol):
@@ -54,9 +41,15 @@ class Agent(Protocol):
         self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
     ) -> None: ...
 
-    def chat_stream(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
-    ) -> AsyncGenerator[LLMChunk, None]: ...
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        hooks: Sequence[HookInfo],
+        enable_tools: bool,
+        *,
+        out: ChunkChannel,
+        options: TurnOptions,
+    ) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +70,6 @@ class TurnRequest:
     """The turn as process hooks and policy know it: its user, session and conversation."""
     voice: Voice | None
     """None: the reply is text only."""
-    playback: PlaybackClock
     received_s: float
     """When the client's `chat` came, or the user stopped speaking."""
     channel: Channel = "text"
@@ -99,11 +91,6 @@ class TurnRequest:
     """The client's own."""
     tool_choice: wire.ToolChoice = "auto"
     client_tools: wire.ClientTools = "wait"
-    client: AskClient | None = None
-    """Runs the client's tools; set when the turn begins."""
-    ask: AskHuman | None = None
-    """Asks the user of this client; set when the turn begins."""
-    timer: TurnTimer = field(default_factory=TurnTimer)
 
 
 class ChatHandler:
@@ -125,8 +112,8 @@ class ChatHandler:
         self._verify = verify
         self._limits = limits
         self._model_ready = model_ready
-        self._layers = layers
-        self._filler = filler or config.FillerSettings()
+        self._layers = layers or HookLayers(config.HooksSettings())
+        self.filler = filler or config.FillerSettings()
         self.hook_tokens = hook_tokens
 
     @property
@@ -134,39 +121,10 @@ class ChatHandler:
         """Names of the server's tools, which no tool of a client may have."""
         return self._agent.tool_names
 
-    async def run(self, writer: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
-        """Answer, and end the turn in every case but cancellation: then its owner has ended it.
-
-        Cancelling closes the model's stream and stops tools and synthesis before
-        this returns. While the client reads too slowly, the agent waits.
-        """
-        assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
-        output = SpeechOutput(writer, request.voice, room=outbox.room)
-        try:
-            async with output.running():
-                failure = await self._answer(writer, request, assembler, output, outbox)
-                for result in assembler.flush():  # what was shown is also said, even when the reply broke off
-                    await output.say(result)
-                await output.finish()
-        except Closed:
-            writer.end("interrupted")  # nobody is there to read it, but it is accounted for
-        except TurnAborted as aborted:
-            logger.info("turn aborted: %s", aborted.reason)
-            writer.abort(aborted.reason, rollback=aborted.rollback)
-        except Exception:  # the boundary of a turn
-            logger.exception("turn failed")
-            writer.fail("internal", _INTERNAL.format(writer.id))
-        else:
-            if failure is None:
-                writer.end("completed")
-            else:
-                writer.fail(code_of(failure), str(failure), retry_after_ms=failure.retry_after_ms)
-
     def prefill(self, request: TurnRequest, words: str) -> None:
         """Let the model read the history while the user still speaks, and the words as far as they are known.
 
-        Returns at once; a quicker turn is all that anybody could see of it. What
-        `run` would refuse is left to it.
+        Returns at once; a quicker turn is all that can be seen of it. What `answer` would refuse is left to it.
         """
         if not self._agent.does_prefill:
             return
@@ -177,89 +135,37 @@ class ChatHandler:
         options = self._options(request)
         self._agent.prefill(admitted.messages, words, request.enable_tools, options=options)
 
-    async def _answer(
+    async def answer(
         self,
-        writer: TurnWriter,
         request: TurnRequest,
-        assembler: SentenceAssembler,
-        output: SpeechOutput,
-        outbox: Outbox,
-    ) -> ProviderError | TurnError | None:
-        """Let the agent speak; returns why the reply broke off, or None.
+        out: ChunkChannel,
+        *,
+        ask: AskHuman | None = None,
+        tools: Sequence[ClientTool] = (),
+    ) -> None:
+        """Let the agent answer into the channel. Raises what the agent raises, and TurnError.
 
-        `max_turn_s` is the agent's time: while the voice says what is written, it stands still.
+        `ask` asks the user of the client; without it, what needs a human's yes is refused. `tools`: the client's.
         """
-        timer = request.timer
-        filler = Filler(self._filler, writer)
-        try:
-            async with (
-                timer.running(self._limits.max_turn_s),
-                aclosing(self.stream(request)) as chunks,
-            ):
-                async for chunk in chunks:
-                    if request.text is None:  # else nobody waited for a model
-                        writer.count(chunk)
-                    filler.observe(chunk)
-                    for piece in in_pieces(chunk):
-                        await self._say_all(assembler.feed(piece), output, timer)
-                        await outbox.room()
-                        if piece is not chunk:
-                            await asyncio.sleep(0)  # nothing of the above need have waited
-        except (ProviderError, TurnError) as error:
-            logger.warning("turn failed: %s: %s", error.code, error)
-            return error
-        except (Closed, TurnAborted):
-            raise
-        except Exception as error:  # the boundary of a turn
-            if isinstance(error, TimeoutError) and timer.has_expired:
-                text = f"the turn ran longer than {self._limits.max_turn_s:g} s and was ended"
-                return TurnError("provider_timeout", text)
-            logger.exception("turn failed")
-            return TurnError("internal", _INTERNAL.format(writer.id))
-        finally:
-            filler.close()
-        return None
-
-    async def _say_all(self, results: Iterable[TTSResult], output: SpeechOutput, timer: TurnTimer) -> None:
-        loop = asyncio.get_running_loop()
-        began_s = loop.time()
-        for number, result in enumerate(results, 1):
-            await output.say(result)
-            if number % SAID_AT_ONCE == 0:
-                await asyncio.sleep(0)  # `say` need not have waited
-        if (waited_s := loop.time() - began_s) > _SHORT_WAIT_S:
-            timer.give_back(waited_s)
-
-    async def stream(self, request: TurnRequest) -> AsyncGenerator[LLMChunk, None]:
-        """Let the agent answer, chunk by chunk; closing it ends the turn. Raises what the agent raises, and TurnError."""
-        if request.text is not None:
-            yield LLMChunk(text=request.text)
-            return
         admitted = admit(request.messages, policy=request.policy, verify=self._verify)
-        for notice in admitted.notices:
-            yield LLMChunk(notice=notice)
+        await out.put(*(LLMChunk(notice=notice) for notice in admitted.notices))
         await self._model_ready()
         hooks = request.snapshot.hooks(request.skills)
         if request.trigger_text is not None:
             hooks.append(request.trigger_text)
-        with self._pinned(request) as layers:
-            options = self._options(request, layers, facts=self._hook_facts(request, hooks))
-            stream = self._agent.chat_stream(admitted.messages, hooks, request.enable_tools, options=options)
-            async with aclosing(stream) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-
-    def _pinned(self, request: TurnRequest) -> AbstractContextManager[TurnLayers | None]:
-        """Pin hooks and policy as they are now: a reload counts from the next turn."""
-        return nullcontext() if self._layers is None else self._layers.for_turn(request.facts, request.ask)
+        with self._layers.for_turn(request.facts, ask) as layers:  # a reload counts from the next turn
+            options = self._options(request, tools, layers, facts=self._hook_facts(request, hooks))
+            await self._agent.answer(admitted.messages, hooks, request.enable_tools, out=out, options=options)
 
     def _options(
-        self, request: TurnRequest, layers: TurnLayers | None = None, *, facts: HookFacts = _NO_FACTS
+        self,
+        request: TurnRequest,
+        tools: Sequence[ClientTool] = (),
+        layers: TurnLayers | None = None,
+        *,
+        facts: HookFacts = _NO_FACTS,
     ) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
-        tools: list[ClientTool] = []
-        if request.client is not None:
-            tools = client_tools(request.tools, request.client, are_left_open=request.client_tools == "end")
         return TurnOptions(
             catalog=catalog.text,
             language=request.language,
@@ -293,45 +199,3 @@ class ChatHandler:
             hook_tokens=self.hook_tokens,
             state=request.hook_state,
         )
-
-
-class Filler:
-    """Word that is said when hooks or tools hold up the first one (`agent.filler`); heard, not written, in no history.
-
-    `observe` every chunk of a turn, then `close`. At most once a turn, and only where there is a voice.
-    """
-
-    def __init__(self, settings: config.FillerSettings, writer: TurnWriter) -> None:
-        self._settings = settings
-        self._writer = writer
-        self._timer: asyncio.TimerHandle | None = None
-        self._withdraw: Callable[[], None] | None = None
-        self._is_needed = settings.text is not None
-
-    def observe(self, chunk: LLMChunk) -> None:
-        if not self._is_needed:
-            return
-        if chunk.text is not None:
-            self.close()
-        elif chunk.model_request:
-            self._stop()  # now it is the model that takes its time
-        elif (chunk.held or chunk.tool_call is not None) and self._timer is None:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._settings.after_ms / 1000, self._say)
-
-    def close(self) -> None:
-        """Withdraw what is not being said yet: the first word is there, or none will come."""
-        self._is_needed = False
-        self._stop()
-        if self._withdraw is not None:
-            self._withdraw()
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _say(self) -> None:
-        speak, text = self._writer.speak, self._settings.text
-        if speak is not None and text and self._withdraw is None and not self._writer.is_asking:
-            self._withdraw = speak(SpokenSentence("", text))

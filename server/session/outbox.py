@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from msgspec import UNSET
 
-from server.errors import ServerError
+from server.errors import Closed
 from server.metrics import Metrics
 from server.wire import codec
 from server.wire import frames as wire
@@ -61,10 +61,6 @@ class OutboxLimits:
     stall_s: float = 10.0
     close_s: float = 5.0
     """Time for the client to answer our close frame."""
-
-
-class Closed(ServerError):
-    """The connection is gone: waiting for room is of no use."""
 
 
 class Outbox:

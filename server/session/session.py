@@ -14,7 +14,6 @@ from server.bounded.fair_share import Share
 from server.errors import FrameError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
-from server.session.client_calls import ClientCalls
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.settings import (
@@ -32,8 +31,9 @@ from server.session.settings import (
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
+from server.session.turn_run import ClientCalls, unstarted_record
 from server.session.turn_writer import code_of
-from server.session.turns import Turns, unstarted_record
+from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo

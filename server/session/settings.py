@@ -18,7 +18,7 @@ from server.errors import FrameError
 from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler, TurnRequest
-from server.session.speech_output import PlaybackClock, Voice
+from server.session.speech_output import Voice
 from server.session.turn_limits import TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
@@ -133,7 +133,6 @@ def turn_request(
 ) -> TurnRequest:
     """Return the turn that the client asks for; `snapshot` None: with the skills in force."""
     snapshot = services.skills() if snapshot is None else snapshot
-    playback = PlaybackClock(turn_id, began_s=received_s)
     voice = Voice(
         synthesizer=services.speech.synthesizer,
         language=settings.language,
@@ -141,7 +140,6 @@ def turn_request(
         speed=settings.speed,
         max_ahead_ms=settings.output.max_ahead_ms,
         format=settings.output.format,
-        clock=playback,
         now_s=services.now_s,
         metered=partial(services.loop_share.metered, principal.share),
     )
@@ -172,7 +170,6 @@ def turn_request(
             address=principal.address,
         ),
         voice=voice if settings.voice else None,
-        playback=playback,
         received_s=received_s,
         recognized_s=recognized_s,
         costs=costs,

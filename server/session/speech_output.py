@@ -120,7 +120,6 @@ class Voice:
     synthesizer: Synthesizer
     language: str | None
     max_ahead_ms: float
-    clock: PlaybackClock
     speaker: str | None = None
     speed: float = 1.0
     format: Literal["pcm16", "opus"] = "pcm16"
@@ -151,7 +150,7 @@ class _Synthesis:
 
     @property
     def max_sound_ms(self) -> float:
-        """More sound than anybody needs for these words: an engine that sends more would not end by itself."""
+        """More sound than these words need: an engine that sends more would not end by itself."""
         return _SOUND_MS + _SOUND_MS_A_CHAR * len(self.sentence.words)
 
     @property
@@ -164,7 +163,7 @@ class _Synthesis:
         return max(least_ms, self.sound_ms) - self.sent_ms
 
     def withdraw(self) -> None:
-        """Leave out what is not sent of it yet: whoever waits for its sound goes on at once."""
+        """Leave out what is not sent of it yet; a wait for its sound ends at once."""
         self.withdrawn.set()
         self.chunks.put_nowait(None)
         self.stop()
@@ -174,17 +173,40 @@ class _Synthesis:
             self.task.cancel()
 
 
+class TextOutput:
+    """Output of a turn without a voice: everything leaves at once, sentences as text."""
+
+    def __init__(self, writer: TurnWriter) -> None:
+        self._writer = writer
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        yield
+
+    async def say(self, result: TTSResult) -> None:
+        self._writer.write(result)
+
+    async def finish(self) -> None:
+        pass
+
+    def speak(self, _question: SpokenSentence) -> Callable[[], None]:
+        return lambda: None
+
+    def unsent_hooks(self) -> list[TTSResult]:
+        return []
+
+
 class SpeechOutput:
     """Says a turn aloud: `async with output.running(): await output.say(result) … await output.finish()`.
 
-    Without a voice, or while its engine is not there, sentences leave as text.
     Leaving the context early, or being cancelled, cancels every synthesis.
     """
 
     def __init__(
         self,
         writer: TurnWriter,
-        voice: Voice | None,
+        voice: Voice,
+        clock: PlaybackClock,
         *,
         room: Callable[[], Awaitable[None]],
         patience_s: float = PATIENCE_S,
@@ -194,7 +216,8 @@ class SpeechOutput:
         self._slack_s = slack_s
         self._patience_s = patience_s
         self._is_hurried = False  # the client is not waited for any more
-        self._voice = voice if voice is not None and voice.synthesizer.status.state == "ready" else None
+        self._voice = voice
+        self._clock = clock
         self._room = room
         self._queue: asyncio.Queue[TTSResult | _Synthesis | None] = asyncio.Queue(MAX_QUEUED)
         self._unsent: list[_Synthesis] = []  # in spoken order
@@ -206,12 +229,8 @@ class SpeechOutput:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        if self._voice is None:
-            yield
-            return
-        self._writer.unsent_hooks = self._unsent_hooks
-        self._writer.speak = self._speak
-        emitter = asyncio.create_task(self._voice.metered(self._emit(self._voice)), name=f"output {self._writer.id}")
+        # awaited below, as the syntheses: a TaskGroup would wrap what the turn raises, which has to be told apart
+        emitter = asyncio.create_task(self._voice.metered(self._emit()), name=f"output {self._writer.id}")
         try:
             yield
             await emitter
@@ -224,32 +243,30 @@ class SpeechOutput:
     async def say(self, result: TTSResult) -> None:
         """Send in order. Waits while MAX_QUEUED things are still to be said. Raises what keeps them from being sent."""
         self._check()
-        if self._voice is None or result.kind not in _QUEUED:
+        if result.kind not in _QUEUED:
             self._writer.write(result)
         elif result.sentence is not None and result.sentence.words and not self._is_mute:
             self._writer.mark_sentence()
-            await self._queue.put(self._begin(result.sentence, self._voice))
+            await self._queue.put(self._begin(result.sentence))
         else:
             await self._queue.put(result)
 
     async def finish(self) -> None:
         """Mark the end: `running` ends when everything has left."""
-        if self._voice is not None:
-            await self._queue.put(None)
+        await self._queue.put(None)
 
-    def _speak(self, question: SpokenSentence) -> Callable[[], None]:
-        """Queue a question; it is not said at all while MAX_QUEUED things wait before it."""
-        assert self._voice is not None, "set on the writer with a voice alone"
+    def speak(self, question: SpokenSentence) -> Callable[[], None]:
+        """Queue a question, and return what takes it back; it is not said at all while MAX_QUEUED things wait before it."""
         if self._queue.full():
             return lambda: None
         if question.approval is not None:
-            self._voice.clock.will_ask(question.approval)
-        synthesis = self._begin(question, self._voice)
+            self._clock.will_ask(question.approval)
+        synthesis = self._begin(question)
         self._queue.put_nowait(synthesis)
         return synthesis.withdraw
 
-    def _unsent_hooks(self) -> list[TTSResult]:
-        """Empty the queue at the end of the turn; only the hooks still leave."""
+    def unsent_hooks(self) -> list[TTSResult]:
+        """Empty the queue at the end of the turn and return its hooks: a cut must not lose what the model has read (L1-29)."""
         left = []
         while not self._queue.empty():
             item = self._queue.get_nowait()
@@ -257,20 +274,20 @@ class SpeechOutput:
                 left.append(item)
         return left
 
-    def _begin(self, sentence: SpokenSentence, voice: Voice) -> _Synthesis:
-        synthesis = _Synthesis(sentence, asked_s=voice.now_s(), speed=voice.speed)
+    def _begin(self, sentence: SpokenSentence) -> _Synthesis:
+        synthesis = _Synthesis(sentence, asked_s=self._voice.now_s(), speed=self._voice.speed)
         self._unsent.append(synthesis)
-        work = voice.metered(self._synthesize(synthesis, voice))
-        synthesis.task = asyncio.create_task(work, name=f"synthesis {self._writer.id}")
+        work = self._voice.metered(self._synthesize(synthesis))
+        synthesis.task = asyncio.create_task(work, name=f"synthesis {self._writer.id}")  # awaited by `running`
         self._syntheses.add(synthesis.task)
         synthesis.task.add_done_callback(self._syntheses.discard)
         return synthesis
 
-    async def _synthesize(self, synthesis: _Synthesis, voice: Voice) -> None:
+    async def _synthesize(self, synthesis: _Synthesis) -> None:
         await self._slots.acquire()  # given back when the sentence has been sent: what waits is bounded, too
         synthesis.has_slot = True
         try:
-            await self._fetch(synthesis, voice)
+            await self._fetch(synthesis)
         except SpeechError as error:
             synthesis.failure = error
         except Exception:  # the boundary of a turn: the rest of it is still to be said
@@ -279,9 +296,10 @@ class SpeechOutput:
         finally:
             synthesis.chunks.put_nowait(None)
 
-    async def _fetch(self, synthesis: _Synthesis, voice: Voice) -> None:
+    async def _fetch(self, synthesis: _Synthesis) -> None:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
-        due_in_s = partial(self._due_in_s, synthesis, voice)
+        voice = self._voice
+        due_in_s = partial(self._due_in_s, synthesis)
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
         words = synthesis.sentence.words
         request = SpeechRequest(words, voice.language, voice.speaker, voice.speed, due_in_s)
@@ -297,11 +315,11 @@ class SpeechOutput:
         except TimeoutError as error:
             raise SpeechTimeout("the voice sends its sound far too slowly; the rest is left out") from error
 
-    def _due_in_s(self, synthesis: _Synthesis, voice: Voice) -> float:
+    def _due_in_s(self, synthesis: _Synthesis) -> float:
         """Return in how many seconds the listener has heard all that is to be heard before what `synthesis` lacks."""
-        now_s = voice.now_s()
+        now_s = self._voice.now_s()
         before = takewhile(lambda each: each is not synthesis, self._unsent)
-        ahead_ms = voice.clock.ahead_ms(now_s) + sum(each.unsent_ms for each in before)
+        ahead_ms = self._clock.ahead_ms(now_s) + sum(each.unsent_ms for each in before)
         ahead_ms += synthesis.sound_ms - synthesis.sent_ms
         return ahead_ms / 1000 if ahead_ms > 0 else synthesis.asked_s + FIRST_SOUND_DUE_S - now_s
 
@@ -309,13 +327,13 @@ class SpeechOutput:
         if self._broken is not None:
             raise self._broken
 
-    async def _emit(self, voice: Voice) -> None:
+    async def _emit(self) -> None:
         try:
             while (item := await self._queue.get()) is not None:
                 if isinstance(item, TTSResult):
-                    self._write(item, voice)
+                    self._write(item)
                 else:
-                    await self._send(item, voice)
+                    await self._send(item)
                     self._unsent.remove(item)
                     if item.has_slot:
                         self._slots.release()
@@ -325,28 +343,28 @@ class SpeechOutput:
             while await self._queue.get() is not None:
                 pass
 
-    def _write(self, result: TTSResult, voice: Voice) -> None:
+    def _write(self, result: TTSResult) -> None:
         if result.sentence is not None:
-            voice.clock.begin_sentence(result.sentence.approval)
+            self._clock.begin_sentence(result.sentence.approval)
         self._writer.write(result)
 
-    async def _send(self, synthesis: _Synthesis, voice: Voice) -> None:
+    async def _send(self, synthesis: _Synthesis) -> None:
         if self._is_mute and synthesis.chunks.empty():
             synthesis.stop()
-            self._write(TTSResult(sentence=synthesis.sentence), voice)
+            self._write(TTSResult(sentence=synthesis.sentence))
             return
         chunk = await synthesis.chunks.get()
         if synthesis.withdrawn.is_set():
             return
         audio = None if chunk is None else wire.AudioFormat(format=chunk.format, sample_rate=chunk.sample_rate)
         self._writer.open_sentence(synthesis.sentence, audio)
-        voice.clock.begin_sentence(synthesis.sentence.approval)
+        self._clock.begin_sentence(synthesis.sentence.approval)
         while chunk is not None:
             sent_ms = self._writer.write_sound(chunk)
-            voice.clock.sent(sent_ms, voice.now_s())
+            self._clock.sent(sent_ms, self._voice.now_s())
             synthesis.sent_ms += sent_ms
             await self._room()
-            await self._keep_pace(voice)
+            await self._keep_pace()
             chunk = None if synthesis.withdrawn.is_set() else await synthesis.chunks.get()
         self._writer.close_sentence()
         self._is_mute = isinstance(synthesis.failure, SpeechTimeout)
@@ -356,15 +374,27 @@ class SpeechOutput:
             notice = NoticeGiven("speech_failed", "warning", f"the reply continues as text: {synthesis.failure}")
             self._writer.write(TTSResult(notice=notice))
 
-    async def _keep_pace(self, voice: Voice) -> None:
+    async def _keep_pace(self) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell how much that is."""
-        moved_s, heard_ms = voice.now_s(), 0.0
+        moved_s, heard_ms = self._voice.now_s(), 0.0
         while not self._is_hurried:
-            now_s = voice.now_s()
-            too_much_ms = voice.clock.ahead_ms(now_s) - voice.max_ahead_ms
+            now_s = self._voice.now_s()
+            too_much_ms = self._clock.ahead_ms(now_s) - self._voice.max_ahead_ms
             if too_much_ms <= 0:
                 return
-            if voice.clock.heard_ms(now_s) > heard_ms:
-                moved_s, heard_ms = now_s, voice.clock.heard_ms(now_s)
+            if self._clock.heard_ms(now_s) > heard_ms:
+                moved_s, heard_ms = now_s, self._clock.heard_ms(now_s)
             self._is_hurried = now_s - moved_s > self._patience_s
             await asyncio.sleep(min(_PACE_STEP_S, too_much_ms / 1000))
+
+
+TurnOutput = TextOutput | SpeechOutput
+
+
+def output_for(
+    writer: TurnWriter, voice: Voice | None, clock: PlaybackClock, *, room: Callable[[], Awaitable[None]]
+) -> TurnOutput:
+    """Return the output of a turn; without a voice, or while its engine is not there, sentences leave as text."""
+    if voice is None or voice.synthesizer.status.state != "ready":
+        return TextOutput(writer)
+    return SpeechOutput(writer, voice, clock, room=room)

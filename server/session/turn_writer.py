@@ -61,17 +61,14 @@ class TurnWriter:
         sign_state: SignState,
         received_s: float,
         recognized_s: float | None = None,
+        hook_record: HookRecord = NO_RECORD,
         shows_trace: bool = False,
-        on_end: Callable[["TurnWriter"], None] | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """`hook_record` counts until the agent gives its own."""
         self.id = turn_id
-        self.metrics: wire.Metrics | None = None
-        """The figures of `turn_end`, set when the turn has ended."""
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
-        self.hook_record = NO_RECORD
-        """The agent's as soon as it has begun."""
         self.tools: list[str] = []
         """Names of the tools that were called."""
         self.shows_trace = shows_trace
@@ -79,16 +76,7 @@ class TurnWriter:
         self._send_sound = send_sound
         self._sign = sign
         self._sign_state = sign_state
-        self.unsent_hooks: Callable[[], list[TTSResult]] = list
-        """Set by the speech output, which queues hooks: a cut must not lose what the model has read (L1-29)."""
-        self.speak: Callable[[SpokenSentence], Callable[[], None]] | None = None
-        """Set by a speech output with a voice: says a question in its place; the result takes the question back."""
-        self.on_ending: Callable[[], None] | None = None
-        """Set by the approvals of the turn: called once, before anything else of `end`."""
-        self.is_asking = False
-        """A human is asked, and knows what the turn waits for."""
-        self._is_ending = False
-        self._on_end = on_end
+        self._hook_record = hook_record
         self._clock = clock
         self._received_s = received_s
         self._next_index = 0
@@ -115,7 +103,7 @@ class TurnWriter:
         elif chunk.usage is not None:
             self._usage = _sum(self._usage, chunk.usage)
         elif chunk.hook_record is not None:
-            self.hook_record = chunk.hook_record
+            self._hook_record = chunk.hook_record
 
     def write(self, result: TTSResult) -> None:
         if self.is_over:
@@ -203,49 +191,47 @@ class TurnWriter:
             words = [(offset, begin_ms) for offset, begin_ms in sentence.words or () if begin_ms < ms]  # those sent
             self._send(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=ms, words=words or UNSET))
 
-    def fail(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
-        """Write `error`, then `turn_end` with the reason `error`."""
-        if self.is_over:
-            return
-        self._send(wire.Error(code=code, message=message, turn_id=self.id, retry_after_ms=retry_after_ms or UNSET))
-        self.end("error", message=message)
+    def write_error(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
+        """Write `error`, which `end` follows."""
+        if not self.is_over:
+            self._send(wire.Error(code=code, message=message, turn_id=self.id, retry_after_ms=retry_after_ms or UNSET))
 
-    def abort(self, reason: str, *, rollback: bool) -> None:
-        """End the turn for a hook; with `rollback` the client takes it out of its history."""
-        self.end("aborted", message=reason, rollback=rollback)
+    def end(
+        self,
+        reason: wire.TurnEndReason,
+        *,
+        hooks: Sequence[TTSResult] = (),
+        message: str | None = None,
+        rollback: bool = False,
+    ) -> wire.Metrics:
+        """Close what is open, write the `hooks`, then `turn_end`; return its figures. To be called once.
 
-    def end(self, reason: wire.TurnEndReason, *, message: str | None = None, rollback: bool = False) -> None:
-        """Close what is open, then write `turn_end`. The first call counts."""
-        if self.is_over or self._is_ending:
-            return
-        self._is_ending = True  # what is sent below may find the client too slow, which ends its turn
-        if self.on_ending is not None:
-            self.on_ending()
+        With `rollback` the client takes the turn out of its history.
+        """
         self.close_sentence()
-        for hook in self.unsent_hooks():
+        for hook in hooks:
             self.write(hook)
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
         for call_id, name in list(self._open_tools.items()):
             self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
-        for event in self.hook_record.not_fired() if self.shows_trace else ():
+        for event in self._hook_record.not_fired() if self.shows_trace else ():
             self.write(TTSResult(trace=event))
-        state = self.hook_record.state()
-        self.hook_record = NO_RECORD  # it holds the turn, which may hold this
+        state = self._hook_record.state()
+        self._hook_record = NO_RECORD  # it holds the turn, which may hold this
         self.reason = reason
-        self.metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
+        metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._send(
             wire.TurnEnd(
                 turn_id=self.id,
                 reason=reason,
                 usage=wire.UsageItem(**asdict(self._usage)),
-                metrics=self.metrics,
+                metrics=metrics,
                 message=UNSET if message is None else message,
                 rollback=True if rollback else UNSET,
                 state=UNSET if state is None else self._sign_state(state),
             )
         )
-        if self._on_end is not None:
-            self._on_end(self)
+        return metrics
 
     def _write_hook(self, hook: dict[str, str]) -> None:
         self.hook_count += 1

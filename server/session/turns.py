@@ -3,26 +3,22 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Final
 
 from server import log
 from server.agent.chunks import HookRecord
-from server.agent.trace import not_fired_events
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.metrics import Metrics
-from server.session.approvals import Approvals, TurnAsker
+from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
-from server.session.client_calls import ClientCalls
 from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
+from server.session.turn_run import ClientCalls, TurnRun, writer_for
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
-from skills_engine import HookState, SkillsSnapshot
-from skills_engine.turn_sequence import SilentHook
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +58,7 @@ class Turns:
         self._task: asyncio.Task[None] | None = None  # of `running`
         self._unwinding: set[asyncio.Task[None]] = set()
         self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
-        self.running: TurnWriter | None = None
+        self.running: TurnRun | None = None
         self.is_spoken = False
         """Whether the latest turn began by voice, or goes on with one that did."""
         self.playback = PlaybackClock()
@@ -91,21 +87,15 @@ class Turns:
             return False
         self.remember(request.id)
         self.is_spoken = request.channel == "voice"
-        self.playback = request.playback
-        writer = self._writer(
-            request.id, request.received_s, request.recognized_s, shows_trace=request.trace, on_end=self._finish
-        )
-        writer.hook_record = unstarted_record(request.hook_state, request.snapshot, request.skills)
-        own = self._services.handler.tool_names if request.tools else ()
-        request = replace(request, ask=TurnAsker(self._approvals, writer, request, own))
-        if request.tools:
-            request = replace(request, client=self._client_calls.of_turn(writer))
-        self.running = writer
+        services, outbox = self._services, self._outbox
+        run = TurnRun(request, services, outbox, self._approvals, self._client_calls, on_end=self._finish)
+        self.running, self.playback = run, run.playback
         self._on_running(True)
-        # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it
-        work = self._services.loop_share.metered(request.principal.share, self._run(writer, request))
+        # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it;
+        # `aclose` awaits the task
+        work = services.loop_share.metered(request.principal.share, self._run(run))
         self._task = asyncio.create_task(work, name=f"turn {request.id}")
-        writer.start(request.trigger, request.skills)
+        run.start()
         return True
 
     def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
@@ -113,9 +103,9 @@ class Turns:
 
         Of a turn that is over, the sound still to be played is cut.
         """
-        writer = self.running
-        if writer is not None and turn_id in (None, writer.id):
-            writer.end("interrupted", message=message)
+        run = self.running
+        if run is not None and turn_id in (None, run.request.id):
+            run.end("interrupted", message=message)
         if turn_id in (None, self.playback.turn_id):
             self.playback = PlaybackClock()  # the client has cut it
 
@@ -133,8 +123,8 @@ class Turns:
     def end_unstarted(self, turn_id: str, record: HookRecord, *, shows_trace: bool) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
         self.interrupt()
-        writer = self._writer(turn_id, self._services.now_s(), shows_trace=shows_trace)
-        writer.hook_record = record
+        now_s = self._services.now_s()
+        writer = writer_for(self._services, self._outbox, turn_id, record, received_s=now_s, shows_trace=shows_trace)
         writer.start("voice", [])
         writer.end("interrupted")
 
@@ -158,39 +148,17 @@ class Turns:
             return False
         return True
 
-    def _writer(
-        self,
-        turn_id: str,
-        received_s: float,
-        recognized_s: float | None = None,
-        *,
-        shows_trace: bool = False,
-        on_end: Callable[[TurnWriter], None] | None = None,
-    ) -> TurnWriter:
-        return TurnWriter(
-            turn_id,
-            self._outbox.send,
-            send_sound=self._outbox.send_sound,
-            sign=self._services.sign,
-            sign_state=self._services.sign_state,
-            received_s=received_s,
-            recognized_s=recognized_s,
-            shows_trace=shows_trace,
-            on_end=on_end,
-            clock=self._services.now_s,
-        )
-
-    async def _run(self, writer: TurnWriter, request: TurnRequest) -> None:
-        log.turn_id.set(writer.id)
+    async def _run(self, run: TurnRun) -> None:
+        log.turn_id.set(run.request.id)
         turn_share.set(self._share)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)
-            await self._services.handler.run(writer, request, self._outbox)
+            await run.run()
         finally:
-            writer.end("interrupted")  # no-op unless somebody else cancelled the task
+            run.end("interrupted")  # no-op unless something else cancelled the task
 
-    def _finish(self, writer: TurnWriter) -> None:
+    def _finish(self, writer: TurnWriter, figures: wire.Metrics) -> None:
         """`turn_end` is sent: cancel what the turn started if it still runs."""
         task, self._task, self.running = self._task, None, None
         self._on_running(False)
@@ -199,34 +167,24 @@ class Turns:
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
         self._services.gate.leave(self._limited_share)
-        _account(writer, self._services.metrics)
+        _account(writer, figures, self._services.metrics)
         if self._on_over is not None:
             self._on_over()
 
 
-def unstarted_record(before: HookState, snapshot: SkillsSnapshot, skills: Sequence[str] | None) -> HookRecord:
-    """Return the record of a turn that ends before any hook is put in."""
-    hooks = snapshot.hooks(skills)
-    state = before.next(()) if any(hook.has_memory for hook in hooks) else None
-    silent_hooks = (SilentHook(hook, "no_start") for hook in hooks)
-    return HookRecord(lambda: state, lambda: not_fired_events(silent_hooks, snapshot.hooks_off(skills)))
-
-
-def _account(writer: TurnWriter, metrics: Metrics) -> None:
+def _account(writer: TurnWriter, figures: wire.Metrics, metrics: Metrics) -> None:
     """Leave in metrics and log what the turn was."""
-    times = writer.metrics
-    assert times is not None, "the turn has ended"
     metrics.turns.labels(writer.reason).inc()
     metrics.hook_frames.inc(writer.hook_count)
-    metrics.turn_total.observe(times.total / 1000)
+    metrics.turn_total.observe(figures.total / 1000)
     for name in ("first_token", "first_sentence", "first_audio", "transcript"):
-        if (ms := getattr(times, name)) is not None:
+        if (ms := getattr(figures, name)) is not None:
             getattr(metrics, name).observe(ms / 1000)
     logger.info(
         "turn %s %s in %.0f ms; first text after %s ms; tools: %s",
         writer.id,
         writer.reason,
-        times.total,
-        "–" if times.first_token is None else f"{times.first_token:.0f}",
+        figures.total,
+        "–" if figures.first_token is None else f"{figures.first_token:.0f}",
         ", ".join(writer.tools) or "none",
     )

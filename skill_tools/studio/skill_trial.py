@@ -1,14 +1,15 @@
 """A skill with edits that are not saved: read like any other, and answered with in a turn without a connection."""
 
+import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from server.accounts.principal import Principal
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import ChunkChannel
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.llm.language_model import ModelInfo
@@ -64,14 +65,14 @@ class SkillTrial:
         principal: Principal,
         snapshot: SkillsSnapshot,
         messages: list[wire.Message],
-        show: Callable[[LLMChunk], Awaitable[None]],
+        out: ChunkChannel,
         *,
         enable_tools: bool,
         language: str | None,
     ) -> None:
-        """Answer the last message with all skills of `snapshot`; `show` gets what happens, piece by piece.
+        """Answer the last message with all skills of `snapshot`; `out` gets what happens, piece by piece.
 
-        Raises TurnError, TurnAborted and ProviderError, and what `show` raises.
+        Raises TurnError, TurnAborted and ProviderError, and what `out` raises.
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
         turn_share.set(principal.limited_share or Share(session_id))
@@ -87,12 +88,12 @@ class SkillTrial:
             snapshot=snapshot,
         )
         limit_s = self._services.limits.max_turn_s
+        limit = asyncio.timeout(limit_s)
         try:
-            async with request.timer.running(limit_s), aclosing(self._services.handler.stream(request)) as chunks:
-                async for chunk in chunks:
-                    await show(chunk)
+            async with limit:
+                await self._services.handler.answer(request, out)
         except TimeoutError:
-            if not request.timer.has_expired:
+            if not limit.expired():
                 raise
             raise TurnError("provider_timeout", f"the turn ran longer than {limit_s:g} s and was ended") from None
 

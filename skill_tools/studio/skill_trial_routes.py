@@ -13,6 +13,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from server.agent.chunks import LLMChunk
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
@@ -216,18 +217,13 @@ class SkillTrialRoutes:
     async def _answer_one(
         self, call: ApiCall, wanted: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_Lines"
     ) -> None:
-        async def show(chunk: Any) -> None:
-            if chunk.text is not None:
-                await lines.send(version=version, text=chunk.text)
-            elif chunk.tool_call is not None:
-                await lines.send(version=version, tool=chunk.tool_call.name)
-
         messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
         messages.append(wire.Message(role="user", content=wanted.text))
         failure = None
         try:
+            out = _TrialOutput(lines, version)
             await self._trial.answer(
-                call.principal, snapshot, messages, show, enable_tools=wanted.tools, language=wanted.language
+                call.principal, snapshot, messages, out, enable_tools=wanted.tools, language=wanted.language
             )
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
@@ -259,6 +255,21 @@ class _Lines:
         """Raises ConnectionError, and TimeoutError for a reader that does not read."""
         async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
             await self._response.write(msgspec.json.encode(line) + b"\n")
+
+
+class _TrialOutput:
+    """Writes the texts and tool calls of one version's turn (ChunkChannel)."""
+
+    def __init__(self, lines: _Lines, version: Version) -> None:
+        self._lines = lines
+        self._version = version
+
+    async def put(self, *chunks: LLMChunk) -> None:
+        for chunk in chunks:
+            if chunk.text is not None:
+                await self._lines.send(version=self._version, text=chunk.text)
+            elif chunk.tool_call is not None:
+                await self._lines.send(version=self._version, tool=chunk.tool_call.name)
 
 
 def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:

@@ -1,12 +1,13 @@
-"""Every chunk says which of its fields is set, and what is emitted comes to its reader."""
+"""Every chunk says which of its fields is set, and what is put into a channel comes to its reader."""
 
 import asyncio
 import gc
 from contextlib import aclosing
+from contextvars import ContextVar
 
 import pytest
 
-from server.agent.chunks import LLMChunk, NoticeGiven, emit, emitted
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 
 
 @pytest.mark.parametrize(
@@ -35,15 +36,15 @@ A, B = LLMChunk(text="a"), LLMChunk(text="b")
 async def test_what_is_emitted_comes_in_order_and_only_when_it_is_asked_for() -> None:
     log = []
 
-    async def work() -> None:
-        await emit(A, B)
+    async def work(out: ChunkChannel) -> None:
+        await out.put(A, B)
         await asyncio.sleep(0)
         log.append("waited")
-        await emit()
-        await emit(A)
+        await out.put()
+        await out.put(A)
         log.append("over")
 
-    stream = emitted(work)
+    stream = streamed(work)
     assert [await anext(stream), await anext(stream)] == [A, B]
     assert log == []
     assert await anext(stream) == A
@@ -52,23 +53,50 @@ async def test_what_is_emitted_comes_in_order_and_only_when_it_is_asked_for() ->
     assert log == ["waited", "over"]
 
 
-async def test_the_work_runs_in_the_task_that_reads_it() -> None:
-    async def work() -> None:
-        async with asyncio.timeout(1):  # belongs to one task
-            await asyncio.sleep(0)
-        await emit(LLMChunk(text=str(asyncio.current_task() is reader)))
+async def test_a_time_limit_around_a_put_strikes_in_the_one_who_waits() -> None:
+    log = []
 
-    reader = asyncio.current_task()
+    async def work(out: ChunkChannel) -> None:
+        try:
+            async with asyncio.timeout(0):
+                await out.put(A)
+        except TimeoutError:
+            log.append("too late")
+        await out.put(B)
 
-    assert [chunk.text async for chunk in emitted(work)] == ["True"]
+    stream = streamed(work)
+    taken = [await anext(stream)]
+    taken += [chunk async for chunk in stream]
+
+    assert (taken, log) == ([B], ["too late"])
+
+
+async def test_a_put_comes_from_any_task_of_the_work() -> None:
+    async def work(out: ChunkChannel) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(out.put(A, A))
+            tasks.create_task(out.put(B))
+
+    assert [chunk async for chunk in streamed(work)] == [A, B, A]
+
+
+async def test_the_work_knows_for_whom_its_reader_works() -> None:
+    user: ContextVar[str] = ContextVar("user")
+
+    async def work(out: ChunkChannel) -> None:
+        await out.put(LLMChunk(text=user.get()))
+
+    user.set("ada")
+
+    assert [chunk.text async for chunk in streamed(work)] == ["ada"]
 
 
 async def test_what_the_work_raises_comes_after_what_it_emitted() -> None:
-    async def work() -> None:
-        await emit(A)
+    async def work(out: ChunkChannel) -> None:
+        await out.put(A)
         raise LookupError("no")
 
-    stream = emitted(work)
+    stream = streamed(work)
     assert await anext(stream) == A
     with pytest.raises(LookupError):
         await anext(stream)
@@ -78,20 +106,20 @@ async def test_what_the_work_raises_comes_after_what_it_emitted() -> None:
 async def test_closing_ends_the_work_and_waits_until_it_has_unwound() -> None:
     log = []
 
-    async def inner() -> None:
+    async def inner(out: ChunkChannel) -> None:
         try:
-            await emit(A)
+            await out.put(A)
         except Exception:  # noqa: BLE001  # a reader that has gone is no error of the work's
             log.append("wrong")
         finally:
             await asyncio.sleep(0)
             log.append("unwound")
 
-    async def work() -> None:
-        await inner()
+    async def work(out: ChunkChannel) -> None:
+        await inner(out)
         log.append("went on")
 
-    async with aclosing(emitted(work)) as stream:
+    async with aclosing(streamed(work)) as stream:
         await anext(stream)
 
     assert log == ["unwound"]
@@ -100,17 +128,17 @@ async def test_closing_ends_the_work_and_waits_until_it_has_unwound() -> None:
 async def test_work_that_emits_while_it_ends_comes_to_its_end() -> None:
     log = []
 
-    async def work() -> None:
+    async def work(out: ChunkChannel) -> None:
         try:
-            await emit(A)
+            await out.put(A)
         finally:
             try:
-                await emit(A)
+                await out.put(A)
             finally:
                 await asyncio.sleep(0)
                 log.append("unwound")
 
-    async with aclosing(emitted(work)) as stream:
+    async with aclosing(streamed(work)) as stream:
         await anext(stream)
 
     assert log == ["unwound"]
@@ -119,8 +147,8 @@ async def test_work_that_emits_while_it_ends_comes_to_its_end() -> None:
 async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
     log = []
 
-    async def work() -> None:
-        await emit(A)
+    async def work(out: ChunkChannel) -> None:
+        await out.put(A)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -129,7 +157,7 @@ async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
             raise
 
     async def read() -> None:
-        async for _ in emitted(work):
+        async for _ in streamed(work):
             began.set()
 
     began = asyncio.Event()
@@ -146,15 +174,15 @@ async def test_cancelling_the_reader_cancels_the_work_where_it_waits() -> None:
 async def test_work_that_takes_long_to_unwind_can_be_cancelled() -> None:
     unwinding = asyncio.Event()
 
-    async def work() -> None:
+    async def work(out: ChunkChannel) -> None:
         try:
-            await emit(A)
+            await out.put(A)
         finally:
             unwinding.set()
             await asyncio.Event().wait()
 
     async def read_one() -> None:
-        async with aclosing(emitted(work)) as stream:
+        async with aclosing(streamed(work)) as stream:
             await anext(stream)
 
     task = asyncio.create_task(read_one())
@@ -166,18 +194,18 @@ async def test_work_that_takes_long_to_unwind_can_be_cancelled() -> None:
 
 
 async def test_a_stream_that_nobody_reads_starts_no_work() -> None:
-    async def work() -> None:
+    async def work(out: ChunkChannel) -> None:
         raise AssertionError("not wanted")
 
-    await emitted(work).aclose()
+    await streamed(work).aclose()
 
 
 async def test_a_reader_that_is_cancelled_leaves_no_reference_cycle() -> None:
-    async def work() -> None:
+    async def work(out: ChunkChannel) -> None:
         await asyncio.Event().wait()
 
     async def read() -> None:
-        async for _ in emitted(work):
+        async for _ in streamed(work):
             pass
 
     gc.collect()

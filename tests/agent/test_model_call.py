@@ -8,10 +8,11 @@ from contextlib import aclosing
 import pytest
 
 from server.agent import model_call
-from server.agent.chunks import LLMChunk, NoticeGiven, emitted
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.loop import FULL
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
+from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.config import LlmSettings
 from server.errors import (
@@ -25,6 +26,7 @@ from server.errors import (
     ProviderUnreachable,
     RoleRefused,
 )
+from server.hooks.layers import NO_LAYERS, TurnHooks
 from server.llm.language_model import LateSystem, ModelEvent, ModelRequest, ReasoningDelta
 from tests.agent.scene import QUESTION, SYSTEM, USER, agent_for, given, hook, notices, play, texts, told, traces, until
 from tests.support.scripted_model import ScriptedModel, Step, call, say
@@ -179,16 +181,24 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
 ) -> None:
     model = Ticking([answer])
     conversation = Conversation("Be brief.", QUESTION)
-    tracer = Tracer(conversation, is_on=True)
-    calls = ModelCalls(
-        model, AUTO, EndpointMemory(), conversation=conversation, tracer=tracer, clock_s=lambda: model.now_s
-    )
+    turn_hooks = TurnHooks(NO_LAYERS)
 
-    async def make_the_call() -> None:
+    async def make_the_call(out: ChunkChannel) -> None:
+        calls = ModelCalls(
+            model,
+            AUTO,
+            EndpointMemory(),
+            out=out,
+            conversation=conversation,
+            tracer=Tracer(conversation, turn_hooks, is_on=True),
+            events=RuntimeEvents(turn_hooks),
+            hooks=turn_hooks,
+            clock_s=lambda: model.now_s,
+        )
         async for _ in calls.call(ModelRequest()):
             pass
 
-    chunks = [chunk async for chunk in emitted(make_the_call)]
+    chunks = [chunk async for chunk in streamed(make_the_call)]
 
     [(_, done)] = traces(chunks, "model_done")
     assert (done["first_token_ms"], done["total_ms"]) == (first_token_ms, total_ms)

@@ -8,9 +8,10 @@ import pytest
 
 from server import config
 from server.agent.agent_client import TurnOptions
+from server.agent.chunks import LLMChunk
 from server.agent.reply_parser import ModelReply
 from server.agent.runtime_events import RuntimeEvents
-from server.errors import ContextTooLong, ImageRefused, ProviderUnreachable
+from server.errors import Closed, ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import Message, ModelRequest, ReasoningDelta, ToolCall
 from server.tools.tool_calls import ToolOutcome, TurnAborted
@@ -125,6 +126,20 @@ async def test_a_turn_that_is_left_was_aborted() -> None:
 
     async with aclosing(turn):
         await anext(turn)
+
+    assert [(level, payload["Status"]) for level, payload in observer.heard] == [("warn", "aborted")]
+
+
+async def test_a_turn_whose_channel_is_closed_was_aborted_and_has_not_failed() -> None:
+    class Gone:
+        async def put(self, *chunks: LLMChunk) -> None:
+            raise Closed("the client has left")
+
+    observer = Observer("turn_end", "error")
+
+    with pytest.raises(Closed):
+        agent = agent_for(ScriptedModel([say("Noon.")]))
+        await agent.answer(QUESTION, [], False, out=Gone(), options=observer.options)
 
     assert [(level, payload["Status"]) for level, payload in observer.heard] == [("warn", "aborted")]
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from server import config
 from server.agent.agent_client import TurnOptions
-from server.agent.chunks import LLMChunk
+from server.agent.chunks import ChunkChannel, LLMChunk
 from server.approval.asking import Answer, AskHuman, Question
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import RememberedApprovals
 from server.llm.language_model import Message
 from server.session.chat_handler import ChatHandler, TurnRequest
-from server.session.outbox import Outbox
-from server.session.turn_writer import TurnWriter
 from server.toolguard import Permission
+from server.tools.client_tools import ClientTool
 from server.tools.tool_calls import TurnFacts
 from skills_engine import HookInfo
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness
@@ -24,22 +23,28 @@ from tests.support.virtual_loop import VirtualLoop
 
 DONE = LLMChunk(text="Done.")
 
-_REQUEST: ContextVar[TurnRequest] = ContextVar("request")
+_ASKED: ContextVar[tuple[TurnRequest, AskHuman]] = ContextVar("asked")
 
 
 class AskingHandler(ChatHandler):
     """Lets the agent of a turn know whom it may ask."""
 
-    async def run(self, turn: TurnWriter, request: TurnRequest, outbox: Outbox) -> None:
-        _REQUEST.set(request)
-        await super().run(turn, request, outbox)
+    async def answer(
+        self,
+        request: TurnRequest,
+        out: ChunkChannel,
+        *,
+        ask: AskHuman | None = None,
+        tools: Sequence[ClientTool] = (),
+    ) -> None:
+        assert ask is not None
+        _ASKED.set((request, ask))
+        await super().answer(request, out, ask=ask, tools=tools)
 
 
 def ask_human() -> AskHuman:
     """Of the turn that the caller runs in."""
-    ask = _REQUEST.get().ask
-    assert ask is not None
-    return ask
+    return _ASKED.get()[1]
 
 
 def question(
@@ -72,11 +77,14 @@ class AskingAgent(FakeAgent):
     plans: list[list[AskStep]] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     requests: list[TurnRequest] = field(default_factory=list)
+    asks: list[AskHuman] = field(default_factory=list)
 
     async def chat_stream(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]:
-        self.requests.append(_REQUEST.get())
+        request, ask = _ASKED.get()
+        self.requests.append(request)
+        self.asks.append(ask)
         yield LLMChunk(model_request=True)
         for step in self.plans[min(len(self.requests), len(self.plans)) - 1]:
             match step:
@@ -106,11 +114,12 @@ class Client(SessionHarness):
         broker: ApprovalBroker | None = None,
         approval: config.ApprovalSettings | None = None,
         remembered: RememberedApprovals | None = None,
+        handler: type[ChatHandler] = AskingHandler,
         **options: Any,
     ) -> None:
         self.agent = AskingAgent(plans=[*plans])
         self.approvals = broker or ApprovalBroker(approval, remembered)
-        super().__init__(self.agent, approvals=self.approvals, handler=AskingHandler, **options)
+        super().__init__(self.agent, approvals=self.approvals, handler=handler, **options)
 
     async def asked(self, count: int = 1) -> Frame:
         return await self.until("approval_request", count)

@@ -3,13 +3,14 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from server import config
 from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
-from server.agent.chunks import LLMChunk, NoticeGiven, ToolStarted, TraceEvent
+from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, ToolStarted, TraceEvent
 from server.approval.broker import ApprovalBroker
 from server.llm.language_model import Message, ModelInfo, Usage
 from server.metrics import Metrics
@@ -67,6 +68,19 @@ class FakeAgent:
 
     def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
         self.read.append((list(messages), question))
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        hooks: Sequence[HookInfo],
+        enable_tools: bool,
+        *,
+        out: ChunkChannel,
+        options: TurnOptions,
+    ) -> None:
+        async with aclosing(self.chat_stream(messages, hooks, enable_tools, options=options)) as chunks:
+            async for chunk in chunks:
+                await out.put(chunk)
 
     async def chat_stream(
         self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions

@@ -1,38 +1,29 @@
 """A question in a spoken turn."""
 
 import asyncio
-from collections.abc import Callable
+from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.session.chat_handler import Filler
-from server.session.sentence_assembler import SpokenSentence
-from tests.session.asking import DONE, AskStep, Client, in_virtual_time, question
+from tests.session.asking import DONE, AskingHandler, AskStep, Client, in_virtual_time, question
 from tests.session.fakes import Pause, call
 from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
 
 
+class Filling(AskingHandler):
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more, filler=config.FillerSettings(after_ms=700, text="One moment."))
+
+
 def test_while_a_human_is_asked_nothing_is_said_to_fill_the_silence() -> None:
     async def work() -> None:
-        pause = Pause()
-        async with Client([pause, question(), DONE]) as client:
+        voice = FakeSynthesizer()
+        async with Client([call("1"), question()], speech=speech(synthesizer=voice), handler=Filling) as client:
             client.chat()
-            await pause.reached.wait()
-            turn = client.session._turns.running
-            assert turn is not None
-            said: list[str | None] = []
-
-            def note(sentence: SpokenSentence) -> Callable[[], None]:
-                said.append(sentence.spoken)
-                return said.clear
-
-            turn.speak = note
-            filler = Filler(config.FillerSettings(after_ms=700, text="One moment."), turn)
-            filler.observe(call("1"))
-            pause.resume.set()
             await client.asked()
             await asyncio.sleep(1)
-            assert said == ["May I? Please answer on the screen."]
+
+        assert voice.texts == ["May I? Say yes or no."]
 
     in_virtual_time(work())
 

@@ -9,7 +9,7 @@ from server.accounts.principal import Principal
 from server.approval.asking import Answer
 from server.approval.broker import ApprovalBroker
 from tests.session.asking import DONE, Client, in_virtual_time, question
-from tests.session.fakes import Pause, kinds
+from tests.session.fakes import Pause, call, kinds
 
 # one question
 
@@ -186,14 +186,23 @@ async def test_who_asks_for_a_turn_that_is_over_gets_a_no_and_nobody_is_shown_an
     async with Client([pause]) as client:
         client.chat()
         await pause.reached.wait()
-        late = client.agent.requests[0].ask
-        assert late is not None
+        [late] = client.agent.asks
         client.send("interrupt")
 
         answer = await late.ask(question())
 
     assert (answer.approved, answer.outcome) == (False, "cancelled")
     assert client.of("approval_request", "approval_resolved") == []
+
+
+async def test_a_question_is_closed_before_anything_else_of_the_end() -> None:
+    async with Client([call("c1"), question()]) as client:
+        client.chat()
+        await client.asked()
+        client.send("interrupt")
+        await client.until("turn_end")
+
+    assert kinds(client.frames)[-3:] == ["approval_resolved", "tool_result", "turn_end"]
 
 
 # what a turn is about

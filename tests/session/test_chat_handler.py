@@ -9,7 +9,7 @@ import pytest
 from server import config
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderRateLimited, ProviderUnreachable
-from server.session.chat_handler import SAID_AT_ONCE
+from server.session.turn_run import SAID_AT_ONCE
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, call, hook, kinds, notice, result, say, used
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.session.chat_handler import ChatHandler, Filler
+from server.session.chat_handler import ChatHandler
 from server.session.sentence_assembler import SpokenSentence
+from server.session.speech_output import TextOutput
+from server.session.turn_run import Filler
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, Step, call, result
 from tests.session.speech_fakes import speech
 from tests.session.test_speech_output import Stage
@@ -20,9 +22,8 @@ class Mouth:
         self.said: list[SpokenSentence] = []
         self.taken_back = 0
         self.has_said = asyncio.Event()
-        turn = Stage().turn
-        turn.speak = self._say if has_voice else None
-        self.filler = Filler(settings, turn)
+        speak = self._say if has_voice else TextOutput(Stage().turn).speak
+        self.filler = Filler(settings, speak, lambda: False)
 
     def _say(self, sentence: SpokenSentence) -> Callable[[], None]:
         self.said.append(sentence)

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from server.errors import Closed
 from server.metrics import Metrics
-from server.session.outbox import Closed, Kind, Outbox, OutboxLimits
+from server.session.outbox import Kind, Outbox, OutboxLimits
 
 SMALL = OutboxLimits(high_frames=4, high_bytes=100, full_frames=8, full_bytes=200, stall_s=0.02)
 PATIENT = OutboxLimits(high_frames=4, high_bytes=100, full_frames=8, full_bytes=200, stall_s=60)

@@ -366,6 +366,31 @@ async def test_a_turn_whose_start_finds_the_client_too_slow_never_runs() -> None
     assert [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turn")] == []
 
 
+async def test_a_turn_whose_end_finds_the_client_too_slow_ends_once() -> None:
+    pause = Pause()
+    harness = SessionHarness(FakeAgent([[call("1"), call("2"), pause]]))
+
+    def give_up() -> None:
+        session.interrupt()
+
+    outbox = Outbox(harness.socket, harness.metrics, OutboxLimits(full_frames=2), on_slow=give_up)
+    over: list[str] = []
+    session = Session(
+        harness.services,
+        outbox,
+        principal=Principal("127.0.0.1", is_local=True),
+        on_turn_over=lambda: over.append("over"),
+    )
+    session.receive_text(b'{"type":"chat","messages":[{"role":"user","content":"hi"}]}')
+    await pause.reached.wait()
+    session.receive_text(b'{"type":"ping"}')  # the last that has room
+    session.interrupt()
+    await session.aclose()
+
+    assert over == ["over"]
+    assert harness.gate._running == 0
+
+
 async def test_a_turn_whose_task_is_cancelled_from_outside_ends_all_the_same() -> None:
     pause = Pause()
     async with SessionHarness(FakeAgent([[pause]])) as harness:

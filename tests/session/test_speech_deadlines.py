@@ -112,10 +112,9 @@ class House:
             synthesizer=self.synthesizer,
             language="en",
             max_ahead_ms=30_000,
-            clock=PlaybackClock("t", began_s=now_s()),
             now_s=now_s,
         )
-        output = SpeechOutput(writer, voice, room=_no_wait)
+        output = SpeechOutput(writer, voice, PlaybackClock("t", began_s=now_s()), room=_no_wait)
         async with output.running():
             for text in sentences:
                 await output.say(TTSResult(sentence=SpokenSentence(text)))

@@ -9,10 +9,17 @@ import msgspec
 import pytest
 
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.errors import SpeechTimeout
-from server.session.outbox import Closed
+from server.errors import Closed, SpeechTimeout
 from server.session.sentence_assembler import SpokenSentence, TTSResult
-from server.session.speech_output import MAX_QUEUED, MAX_SYNTHESES, PlaybackClock, SpeechOutput, Voice
+from server.session.speech_output import (
+    MAX_QUEUED,
+    MAX_SYNTHESES,
+    PlaybackClock,
+    SpeechOutput,
+    TurnOutput,
+    Voice,
+    output_for,
+)
 from server.session.turn_writer import TurnWriter
 from server.speech.tts import SoundChunk, SpeechRequest
 from server.wire import frames as wire
@@ -21,6 +28,7 @@ from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
 
 SPOKEN = ["sentence", SOUND, SOUND, "sentence_end"]
 SILENT = ["sentence", "sentence_end"]
+QUESTION = SpokenSentence("", "May I?", approval="q1")
 
 
 class Stage:
@@ -31,7 +39,6 @@ class Stage:
         synthesizer: FakeSynthesizer | None = None,
         *,
         max_ahead_ms: float = 30_000,
-        has_voice: bool = True,
         patience_s: float = 60.0,
         slack_s: float = 60.0,
     ) -> None:
@@ -48,9 +55,9 @@ class Stage:
             sign_state=str,
             received_s=time.perf_counter(),
         )
-        voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms, clock=self.clock)
-        self.output = SpeechOutput(
-            self.turn, voice if has_voice else None, room=self._room, patience_s=patience_s, slack_s=slack_s
+        voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms)
+        self.output: TurnOutput = SpeechOutput(
+            self.turn, voice, self.clock, room=self.room, patience_s=patience_s, slack_s=slack_s
         )
 
     def _send(self, frame: wire.ServerFrame) -> None:
@@ -60,7 +67,7 @@ class Stage:
         self.frames.append(frame)
         self.news.set()
 
-    async def _room(self) -> None:
+    async def room(self) -> None:
         if self.is_gone:
             raise Closed("gone")
 
@@ -104,20 +111,23 @@ async def test_a_sentence_opens_its_sound_follows_and_its_end_tells_how_long_it_
     assert stage.clock.heard_ms(math.inf) == 400
 
 
-async def test_without_a_voice_sentences_leave_at_once_as_text() -> None:
-    stage = Stage(has_voice=False)
+class Loading(FakeSynthesizer):
+    status = wire.SpeechPart(state="loading")
 
-    await stage.output.say(sentence("One."))
-    assert kinds(stage.frames) == SILENT
+
+@pytest.mark.parametrize("voice", [None, Voice(synthesizer=Loading(), language="en", max_ahead_ms=30_000)])
+async def test_without_a_voice_sentences_leave_at_once_as_text_and_nothing_is_asked_aloud(voice: Voice | None) -> None:
+    stage = Stage()
+    output = output_for(stage.turn, voice, stage.clock, room=stage.room)
+
+    async with output.running():
+        output.speak(QUESTION)()
+        await output.say(sentence("One."))
+        assert kinds(stage.frames) == SILENT
+        await output.finish()
+
     assert stage.frames[0]["audio"] is None
-    assert stage.synthesizer.asked == []
-
-
-async def test_an_engine_that_is_loading_leaves_text() -> None:
-    class Loading(FakeSynthesizer):
-        status = wire.SpeechPart(state="loading")
-
-    assert await Stage(Loading()).say_all(sentence("One.")) == SILENT
+    assert kinds(stage.frames) == SILENT
 
 
 async def test_what_is_not_said_keeps_its_place_without_sound() -> None:
@@ -430,7 +440,7 @@ async def test_a_cut_turn_still_hands_over_the_hooks_that_wait_for_its_voice() -
         for each in (sentence("One."), of(hook("calm")), sentence("Two."), of(hook("clock")), of(call("c1"))):
             await stage.output.say(each)
         await stage.until(1)
-        stage.turn.end("interrupted")
+        stage.turn.end("interrupted", hooks=stage.output.unsent_hooks())
         pause.resume.set()
         await stage.output.finish()
 
@@ -441,15 +451,11 @@ async def test_a_cut_turn_still_hands_over_the_hooks_that_wait_for_its_voice() -
 # questions to a human
 
 
-QUESTION = SpokenSentence("", "May I?", approval="q1")
-
-
 async def test_a_question_is_said_in_its_place_and_is_no_part_of_the_reply() -> None:
     stage = Stage()
     async with stage.output.running():
         await stage.output.say(sentence("One."))
-        assert stage.turn.speak is not None
-        stage.turn.speak(QUESTION)
+        stage.output.speak(QUESTION)
         await stage.output.say(sentence("Two."))
         await stage.output.finish()
 
@@ -469,8 +475,7 @@ async def test_a_question_that_is_answered_before_its_place_comes_is_not_said() 
     async with stage.output.running():
         await stage.output.say(sentence("One."))
         await pause.reached.wait()
-        assert stage.turn.speak is not None
-        withdraw = stage.turn.speak(QUESTION)
+        withdraw = stage.output.speak(QUESTION)
         withdraw()
         pause.resume.set()
         for number in range(2 * MAX_SYNTHESES):
@@ -487,8 +492,7 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
     pause = Pause()
     stage = Stage(FakeSynthesizer({"May I?": [CHUNK, pause, CHUNK, CHUNK, CHUNK]}))
     async with stage.output.running():
-        assert stage.turn.speak is not None
-        withdraw = stage.turn.speak(QUESTION)
+        withdraw = stage.output.speak(QUESTION)
         await pause.reached.wait()
         await stage.until(1)
         withdraw()
@@ -502,10 +506,9 @@ async def test_a_question_that_is_answered_while_it_is_said_breaks_off() -> None
 async def test_a_question_that_is_answered_before_its_sound_comes_holds_nothing_up() -> None:
     stage = Stage(FakeSynthesizer({"May I?": [Pause()]}))
     async with stage.output.running():
-        assert stage.turn.speak is not None
         for _ in range(2 * MAX_SYNTHESES):
-            stage.turn.speak(QUESTION)()
-        withdraw = stage.turn.speak(QUESTION)
+            stage.output.speak(QUESTION)()
+        withdraw = stage.output.speak(QUESTION)
         await tasks()
         withdraw()
         for number in range(2 * MAX_SYNTHESES):
@@ -525,13 +528,8 @@ async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None
         await pause.reached.wait()
         for _ in range(MAX_QUEUED):
             await stage.output.say(of(hook()))
-        assert stage.turn.speak is not None
-        stage.turn.speak(QUESTION)()
+        stage.output.speak(QUESTION)()
         pause.resume.set()
         await stage.output.finish()
 
     assert "May I?" not in stage.synthesizer.texts
-
-
-def test_without_a_voice_nothing_is_asked_aloud() -> None:
-    assert Stage(has_voice=False).turn.speak is None

@@ -16,7 +16,6 @@ class Said:
 
     def __init__(self, *, shows_trace: bool = False) -> None:
         self.now_s = 100.0
-        self.ended: list[str] = []
         self.sound: list[bytes] = []
         self._sent: list[wire.ServerFrame] = []
         self.turn = TurnWriter(
@@ -27,7 +26,6 @@ class Said:
             sign_state=lambda state: f"state of turn {state.turn}",
             received_s=100.0,
             shows_trace=shows_trace,
-            on_end=lambda turn: self.ended.append(str(turn.reason)),
             clock=lambda: self.now_s,
         )
 
@@ -118,18 +116,18 @@ def test_nothing_follows_the_end() -> None:
     said.say_chunk(trace())
     said.turn.write(TTSResult(text="late"))
     said.turn.write(TTSResult(sentence=SpokenSentence("Late.")))
-    said.turn.fail("internal", "late")
-    said.turn.end("completed")
+    said.turn.write_error("internal", "late")
+    said.turn.write_client_call("2", "t", {})
 
     assert said.frames == before
-    assert said.ended == ["interrupted"]
     assert said.turn.is_over
 
 
 def test_a_failure_is_an_error_with_the_turn_and_then_its_end() -> None:
     said = Said()
 
-    said.turn.fail("provider_rate_limited", "wait", retry_after_ms=700)
+    said.turn.write_error("provider_rate_limited", "wait", retry_after_ms=700)
+    said.turn.end("error", message="wait")
 
     assert kinds(said.frames) == ["error", "turn_end"]
     assert said.frames[0] == {
@@ -199,28 +197,6 @@ def test_usage_is_the_sum_of_all_model_calls() -> None:
 def test_a_code_that_the_protocol_does_not_know_is_internal() -> None:
     assert code_of(ProviderTimeout("late")) == "provider_timeout"
     assert code_of(ServerError("odd")) == "internal"
-
-
-def test_who_asks_a_human_is_told_of_the_end_before_anything_of_it_is_sent() -> None:
-    said = Said()
-    said.turn.on_ending = lambda: said.ended.append(f"asked, {len(said.frames)} sent")
-    said.turn.write(TTSResult(tool_call=call("1").tool_call))
-
-    said.turn.end("interrupted")
-    said.turn.end("completed")
-
-    assert said.ended == ["asked, 1 sent", "interrupted"]
-    assert kinds(said.frames) == ["tool_call", "tool_result", "turn_end"]
-
-
-def test_an_end_that_is_cut_short_by_its_own_frames_is_one_end() -> None:
-    said = Said()
-    said.turn.on_ending = lambda: said.turn.end("error")
-
-    said.turn.end("interrupted")
-
-    assert said.ended == ["interrupted"]
-    assert kinds(said.frames) == ["turn_end"]
 
 
 AUDIO = wire.AudioFormat(format="pcm16", sample_rate=1000)

@@ -16,16 +16,19 @@ from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 ANNA = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True, is_operator=True)
 
 
+class Texts:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def put(self, *chunks: LLMChunk) -> None:
+        self.texts += [chunk.text for chunk in chunks if chunk.text is not None]
+
+
 async def answered(trial: SkillTrial) -> list[str]:
-    texts: list[str] = []
-
-    async def show(chunk: LLMChunk) -> None:
-        if chunk.text is not None:
-            texts.append(chunk.text)
-
+    out = Texts()
     messages = [wire.Message(role="user", content="Hi")]
-    await trial.answer(ANNA, SkillsSnapshot(), messages, show, enable_tools=False, language="de")
-    return texts
+    await trial.answer(ANNA, SkillsSnapshot(), messages, out, enable_tools=False, language="de")
+    return out.texts
 
 
 async def test_the_answer_is_shown_piece_by_piece_with_the_skills_it_was_given() -> None:
