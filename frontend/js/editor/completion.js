@@ -1,41 +1,40 @@
 /**
- * What can be written at the cursor: keys and values of a hooks.json, from its JSON Schema; the next line of any file. Pure.
+ * What can be written at the cursor of a JSON text: keys and values, from its JSON Schema. Pure.
  *
- * @import { Step } from "./json_places.js"
+ * @import { Step, Texts } from "./json_places.js"
  * @typedef {Record<string, any>} Schema
- * @typedef {{label: string, detail: string, insert: string}} Suggestion insert: in place of the text between the quotes and of the quotes
- * @typedef {{from: number, to: number, items: readonly Suggestion[]}} Completion
+ * @typedef {{label: string, detail: string, insert: string, value: string}} Suggestion
+ *   insert: in place of the string at the cursor, with its quotes; value: what the value of an inserted key begins with
+ * @typedef {{from: number, to: number, quotes: readonly [number, number], items: readonly Suggestion[]}} Completion
+ *   from, to: of the text inside the string's quotes; quotes: how many stand before it and after it
  */
 
 import { placeAt } from "./json_places.js";
 
-const MAX_ITEMS = 50;
-export const INDENT = "  ";
-
 /**
  * @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files texts that a hook may name
  * @param {boolean} [isAsked] also where no string has been begun
- * @returns {Completion | null}
+ * @returns {Completion | null} with all that may stand there, whatever has been typed of it
  */
 export function complete(schema, text, cursor, files, isAsked = false) {
   const place = placeAt(text, cursor);
   if (!place) return isAsked ? completeNew(schema, text, cursor, files) : null;
-  const found = place.path.reduce((kinds, step) => kinds.flatMap((kind) => inner(kind, step, schema)), variants(schema, schema));
+  const around = place.path.reduce(
+    (kinds, step, depth) => fitting(kinds, place.texts[depth]).flatMap((kind) => inner(kind, step, schema)),
+    variants(schema, schema),
+  );
+  const found = fitting(around, place.texts[place.path.length]);
   const all = place.kind === "key" ? keysOf(found, place.keys, schema) : valuesOf(found, place.path, files, schema);
-  const typed = place.typed.toLowerCase();
-  const isClosed = text[place.to] === '"';
+  if (!all.length) return null;
   const hasColon = /^"\s*:/.test(text.slice(place.to));
-  const whole = place.kind === "key" && !hasColon ? null : text.slice(place.from, place.to); // needs nothing more
-  const items = all.filter(({ label }) => label.toLowerCase().startsWith(typed) && label !== whole);
-  if (!items.length) return null;
-  const shown = items.slice(0, MAX_ITEMS).map(({ label, detail, insert }) => ({ label, detail, insert: hasColon ? `"${label}"` : insert }));
-  return { from: place.from - 1, to: place.to + (isClosed ? 1 : 0), items: shown };
+  const items = all.map((item) => (hasColon ? { ...item, insert: `"${item.label}"`, value: "" } : item));
+  return { from: place.from, to: place.to, quotes: [1, text[place.to] === '"' ? 1 : 0], items };
 }
 
-/** As if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files */
+/** As if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files @returns {Completion | null} */
 function completeNew(schema, text, cursor, files) {
   const found = complete(schema, `${text.slice(0, cursor)}""${text.slice(cursor)}`, cursor + 1, files);
-  return found && { ...found, to: found.to - 2 };
+  return found && { ...found, from: cursor, to: cursor, quotes: [0, 0] };
 }
 
 /** The schemas that a value may follow: references resolved, alternatives side by side. @param {Schema} schema @param {Schema} root @returns {Schema[]} */
@@ -50,6 +49,13 @@ function variants(schema, root) {
   return [schema];
 }
 
+/** The alternatives that do not contradict what their object says: one with `"type": "a"` is none of type b. @param {Schema[]} kinds @param {Texts} [texts] */
+function fitting(kinds, texts = {}) {
+  return kinds.filter(({ properties = {} }) =>
+    Object.entries(texts).every(([key, text]) => (properties[key]?.const ?? text) === text),
+  );
+}
+
 /** @param {Schema} schema @param {Step} step @param {Schema} root */
 function inner(schema, step, root) {
   const { properties, items, additionalProperties } = schema;
@@ -59,25 +65,25 @@ function inner(schema, step, root) {
 
 /** @param {Schema[]} kinds @param {readonly string[]} taken @param {Schema} root @returns {Suggestion[]} */
 function keysOf(kinds, taken, root) {
-  const known = kinds.flatMap(({ properties }) => Object.entries(properties ?? {}));
-  return known
+  const known = new Map(kinds.flatMap(({ properties }) => Object.entries(properties ?? {})));
+  return [...known]
     .filter(([key]) => !taken.includes(key))
-    .map(([key, schema]) => ({ label: key, detail: detailOf(schema, root), insert: `"${key}": ${startOf(schema, root)}` }));
+    .map(([key, schema]) => ({ label: key, detail: detailOf(schema, root), insert: `"${key}": `, value: startOf(schema, root) }));
 }
 
 /** @param {Schema[]} kinds @param {readonly Step[]} path @param {readonly string[]} files @param {Schema} root @returns {Suggestion[]} */
 function valuesOf(kinds, path, files, root) {
   const isFile = path.at(-1) === "file";
-  const values = isFile ? files : kinds.flatMap(({ enum: options, const: only }) => options ?? (only === undefined ? [] : [only]));
+  const values = isFile ? files.map((value) => ({ value, kind: {} })) : kinds.flatMap((kind) => (kind.enum ?? [kind.const]).map((/** @type {unknown} */ value) => ({ value, kind })));
   return values
-    .filter((value) => typeof value === "string")
-    .map((value) => ({ label: value, detail: isFile ? "" : detailOf({ anyOf: kinds }, root, value), insert: JSON.stringify(value) }));
+    .filter(({ value }) => typeof value === "string")
+    .map(({ value, kind }) => ({ label: value, detail: detailOf(kind, root, value), insert: JSON.stringify(value), value: "" }));
 }
 
 /** @param {Schema} schema @param {Schema} root @param {string} [value] whose sentence is wanted: "value: what it means." */
 function detailOf(schema, root, value) {
   const text = String(schema.description ?? variants(schema, root).find(({ description }) => description)?.description ?? "");
-  if (value === undefined) return text;
+  if (value === undefined || schema.const === value) return text;
   return text.split(". ").find((sentence) => sentence.startsWith(`${value}:`))?.slice(value.length + 2) ?? "";
 }
 
@@ -97,24 +103,4 @@ function startOf(schema, root) {
     default:
       return '""';
   }
-}
-
-/** What of an inserted key is to be filled in: between quotes or brackets, or its number. @param {string} insert @returns {[number, number] | null} */
-export function blankIn(insert) {
-  const found = /: (\[?["{]|\[|)(\d*)["}\]]*$/.exec(insert);
-  if (!found) return null;
-  const [, open = "", number = ""] = found;
-  const from = found.index + 2 + open.length;
-  return [from, from + number.length];
-}
-
-/** What Enter writes: a line as deep as the one before, or deeper in what was just opened; the cursor then goes back by `back`. @param {string} text @param {number} cursor @param {string} path of the file */
-export function lineBreak(text, cursor, path) {
-  const line = text.slice(text.lastIndexOf("\n", cursor - 1) + 1, cursor);
-  const isYaml = path.endsWith(".yaml");
-  const [before = ""] = (isYaml ? /^ *(?:- (?![[{]))?/ : /^\s*/).exec(line) ?? [];
-  const indent = `\n${before.replace("-", " ")}`;
-  const isOpen = (isYaml ? /[[{:]\s*$/ : /[[{]\s*$/).test(line);
-  const rest = isOpen && "]}".includes(text[cursor] ?? " ") ? indent : "";
-  return { text: `${indent}${isOpen ? INDENT : ""}${rest}`, back: rest.length };
 }
