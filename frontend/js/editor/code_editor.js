@@ -17,12 +17,10 @@
 
 const STYLES = new URL("../../css/code_editor.css", import.meta.url).href;
 
-/** @type {typeof import("./codemirror.js").codeMirror | null} */
-let codeMirror = null;
-/** Settled when it is known whether CodeMirror is there. */
+/** What the text is edited in, once it is known whether CodeMirror is there. */
 const loading = import("./codemirror.js").then(
-  (module) => void (codeMirror = module.codeMirror),
-  () => undefined,
+  ({ codeMirror }) => codeMirror,
+  () => textField,
 );
 
 /** @param {Page} page */
@@ -54,46 +52,36 @@ export class CodeEditor extends HTMLElement {
     if (this.#surface) this.#surface.text = text;
   }
 
-  connectedCallback() {
+  async connectedCallback() {
     const style = document.createElement("link");
     style.rel = "stylesheet";
     style.href = STYLES;
     this.#root.replaceChildren(style);
-    this.#show();
-    if (!codeMirror) void loading.then(() => codeMirror && this.#surface && this.#show());
+    const open = await loading;
+    if (!this.isConnected || this.#surface) return;
+    const changed = () => this.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    this.#surface = open(this.#root, this.#text, this.#settings, changed, this.page);
   }
 
   disconnectedCallback() {
-    this.#close();
+    this.#text = this.value;
+    this.#surface?.close();
+    this.#surface = null;
   }
 
   attributeChangedCallback() {
     if (this.#surface) this.#surface.settings = this.#settings;
   }
 
-  /** @param {FocusOptions} [options] */
-  focus(options) {
-    if (this.#surface) this.#surface.focus();
-    else super.focus(options);
+  async focus() {
+    await loading;
+    this.#surface?.focus();
   }
 
   /** Chooses the line and brings it into view. @param {number} line counted from 1 */
-  goTo(line) {
+  async goTo(line) {
+    await loading;
     this.#surface?.goTo(line);
-  }
-
-  #show() {
-    const hasFocus = document.activeElement === this;
-    this.#close();
-    const changed = () => this.dispatchEvent(new InputEvent("input", { bubbles: true }));
-    this.#surface = (codeMirror ?? textField)(this.#root, this.#text, this.#settings, changed, this.page);
-    if (hasFocus) this.#surface.focus();
-  }
-
-  #close() {
-    this.#text = this.value;
-    this.#surface?.close();
-    this.#surface = null;
   }
 
   /** @returns {Settings} */
