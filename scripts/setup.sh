@@ -52,8 +52,10 @@ install_node_packages() {
 vendor() { # what the page loads from npm packages; without them the page does without
     is_current frontend/vendor/.installed package-lock.json scripts/vendor.py && return
     say "copying what the page loads from npm packages (4 MB, once)"
-    if ! $venv/bin/python scripts/vendor.py 2>/dev/null; then
-        say "without registry.npmjs.org: no formulas, no PDFs, no colours in code, plain editors; the next start tries again"
+    local reason
+    if ! reason=$($venv/bin/python scripts/vendor.py 2>&1); then
+        say "not all could be had: ${reason##*$'\n'}"
+        say "the page does without formulas, PDFs, colours in code or comfort in its editors; the next start tries again"
         return
     fi
     checksum package-lock.json scripts/vendor.py >frontend/vendor/.installed

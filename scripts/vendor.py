@@ -19,7 +19,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 TARGET = ROOT / "frontend/vendor"
-TIMEOUT_S = 15
+TIMEOUT_S = 10
 
 FILES = {
     "temml": {
@@ -127,9 +127,10 @@ def unpacked(packed: bytes, integrity: str) -> Reader:
 def main() -> None:
     """Copy everything, or raise at the first package that cannot be had."""
     lock = json.loads((ROOT / "package-lock.json").read_bytes())["packages"]
-    with ThreadPoolExecutor(8) as pool:
+    packages = copied()
+    with ThreadPoolExecutor(len(packages)) as pool:  # all at once: without a network none waits for another's timeout
         jobs = [
-            pool.submit(_copy, package, files, lock[f"node_modules/{package}"]) for package, files in copied().items()
+            pool.submit(_copy, package, files, lock[f"node_modules/{package}"]) for package, files in packages.items()
         ]
         for job in jobs:
             job.result()

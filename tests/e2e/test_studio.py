@@ -278,6 +278,23 @@ async def test_a_file_that_is_open_follows_the_disk_when_the_window_is_looked_at
     await expect(editor(tab, "hooks/tone.md")).to_be_focused()
 
 
+async def test_a_file_with_line_ends_of_windows_is_edited_where_the_cursor_stands(tab: Page, calm: Path) -> None:
+    (calm / "hooks" / "tone.md").write_bytes(b"One.\r\nTwo.")
+    await tab.reload()
+    reading = tab.get_by_role("region", name="What the model reads")
+    await expect(reading).to_contain_text("Two.")
+    await open_file(tab, "hooks/tone.md")
+    await tab.keyboard.press("ControlOrMeta+End")
+    await tab.get_by_label("The user says").fill("Hi")
+    await expect(reading.get_by_text("Hi", exact=True).first).to_be_visible()
+
+    await editor(tab, "hooks/tone.md").focus()
+    await tab.keyboard.type(" More")
+    await expect(reading).to_contain_text("Two. More")
+    await tab.keyboard.type("!")
+    await has_text(tab, "One.\nTwo. More!")
+
+
 async def test_whoever_makes_a_skill_by_keyboard_goes_on_in_its_editor(tab: Page, calm: Path) -> None:
     await tab.get_by_role("button", name="New skill").click()
     await tab.keyboard.type("loud")

@@ -9,7 +9,12 @@ const STORED = {
     enabled: true,
     handlers: [
       { type: "audit_log", filter: null, locked: true, config: {} },
-      { type: "dangerous_confirmation", filter: { tools: ["write_*"] }, locked: false, config: { deep: { a: [1, null] } } },
+      {
+        type: "dangerous_confirmation",
+        filter: { tools: ["write_*"] },
+        locked: false,
+        config: { deep: { a: [1, null] } },
+      },
     ],
   },
   tool_skip: { enabled: false, handlers: [AUDIT] },
@@ -17,13 +22,18 @@ const STORED = {
 };
 /** What is in force without the document. */
 const below = (locked = {}, open = {}) =>
-  Object.fromEntries(STAGES.map((stage) => [stage, { locked: locked[stage] ?? [], open: stage in open ? open[stage] : [] }]));
+  Object.fromEntries(
+    STAGES.map((stage) => [stage, { locked: locked[stage] ?? [], open: stage in open ? open[stage] : [] }]),
+  );
 
 test("a document is shown in few words, and means the same", () => {
   const shown = JSON.parse(pretty(STORED));
 
   assert.deepEqual(shown, {
-    pre_tool_use: [{ type: "audit_log", locked: true }, { type: "dangerous_confirmation", filter: { tools: ["write_*"] }, config: { deep: { a: [1, null] } } }],
+    pre_tool_use: [
+      { type: "audit_log", locked: true },
+      { type: "dangerous_confirmation", filter: { tools: ["write_*"] }, config: { deep: { a: [1, null] } } },
+    ],
     tool_skip: { enabled: false, handlers: [AUDIT] },
   });
   assert.ok(isSame(shown, STORED));
@@ -32,20 +42,43 @@ test("a document is shown in few words, and means the same", () => {
 
 test("documents are the same however they are written, and differ in all that means something", () => {
   const config = { a: 1, b: 2 };
-  assert.ok(isSame({ tool_skip: [{ type: "x", config }] }, { tool_skip: { handlers: [{ config: { b: 2, a: 1 }, type: "x", filter: null }] } }));
-  const others = [{}, { tool_skip: [AUDIT, SCAN] }, { tool_skip: [{ ...AUDIT, locked: true }] }, { tool_skip: { enabled: false, handlers: [AUDIT] } }];
+  assert.ok(
+    isSame(
+      { tool_skip: [{ type: "x", config }] },
+      { tool_skip: { handlers: [{ config: { b: 2, a: 1 }, type: "x", filter: null }] } },
+    ),
+  );
+  const others = [
+    {},
+    { tool_skip: [AUDIT, SCAN] },
+    { tool_skip: [{ ...AUDIT, locked: true }] },
+    { tool_skip: { enabled: false, handlers: [AUDIT] } },
+  ];
   for (const other of others) assert.ok(!isSame({ tool_skip: [AUDIT] }, other), JSON.stringify(other));
 });
 
 test("what is no document is kept as it is written, for the server to say what is wrong", () => {
-  const wrong = [{ enabled: true }, { tool_skip: 1 }, { tool_skip: { handler: [] } }, { tool_skip: { handlers: {} } }, { tool_skip: [1] }, { hooks: { tool_skip: [AUDIT] } }, { tool_skip: [{ typ: "a" }] }];
+  const wrong = [
+    { enabled: true },
+    { tool_skip: 1 },
+    { tool_skip: { handler: [] } },
+    { tool_skip: { handlers: {} } },
+    { tool_skip: [1] },
+    { hooks: { tool_skip: [AUDIT] } },
+    { tool_skip: [{ typ: "a" }] },
+  ];
   for (const document of wrong) {
     const text = JSON.stringify(document);
     assert.deepEqual(readDocument(text), { document, problems: [] });
     assert.deepEqual(JSON.parse(pretty(document)), document, text);
     assert.ok(!isSame(document, {}), text);
   }
-  for (const text of ["", "[", "[]", "null", "1"]) assert.deepEqual(readDocument(text).problems.map(({ path }) => path), ["$"], text);
+  for (const text of ["", "[", "[]", "null", "1"])
+    assert.deepEqual(
+      readDocument(text).problems.map(({ path }) => path),
+      ["$"],
+      text,
+    );
 });
 
 test("the presets together are what is recommended, each handler where it works", () => {
@@ -57,7 +90,10 @@ test("the presets together are what is recommended, each handler where it works"
     tool_error: [AUDIT],
     tool_skip: [AUDIT],
   });
-  assert.deepEqual(["audit", "ask", "redact"].map((name) => isOn(name, all, below())), [true, true, true]);
+  assert.deepEqual(
+    ["audit", "ask", "redact"].map((name) => isOn(name, all, below())),
+    [true, true, true],
+  );
   const none = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, false, document, below()), all);
   assert.deepEqual(none, {}, "a stage that is as in force again is left out");
 });
@@ -77,7 +113,9 @@ test("a stage that a preset takes over begins with what is in force", () => {
   assert.equal(isOn("ask", {}, under), true);
   assert.deepEqual(withPreset("audit", true, {}, under).pre_tool_use, [AUDIT, CONFIRM]);
   assert.deepEqual(withPreset("ask", false, {}, under), { pre_tool_use: [] });
-  assert.deepEqual(withPreset("ask", true, { pre_tool_use: [] }, under).pre_tool_use, [{ type: "dangerous_confirmation" }]);
+  assert.deepEqual(withPreset("ask", true, { pre_tool_use: [] }, under).pre_tool_use, [
+    { type: "dangerous_confirmation" },
+  ]);
 });
 
 test("what is locked is in force whatever the document says, and is not added to it", () => {

@@ -26,7 +26,9 @@ test("what is written is sent with the version it was read at, and is what is st
 });
 
 test("without a change there is nothing to save", () => {
-  const desk = both().write({ [PRE]: [AUDIT, SCAN] }).dispatch({ type: "save" });
+  const desk = both()
+    .write({ [PRE]: [AUDIT, SCAN] })
+    .dispatch({ type: "save" });
 
   assert.equal(sent(desk, "save_policy"), undefined);
   assert.equal(desk.state.announcements.at(-1).text, "No changes to save.");
@@ -34,11 +36,17 @@ test("without a change there is nothing to save", () => {
 
 test("a preset writes the document, and the switches show what will be in force", () => {
   const desk = both();
-  const shown = () => elements(pageView(desk.state)).filter(({ attributes }) => attributes.role === "switch").map(({ attributes }) => attributes.checked);
+  const shown = () =>
+    elements(pageView(desk.state))
+      .filter(({ attributes }) => attributes.role === "switch")
+      .map(({ attributes }) => attributes.checked);
   assert.deepEqual(shown(), [false, false, false]);
   desk.preset("ask").preset("redact");
 
-  assert.deepEqual(JSON.parse(desk.editor.text), { [PRE]: [AUDIT, SCAN, { type: "dangerous_confirmation" }], post_tool_use: [SCAN] });
+  assert.deepEqual(JSON.parse(desk.editor.text), {
+    [PRE]: [AUDIT, SCAN, { type: "dangerous_confirmation" }],
+    post_tool_use: [SCAN],
+  });
   assert.deepEqual(shown(), [false, true, true]);
   const text = desk.write("{").editor.text;
   assert.equal(desk.preset("ask", false).editor.text, text, "a text that cannot be read is not written over");
@@ -55,7 +63,10 @@ test("what is in force without the document is known, and what is locked of it",
 
 test("the operator's own locks are not those of parley.yaml", () => {
   const own = { ...AUDIT, locked: true };
-  const desk = new Desk({ document: { [PRE]: { handlers: [own] } }, effective: { [PRE]: { handlers: [{ ...SCAN, locked: true }, own] } } });
+  const desk = new Desk({
+    document: { [PRE]: { handlers: [own] } },
+    effective: { [PRE]: { handlers: [{ ...SCAN, locked: true }, own] } },
+  });
   desk.dispatch({ type: "choose_scope", value: "operator" });
 
   assert.deepEqual(below(desk.state)[PRE], { locked: [{ ...SCAN, locked: true }], open: null });
@@ -72,7 +83,11 @@ test("each change is checked by the server, whose answer to an earlier text is n
   assert.ok(canSave(desk.state), "the server decides when it is saved");
 
   desk.write({ [PRE]: [AUDIT] }).dispatch({ type: "check_failed", of, failure: { ...failure, message: "Late." } });
-  assert.deepEqual(problemsOf(desk.state).map(({ message }) => message), ["No."], "until the next answer");
+  assert.deepEqual(
+    problemsOf(desk.state).map(({ message }) => message),
+    ["No."],
+    "until the next answer",
+  );
   desk.dispatch({ type: "checked", of: desk.editor.text });
   assert.deepEqual(problemsOf(desk.state), []);
 });
@@ -90,7 +105,9 @@ test("what cannot be read is marked at once, and is neither checked nor saved", 
 
 test("what somebody else stored is shown beside the changes, and neither is lost", () => {
   const mine = { [PRE]: [AUDIT, SCAN, AUDIT] };
-  const desk = both().write(mine).change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
+  const desk = both()
+    .write(mine)
+    .change({ [PRE]: { handlers: [SCAN] }, tool_error: [AUDIT] });
   desk.dispatch({ type: "save" });
 
   assert.deepEqual(desk.editor.conflict?.document.tool_error, [AUDIT]);
@@ -106,17 +123,26 @@ test("what somebody else stored is shown beside the changes, and neither is lost
 });
 
 test("taking all that is stored drops the changes", () => {
-  const desk = both().write(OFF).change({ tool_skip: [AUDIT] }).dispatch({ type: "looked" }).dispatch({ type: "take_theirs" });
+  const desk = both()
+    .write(OFF)
+    .change({ tool_skip: [AUDIT] })
+    .dispatch({ type: "looked" })
+    .dispatch({ type: "take_theirs" });
 
   assert.deepEqual(desk.document, { tool_skip: [AUDIT] });
   assert.ok(!isDirty(desk.state) && !desk.editor.conflict);
 });
 
 test("who comes back without changes sees what was stored meanwhile; an equal change is no conflict", () => {
-  const desk = both().change({ tool_skip: [AUDIT] }).dispatch({ type: "looked" });
+  const desk = both()
+    .change({ tool_skip: [AUDIT] })
+    .dispatch({ type: "looked" });
   assert.deepEqual(desk.document, { tool_skip: [AUDIT] });
 
-  desk.write({ tool_skip: [AUDIT, SCAN] }).change({ tool_skip: [AUDIT, SCAN] }).dispatch({ type: "looked" });
+  desk
+    .write({ tool_skip: [AUDIT, SCAN] })
+    .change({ tool_skip: [AUDIT, SCAN] })
+    .dispatch({ type: "looked" });
   assert.equal(desk.editor.conflict, null);
   assert.ok(!isDirty(desk.state));
 });
@@ -168,7 +194,10 @@ test("nothing is disabled that has the focus while it saves", () => {
   desk.answers = false;
   desk.dispatch({ type: "save" });
 
-  assert.deepEqual(elements(pageView(desk.state)).filter(({ attributes }) => attributes.disabled), []);
+  assert.deepEqual(
+    elements(pageView(desk.state)).filter(({ attributes }) => attributes.disabled),
+    [],
+  );
   assert.equal(withId(pageView(desk.state), "save").attributes["aria-disabled"], "true");
 });
 
@@ -193,11 +222,16 @@ test("changes are not lost to the other document without a word", () => {
   desk.dispatch({ type: "choose_scope", value: "reload" }).agree();
   assert.deepEqual(desk.document, { [PRE]: [AUDIT, SCAN] });
   desk.dispatch({ type: "choose_scope", value: "operator" });
-  assert.deepEqual(desk.effects.filter(({ type }) => type === "load_policy").map(({ scope }) => scope), ["user", "user", "operator"]);
+  assert.deepEqual(
+    desk.effects.filter(({ type }) => type === "load_policy").map(({ scope }) => scope),
+    ["user", "user", "operator"],
+  );
 });
 
 test("nothing of one user is left to the next who logs in", () => {
-  const desk = both().dispatch({ type: "who", who: { user: "anna", isOperator: true } }).write(OFF);
+  const desk = both()
+    .dispatch({ type: "who", who: { user: "anna", isOperator: true } })
+    .write(OFF);
   desk.dispatch({ type: "who", who: { user: "anna", isOperator: true } });
   assert.ok(isDirty(desk.state));
   desk.change({}).dispatch({ type: "who", who: { user: "bert", isOperator: false } });

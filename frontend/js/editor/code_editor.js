@@ -48,8 +48,8 @@ export class CodeEditor extends HTMLElement {
   }
 
   set value(text) {
-    this.#text = text;
-    if (this.#surface) this.#surface.text = text;
+    this.#text = text.replace(/\r\n?/g, "\n"); // as both surfaces have it
+    if (this.#surface) this.#surface.text = this.#text;
   }
 
   async connectedCallback() {

@@ -50,7 +50,12 @@ const COLOURS = HighlightStyle.define([
   { tag: tags.emphasis, fontStyle: "italic" },
   { tag: tags.strikethrough, textDecoration: "line-through" },
 ]);
-const panelPart = { border: "1px solid var(--line-strong)", borderRadius: "0.375rem", background: colour("surface"), color: "inherit" };
+const panelPart = {
+  border: "1px solid var(--line-strong)",
+  borderRadius: "0.375rem",
+  background: colour("surface"),
+  color: "inherit",
+};
 const THEME = EditorView.theme({
   "&": { height: "100%", color: colour("ink"), fontSize: "inherit" },
   "&.cm-focused": { outline: "none" }, // the frame around it shows the focus
@@ -61,10 +66,26 @@ const THEME = EditorView.theme({
   ".cm-tooltip, .cm-panels, .cm-diagnostic": { background: colour("surface"), color: colour("ink") },
   ".cm-tooltip": { border: "1px solid var(--line-strong)", borderRadius: "0.375rem", boxShadow: colour("shadow") },
   ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "16rem", fontFamily: colour("mono") },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": { display: "flex", gap: "0.75rem", maxWidth: "min(32rem, 92vw)", padding: "0.25rem 0.5rem" },
-  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": { background: colour("accent-soft"), color: colour("accent-text"), outline: "1px solid var(--accent)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li": {
+    display: "flex",
+    gap: "0.75rem",
+    maxWidth: "min(32rem, 92vw)",
+    padding: "0.25rem 0.5rem",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    background: colour("accent-soft"),
+    color: colour("accent-text"),
+    outline: "1px solid var(--accent)",
+  },
   ".cm-completionMatchedText": { textDecoration: "none" },
-  ".cm-completionDetail": { overflow: "hidden", color: colour("ink-soft"), fontStyle: "normal", fontFamily: colour("font"), textOverflow: "ellipsis", whiteSpace: "nowrap" },
+  ".cm-completionDetail": {
+    overflow: "hidden",
+    color: colour("ink-soft"),
+    fontStyle: "normal",
+    fontFamily: colour("font"),
+    textOverflow: "ellipsis",
+    whiteSpace: "nowrap",
+  },
   ".cm-panels": { borderColor: colour("line") },
   ".cm-textfield": { ...panelPart, fontSize: "inherit" },
   ".cm-button": { ...panelPart, backgroundImage: "none" },
@@ -98,7 +119,13 @@ export function codeMirror(root, text, settings, changed, page) {
       EditorState.tabSize.of(2),
       EditorState.phrases.of(PHRASES[document.documentElement.lang] ?? {}),
       // A suggestion comes with the letter: there is no delay in which a key could mean something else.
-      autocompletion({ override: [suggestions(page)], icons: false, activateOnTypingDelay: 0, interactionDelay: 0, compareCompletions: () => 0 }),
+      autocompletion({
+        override: [suggestions(page)],
+        icons: false,
+        activateOnTypingDelay: 0,
+        interactionDelay: 0,
+        compareCompletions: () => 0,
+      }),
       keymap.of([accept, ...maps.flat(), indentWithTab, escape]),
       changing.of(extensionsOf(settings)),
       EditorView.updateListener.of(({ docChanged, transactions }) => {
@@ -123,7 +150,10 @@ export function codeMirror(root, text, settings, changed, page) {
     focus: () => view.focus(),
     goTo(line) {
       const { from, to } = view.state.doc.line(Math.min(line, view.state.doc.lines));
-      view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+      view.dispatch({
+        selection: { anchor: from, head: to },
+        effects: EditorView.scrollIntoView(from, { y: "center" }),
+      });
       view.focus();
     },
     close: () => view.destroy(),
@@ -171,8 +201,12 @@ function suggestions({ complete }) {
     const options = items.map((item) => ({
       label: item.label,
       detail: item.detail,
-      apply: (/** @type {EditorView} */ view, /** @type {unknown} */ _, /** @type {number} */ start, /** @type {number} */ end) =>
-        write(view, item, start - quotes[0], end + quotes[1]),
+      apply: (
+        /** @type {EditorView} */ view,
+        /** @type {unknown} */ _,
+        /** @type {number} */ start,
+        /** @type {number} */ end,
+      ) => write(view, item, start - quotes[0], end + quotes[1]),
     }));
     return { from, to, options, validFor: /^[\w.$-]*$/ };
   };
@@ -182,9 +216,18 @@ function suggestions({ complete }) {
 function write(view, { label, insert, value }, from, to) {
   const [, opening = "", rest = ""] = /^([[{]*"?)(\w*)/.exec(value) ?? [];
   const annotations = pickedCompletion.of({ label });
-  view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length }, annotations, userEvent: "input.complete" });
+  view.dispatch({
+    changes: { from, to, insert },
+    selection: { anchor: from + insert.length },
+    annotations,
+    userEvent: "input.complete",
+  });
   for (const sign of opening) view.dispatch(insertBracket(view.state, sign) ?? view.state.replaceSelection(sign));
   const { head } = view.state.selection.main;
-  if (rest) view.dispatch({ changes: { from: head, insert: rest }, selection: { anchor: /^\d/.test(rest) ? head : head + rest.length, head: head + rest.length } });
+  if (rest)
+    view.dispatch({
+      changes: { from: head, insert: rest },
+      selection: { anchor: /^\d/.test(rest) ? head : head + rest.length, head: head + rest.length },
+    });
   if (opening.endsWith('"')) startCompletion(view);
 }

@@ -42,7 +42,12 @@ function variants(schema, root) {
   const { $ref: reference, anyOf, oneOf } = schema;
   if (typeof reference === "string") {
     const target = reference.split("/").slice(1).reduce((/** @type {any} */ at, name) => at?.[name], root); // prettier-ignore
-    return target ? variants(target, root).map((kind) => ({ ...kind, ...(schema.description && { description: schema.description }) })) : [];
+    return target
+      ? variants(target, root).map((kind) => ({
+          ...kind,
+          ...(schema.description && { description: schema.description }),
+        }))
+      : [];
   }
   const several = anyOf ?? oneOf;
   if (Array.isArray(several)) return several.flatMap((kind) => variants(kind, root));
@@ -68,23 +73,42 @@ function keysOf(kinds, taken, root) {
   const known = new Map(kinds.flatMap(({ properties }) => Object.entries(properties ?? {})));
   return [...known]
     .filter(([key]) => !taken.includes(key))
-    .map(([key, schema]) => ({ label: key, detail: detailOf(schema, root), insert: `"${key}": `, value: startOf(schema, root) }));
+    .map(([key, schema]) => ({
+      label: key,
+      detail: detailOf(schema, root),
+      insert: `"${key}": `,
+      value: startOf(schema, root),
+    }));
 }
 
 /** @param {Schema[]} kinds @param {readonly Step[]} path @param {readonly string[]} files @param {Schema} root @returns {Suggestion[]} */
 function valuesOf(kinds, path, files, root) {
   const isFile = path.at(-1) === "file";
-  const values = isFile ? files.map((value) => ({ value, kind: {} })) : kinds.flatMap((kind) => (kind.enum ?? [kind.const]).map((/** @type {unknown} */ value) => ({ value, kind })));
+  const values = isFile
+    ? files.map((value) => ({ value, kind: {} }))
+    : kinds.flatMap((kind) => (kind.enum ?? [kind.const]).map((/** @type {unknown} */ value) => ({ value, kind })));
   return values
     .filter(({ value }) => typeof value === "string")
-    .map(({ value, kind }) => ({ label: value, detail: detailOf(kind, root, value), insert: JSON.stringify(value), value: "" }));
+    .map(({ value, kind }) => ({
+      label: value,
+      detail: detailOf(kind, root, value),
+      insert: JSON.stringify(value),
+      value: "",
+    }));
 }
 
 /** @param {Schema} schema @param {Schema} root @param {string} [value] whose sentence is wanted: "value: what it means." */
 function detailOf(schema, root, value) {
-  const text = String(schema.description ?? variants(schema, root).find(({ description }) => description)?.description ?? "");
+  const text = String(
+    schema.description ?? variants(schema, root).find(({ description }) => description)?.description ?? "",
+  );
   if (value === undefined || schema.const === value) return text;
-  return text.split(". ").find((sentence) => sentence.startsWith(`${value}:`))?.slice(value.length + 2) ?? "";
+  return (
+    text
+      .split(". ")
+      .find((sentence) => sentence.startsWith(`${value}:`))
+      ?.slice(value.length + 2) ?? ""
+  );
 }
 
 /** What a value of this kind begins with: of yes and no, what is not so anyway. @param {Schema} schema @param {Schema} root @returns {string} */

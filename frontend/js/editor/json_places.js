@@ -27,7 +27,7 @@ function walk(text, visit) {
   const levels = [];
   let isKey = false; // the next string is a key
   let isItem = false; // the next thing is an item of a list
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const sign = text[at] ?? "";
     const level = levels.at(-1);
     if (isItem && /[^\s\],]/.test(sign)) {

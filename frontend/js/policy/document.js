@@ -19,7 +19,10 @@ export const STAGES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip
 
 /** What each preset puts where: [stage, whether it stands first there]. */
 export const PRESETS = {
-  audit: { type: "audit_log", places: places(["pre_tool_use", true], ["post_tool_use", false], ["tool_error", false], ["tool_skip", false]) },
+  audit: {
+    type: "audit_log",
+    places: places(["pre_tool_use", true], ["post_tool_use", false], ["tool_error", false], ["tool_skip", false]),
+  },
   ask: { type: "dangerous_confirmation", places: places(["pre_tool_use", false]) },
   redact: { type: "security_scan", places: places(["post_tool_use", true]) },
 };
@@ -32,7 +35,7 @@ function places(...places) {
 /** What a handler may leave out, as JSON. @type {Readonly<Record<string, string>>} */
 const DEFAULTS = { filter: "null", locked: "false", config: "{}" };
 
-/** A JSON object as somebody writes it; only the server says what else is wrong with it. @param {string} text */
+/** A JSON object as it is being written; only the server says what else is wrong with it. @param {string} text */
 export function readDocument(text) {
   const failed = (/** @type {string} */ message) => ({ document: {}, problems: [{ path: "$", message }] });
   try {
@@ -59,7 +62,11 @@ function inFewWords(document) {
 
 /** @param {unknown} stage */
 function stageInFewWords(stage) {
-  const { enabled = true, handlers = [], ...more } = /** @type {any} */ (Array.isArray(stage) ? { handlers: stage } : stage);
+  const {
+    enabled = true,
+    handlers = [],
+    ...more
+  } = /** @type {any} */ (Array.isArray(stage) ? { handlers: stage } : stage);
   if (typeof stage !== "object" || !Array.isArray(handlers) || Object.keys(more).length > 0) return stage;
   const short = handlers.map((handler) => {
     const said = Object.entries(Object(handler)).filter(([key, value]) => JSON.stringify(value) !== DEFAULTS[key]);
@@ -71,7 +78,9 @@ function stageInFewWords(stage) {
 /** Equal for values whose keys only stand in another order. @param {unknown} value */
 function ordered(value) {
   return JSON.stringify(value, (_, part) =>
-    typeof part === "object" && part !== null && !Array.isArray(part) ? Object.fromEntries(Object.entries(part).sort()) : part,
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort())
+      : part,
   );
 }
 
@@ -91,7 +100,8 @@ export function isOn(preset, document, below) {
 }
 
 /** Whether no document can switch the preset off. @param {Preset} preset @param {Below} below */
-export const isLocked = (preset, below) => PRESETS[preset].places.every(([stage]) => has(below[stage].locked, PRESETS[preset].type));
+export const isLocked = (preset, below) =>
+  PRESETS[preset].places.every(([stage]) => has(below[stage].locked, PRESETS[preset].type));
 
 /** @param {PolicyDocument} document @param {Below} below @param {Stage} stage */
 const own = (document, below, stage) => (document[stage] ? handlersOf(document[stage]) : (below[stage].open ?? []));

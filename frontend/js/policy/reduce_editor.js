@@ -1,5 +1,5 @@
 /**
- * The policy editor: read, change, save, and what to do when somebody else was faster.
+ * The policy editor: read, change, save, and what to do when another user was faster.
  *
  * @import { Below, Problem } from "./document.js"
  * @import { State, Step, Stored } from "./state.js"
@@ -89,12 +89,15 @@ export const EDITOR_STEPS = {
   save_policy_failed: requestFailed,
   edit_text: (state, { value }) => edited(state, value),
   checked: (state, { of }) => checked(state, of, []),
-  check_failed: (state, { of, failure: { path, message } }) => checked(state, of, path === null ? [] : [{ path, message }]),
+  check_failed: (state, { of, failure: { path, message } }) =>
+    checked(state, of, path === null ? [] : [{ path, message }]),
 
   /** One of the presets is switched: the document is written anew. */
   preset(state, { name, value }) {
     const { document, problems } = written(state);
-    return problems.length ? announced(state, p.editor.fixFirst) : edited(state, pretty(withPreset(name, value, document, below(state))));
+    return problems.length
+      ? announced(state, p.editor.fixFirst)
+      : edited(state, pretty(withPreset(name, value, document, below(state))));
   },
   read_yaml: (state) => asking(state, "editor", { type: "read_yaml", text: state.editor.text }),
   yaml_read(state, { document }) {

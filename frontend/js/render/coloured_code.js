@@ -8,13 +8,15 @@ const VENDOR = new URL("../../vendor/", import.meta.url).href;
 const MAX_CHARS = 20_000;
 const PAUSE_MS = 200; // code that streams in is coloured again no more often
 
-/** What highlight.js finds → `::highlight(code-…)` in css/conversation.css. @type {Readonly<Record<string, string>>} */
-const KINDS = {
-  ...{ keyword: "keyword", built_in: "keyword", type: "keyword", literal: "keyword", "selector-tag": "keyword", name: "keyword" },
-  ...{ string: "string", regexp: "string", char: "string", addition: "string", number: "number", symbol: "number" },
-  ...{ title: "name", attr: "name", attribute: "name", property: "name", section: "name", "selector-class": "name", variable: "name" },
-  ...{ comment: "comment", quote: "comment", meta: "comment", deletion: "comment" },
+/** `::highlight(code-…)` in css/conversation.css → what highlight.js finds. */
+const COLOURS = {
+  keyword: ["keyword", "built_in", "type", "literal", "selector-tag", "name"],
+  string: ["string", "regexp", "char", "addition"],
+  number: ["number", "symbol"],
+  name: ["title", "attr", "attribute", "property", "section", "selector-class", "variable"],
+  comment: ["comment", "quote", "meta", "deletion"],
 };
+const KINDS = new Map(Object.entries(COLOURS).flatMap(([kind, found]) => found.map((name) => [name, kind])));
 
 /** @type {Promise<any> | null} highlight.js, loaded at the first code block; null where it cannot be had */
 let library = null;
@@ -94,7 +96,7 @@ function tokensOf(html) {
     const from = at;
     at += text.data.length;
     const [, found = ""] = /hljs-([\w-]+)/.exec(text.parentElement?.className ?? "") ?? [];
-    const kind = KINDS[found];
+    const kind = KINDS.get(found);
     return kind ? [{ kind, from, to: at }] : [];
   });
 }

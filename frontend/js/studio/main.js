@@ -37,10 +37,15 @@ function dispatch(event) {
 
 /** @param {Effect} effect */
 async function perform(effect) {
-  if (effect.type === "focus") return effect.ids.map((id) => document.getElementById(id)).find(Boolean)?.focus();
+  if (effect.type === "focus")
+    return effect.ids
+      .map((id) => document.getElementById(id))
+      .find(Boolean)
+      ?.focus();
   if (effect.type === "begin") return editor()?.focus();
   if (effect.type === "line") return editor()?.goTo(effect.line);
-  if (effect.type === "address") return location.hash === effect.fragment || history.replaceState(null, "", effect.fragment);
+  if (effect.type === "address")
+    return location.hash === effect.fragment || history.replaceState(null, "", effect.fragment);
   if (effect.type === "confirm") return confirm(effect.words) ? dispatch(effect.event) : draw(root, pageView(state));
   if (effect.type === "preview") return preview(effect);
   return put(effect);
@@ -67,7 +72,8 @@ function preview(effect) {
   }, PREVIEW_MS);
 }
 
-const editor = () => /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
+const editor = () =>
+  /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
 
 /** @type {import("../editor/code_editor.js").Page["complete"]} */
 function completed(text, cursor, isAsked) {

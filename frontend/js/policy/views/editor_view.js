@@ -1,5 +1,5 @@
 /**
- * The policy editor: three presets and the document, beside what somebody else has stored.
+ * The policy editor: three presets and the document, beside what another user has stored.
  *
  * @import { Preset } from "../document.js"
  * @import { State } from "../state.js"
@@ -24,23 +24,39 @@ export function editorView(state) {
   return [
     title("policy", p.titles.policy),
     fine(p.editor.about(p.editor.below[scope].policy)),
-    who?.isOperator && entry("scope", p.editor.appliesTo, select({ "data-field": "choose_scope" }, Object.entries(p.editor.scopes), scope)),
+    who?.isOperator &&
+      entry(
+        "scope",
+        p.editor.appliesTo,
+        select({ "data-field": "choose_scope" }, Object.entries(p.editor.scopes), scope),
+      ),
     failureView(failure, retry),
     conflictView(state),
     base ? documentView(state) : !failure && emptyView(phase, ""),
   ];
 }
 
-/** Somebody else has stored another version: both beside each other. @param {State} state */
+/** Two versions beside each other, when another user has stored one. @param {State} state */
 function conflictView({ editor: { conflict, text } }) {
   if (!conflict) return null;
   const lines = withContext(diffLines(pretty(conflict.document), text)).map((line, key) => {
     if (!line) return "…\n";
     const sign = h("span", { "aria-hidden": "true" }, SIGNS[line.kind]);
-    return h("span", { class: `diff diff-${line.kind}`, key }, sign, h("span", HIDDEN, p.editor.lines[line.kind]), `${line.text}\n`);
+    return h(
+      "span",
+      { class: `diff diff-${line.kind}`, key },
+      sign,
+      h("span", HIDDEN, p.editor.lines[line.kind]),
+      `${line.text}\n`,
+    );
   });
   return h("section", { class: "conflict", "aria-labelledby": "conflict-title", key: "conflict" }, [
-    h("div", { class: "line line-warning" }, icon("alert"), h("p", { id: "conflict-title", tabindex: "-1" }, p.editor.conflict)),
+    h(
+      "div",
+      { class: "line line-warning" },
+      icon("alert"),
+      h("p", { id: "conflict-title", tabindex: "-1" }, p.editor.conflict),
+    ),
     h("pre", { tabindex: "0", "aria-label": p.editor.difference }, lines),
     h("div", { class: "conflict-actions" }, [
       button("take_theirs", p.editor.takeTheirs, { class: "button" }),
@@ -74,7 +90,11 @@ function documentView(state) {
     presetsView(state),
     h("code-editor", field),
     h("p", { class: "fine", key: "help", "aria-hidden": "true" }, p.editor.editorHelp),
-    h("ul", { id: "problems", class: "problems", "aria-label": p.editor.problems, hidden: problems.length === 0 }, problems.map(problemView)),
+    h(
+      "ul",
+      { id: "problems", class: "problems", "aria-label": p.editor.problems, hidden: problems.length === 0 },
+      problems.map(problemView),
+    ),
     h("div", { class: "ways" }, button("read_yaml", p.editor.readYaml), h("input", file)),
     inForceView(state),
     h("footer", { class: "standing-foot" }, [
@@ -91,7 +111,13 @@ function presetsView(state) {
   const under = below(state);
   const switches = /** @type {Preset[]} */ (Object.keys(PRESETS)).map((name) => {
     const locked = isLocked(name, under);
-    const field = { type: "checkbox", role: "switch", "data-field": "preset", "data-name": name, checked: isOn(name, document, under) };
+    const field = {
+      type: "checkbox",
+      role: "switch",
+      "data-field": "preset",
+      "data-name": name,
+      checked: isOn(name, document, under),
+    };
     const help = locked ? p.editor.below[state.editor.scope].note : p.editor.presets[name].help;
     return h("label", { class: "switch", key: name }, [
       h("span", {}, h("strong", {}, p.editor.presets[name].name), h("span", { class: "fine" }, help)),
@@ -103,7 +129,15 @@ function presetsView(state) {
 
 /** @param {import("../document.js").Problem & {line: number}} problem @param {number} key */
 function problemView({ line, path, message }, key) {
-  return h("li", { key }, button("go_to", p.editor.line(line), { "data-line": line }), " ", h("code", {}, path), " ", message);
+  return h(
+    "li",
+    { key },
+    button("go_to", p.editor.line(line), { "data-line": line }),
+    " ",
+    h("code", {}, path),
+    " ",
+    message,
+  );
 }
 
 /** What decides now, with what documents above cannot change. @param {State} state */

@@ -20,7 +20,12 @@ export function editorView(state) {
   const buffer = buffers[path];
   const isKnown = listing?.files.some((file) => file.path === path);
   return h("section", { class: "studio-editor", "aria-labelledby": "editor-title", key: "editor" }, [
-    h("h3", { id: "editor-title", tabindex: "-1" }, path, isDirty(buffer) && h("span", { class: "tag tag-warning" }, s.edited)),
+    h(
+      "h3",
+      { id: "editor-title", tabindex: "-1" },
+      path,
+      isDirty(buffer) && h("span", { class: "tag tag-warning" }, s.edited),
+    ),
     conflictView(state),
     buffer ? codeView(state, buffer.text) : fine(isKnown && state.failure ? s.unreadable : s.loading),
     toolbarView(state),
@@ -31,7 +36,11 @@ export function editorView(state) {
 /** @param {State} state @param {string} value */
 function codeView(state, value) {
   const { skill, path, listing } = state;
-  const problems = inFile(state, diagnosticsOf(state)).map(({ line, severity, message }) => ({ line, severity, message }));
+  const problems = inFile(state, diagnosticsOf(state)).map(({ line, severity, message }) => ({
+    line,
+    severity,
+    message,
+  }));
   const isFixed = !listing?.is_writable || listing.files.some((file) => file.path === path && file.etag === null);
   const help = [s.editorHelp, path === HOOKS && s.completionHelp].filter(Boolean).join(" ");
   const field = {
@@ -58,7 +67,12 @@ function toolbarView({ path, buffers, listing, isSaving }) {
   const can = isWritable && isDirty(buffer);
   const last = listing?.undo.at(-1);
   const next = listing?.redo.at(-1);
-  const saving = { class: "button small primary", id: "save", title: s.saveKey, "aria-disabled": can && !isSaving ? null : "true" };
+  const saving = {
+    class: "button small primary",
+    id: "save",
+    title: s.saveKey,
+    "aria-disabled": can && !isSaving ? null : "true",
+  };
   return h("div", { class: "studio-bar", key: "bar" }, [
     button("save", isSaving ? s.saving : s.save, saving),
     button("discard", s.discard, { disabled: !can }),
@@ -73,10 +87,22 @@ function problemsView(state) {
   const count = (/** @type {string} */ level) => all.filter(({ severity }) => severity === level).length;
   const notes = all.filter(({ severity }) => severity === "info");
   return h("section", { class: "studio-problems", id: "problems", "aria-label": s.problems, key: "problems" }, [
-    h("p", { class: "fine", role: "status" }, all.length > notes.length ? s.counted(count("error"), count("warning")) : s.noProblems),
-    problemList(state, all.filter(({ severity }) => severity !== "info")),
+    h(
+      "p",
+      { class: "fine", role: "status" },
+      all.length > notes.length ? s.counted(count("error"), count("warning")) : s.noProblems,
+    ),
+    problemList(
+      state,
+      all.filter(({ severity }) => severity !== "info"),
+    ),
     notes.length > 0 &&
-      h("details", { key: "notes" }, h("summary", {}, icon("chevron"), h("span", { class: "fine" }, s.notes(notes.length))), problemList(state, notes)),
+      h(
+        "details",
+        { key: "notes" },
+        h("summary", {}, icon("chevron"), h("span", { class: "fine" }, s.notes(notes.length))),
+        problemList(state, notes),
+      ),
   ]);
 }
 
@@ -92,7 +118,9 @@ function problemView(state, { severity, file, path, message }) {
   const place = { class: "button small", "aria-label": s.goTo(file, line), "data-path": file, "data-line": line };
   return h("li", { class: `problem-${severity}`, key: `${file} ${path} ${message}` }, [
     file && !state.buffers[file] && (isListed ? button("open_file", file, { "data-path": file }) : h("code", {}, file)),
-    file && state.buffers[file] && button("go_to", file === state.path ? s.line(line) : `${file} · ${s.line(line)}`, place),
+    file &&
+      state.buffers[file] &&
+      button("go_to", file === state.path ? s.line(line) : `${file} · ${s.line(line)}`, place),
     h("p", {}, h("span", { class: "visually-hidden" }, s.levels[severity]), path && h("code", {}, path), " ", message),
   ]);
 }
@@ -102,12 +130,16 @@ function conflictView({ conflict, buffers }) {
   if (!conflict) return null;
   const { path, current } = conflict;
   const lines = withContext(diffLines(current ?? "", buffers[path]?.text ?? ""));
-  return h("section", { class: "conflict", id: "conflict", tabindex: "-1", "aria-label": s.conflict(path), key: "conflict" }, [
-    h("p", {}, h("strong", {}, s.conflict(path)), " ", current === null ? s.gone : s.conflictHelp),
-    current !== null &&
+  return h(
+    "section",
+    { class: "conflict", id: "conflict", tabindex: "-1", "aria-label": s.conflict(path), key: "conflict" },
+    [
+      h("p", {}, h("strong", {}, s.conflict(path)), " ", current === null ? s.gone : s.conflictHelp),
+      current !== null &&
       h("pre", { tabindex: "0" }, lines.map((line) => (line ? h("span", { class: `diff diff-${line.kind}` }, `${SIGNS[line.kind]} ${line.text}\n`) : "…\n"))), // prettier-ignore
-    h("div", { class: "studio-bar" }, button("take_theirs", s.takeTheirs), button("keep_mine", s.keepMine)),
-  ]);
+      h("div", { class: "studio-bar" }, button("take_theirs", s.takeTheirs), button("keep_mine", s.keepMine)),
+    ],
+  );
 }
 
 const SIGNS = { same: " ", removed: "−", added: "+" };
