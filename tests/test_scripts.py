@@ -1,9 +1,17 @@
 """The commands' own decisions, where they can be asked without installing anything."""
 
+import base64
+import hashlib
+import io
 import os
+import re
 import subprocess
+import tarfile
 from pathlib import Path
 
+import pytest
+
+from scripts import vendor
 from scripts.mutants import change_of, function_of, unnoticed, without_survivors
 
 ROOT = Path(__file__).parent.parent
@@ -87,3 +95,26 @@ def test_what_survived_a_run_before_is_tried_again() -> None:
     verdicts = {"killed": 1, "broke": 3, "survived": 0, "timed out": 36, "without tests": 33, "new": None}
 
     assert [name for name, code in without_survivors(verdicts).items() if code is not None] == ["killed", "broke"]
+
+
+def test_a_package_is_read_only_if_its_hash_is_the_locked_one() -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        member = tarfile.TarInfo("package/dist/index.js")
+        member.size = 4
+        archive.addfile(member, io.BytesIO(b"code"))
+    digest = base64.b64encode(hashlib.sha512(packed.getvalue()).digest()).decode()
+
+    assert vendor.unpacked(packed.getvalue(), f"sha512-{digest}")("dist/index.js") == b"code"
+    with pytest.raises(ValueError, match=r"not sha512-other as in package-lock\.json"):
+        vendor.unpacked(packed.getvalue(), "sha512-other")
+
+
+def test_no_copied_module_imports_a_package_by_name() -> None:
+    modules = sorted((ROOT / "frontend/vendor/codemirror").glob("*.js"))
+    imported = {
+        name for path in modules for name in re.findall(r'(?m)^import .*from ["\'](.+)["\']', path.read_text("utf-8"))
+    }
+
+    assert len(modules) == len(vendor.MODULES)
+    assert {name.removeprefix("./") for name in imported} <= {path.name for path in modules}

@@ -6,12 +6,15 @@
  *
  * @typedef {import("./markdown_inline.js").Inline} Inline
  * @typedef {{type: "paragraph", inline: Inline[]}
- *   | {type: "heading", level: number, inline: Inline[]}
+ *   | {type: "heading", level: number, marks: number, inline: Inline[]}
  *   | {type: "code", language: string, lines: Line[]}
- *   | {type: "list", start: number | null, items: Block[][]}
+ *   | {type: "list", start: number | null, items: Item[]}
  *   | {type: "quote", blocks: Block[]}
  *   | import("./markdown_table.js").Table
  *   | {type: "rule"}} Block
+ *   level: of a heading in its text, from 1 without gaps, whatever its number of marks
+ * @typedef {{isDone: boolean | null, blocks: Block[]}} Item isDone: of a task; null = it is none
+ * @typedef {[Block, number]} Read a block, and the line after it
  * @typedef {{text: string, at: number}} Line
  * @typedef {{block: Block, at: number, end: number}} Placed where a block begins, and the next one or the text ends
  */
@@ -26,19 +29,13 @@ const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/;
 const QUOTE = /^ {0,3}> ?/;
 const MATH = /^ {0,3}(?:\$\$|\\\[)/;
 const MAX_MATH_LINES = 60;
+const TASK = /^\[([ xX])\][ \t]+(?=\S)/;
 const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)|[ \t]*$)/;
 
 /** @param {string} source @returns {Block[]} */
-export function parseMarkdown(source) {
-  return parseBlocks(linesOf(source, 0), 0);
-}
+export const parseMarkdown = (source) => parseBlocks(linesOf(source, 0), 0);
 
-/**
- * A text that grows, read again and again: only what may still become something else is parsed anew, and
- * a block that has not changed is the same object.
- *
- * @returns {(source: string) => Placed[]}
- */
+/** A text that grows, read again and again: only what may still become something else is parsed anew, and a block that has not changed is the same object. @returns {(source: string) => Placed[]} */
 export function growingMarkdown() {
   let known = "";
   /** @type {Placed[]} */
@@ -47,32 +44,26 @@ export function growingMarkdown() {
     if (source === known) return blocks;
     // The last block may go on, and take the one before it along: a line of text becomes the head of a table.
     const kept = source.startsWith(known) ? blocks.slice(0, -2) : [];
-    blocks = [...kept, ...placedFrom(source, kept.at(-1)?.end ?? 0)];
+    blocks = [...kept, ...placedAfter(kept, source)];
     known = source;
     return blocks;
   };
 }
 
-/** @param {string} source @param {number} from the start of a block @returns {Placed[]} */
-function placedFrom(source, from) {
-  const lines = linesOf(source.slice(from), from);
+/** @param {readonly Placed[]} kept @param {string} source @returns {Placed[]} */
+function placedAfter(kept, source) {
+  const from = kept.at(-1)?.end ?? 0;
+  const before = kept.map(({ block }) => block);
   const starts = /** @type {number[]} */ ([]);
-  const blocks = parseBlocks(lines, 0, (line) => starts.push(line.at));
-  return blocks.map((block, index) => ({
-    block,
-    at: starts[index] ?? from,
-    end: starts[index + 1] ?? source.length,
-  }));
+  const blocks = parseBlocks(linesOf(source.slice(from), from), 0, before, (line) => starts.push(line.at));
+  return blocks.map((block, index) => ({ block, at: starts[index] ?? from, end: starts[index + 1] ?? source.length }));
 }
 
 /** What a screen reader is to say. @param {string} source */
-export function plainText(source) {
-  return parseMarkdown(source).map(blockText).join(" ").replace(/\s+/g, " ").trim();
-}
+export const plainText = (source) => parseMarkdown(source).map(blockText).join(" ").replace(/\s+/g, " ").trim();
 
-/** @param {string} source @param {number} from where it begins in the whole @returns {Line[]} */
-function linesOf(source, from) {
-  let at = from;
+/** @param {string} source @param {number} at where it begins in the whole @returns {Line[]} */
+function linesOf(source, at) {
   return source.split("\n").map((text) => {
     const line = { text: text.endsWith("\r") ? text.slice(0, -1) : text, at };
     at += text.length + 1;
@@ -80,30 +71,28 @@ function linesOf(source, from) {
   });
 }
 
-/** @param {Line[]} lines @param {number} depth @param {(first: Line) => void} [onBlock] @returns {Block[]} */
-function parseBlocks(lines, depth, onBlock = () => {}) {
+/** @param {Line[]} lines @param {number} depth @param {Block[]} [before] @param {(first: Line) => void} [onBlock] @returns {Block[]} */
+function parseBlocks(lines, depth, before = [], onBlock = () => {}) {
+  let above = before.reduce(headingsAbove, []);
   /** @type {Block[]} */
   const blocks = [];
-  let next = 0;
-  while (next < lines.length) {
-    if (isBlank(lines[next])) {
-      next += 1;
-      continue;
-    }
-    onBlock(/** @type {Line} */ (lines[next]));
-    const [block, end] = parseBlock(lines, next, depth);
-    blocks.push(block);
+  for (let next = 0; next < lines.length;) {
+    const line = /** @type {Line} */ (lines[next]);
+    const [block, end] = isBlank(line) ? [null, next + 1] : parseBlock(lines, next, depth);
     next = end;
+    if (!block) continue;
+    onBlock(line);
+    above = headingsAbove(above, block);
+    blocks.push(block.type === "heading" ? { ...block, level: above.length } : block);
   }
   return blocks;
 }
 
-/**
- * @param {Line[]} lines
- * @param {number} start
- * @param {number} depth
- * @returns {[Block, number]} the block and the line after it
- */
+/** The marks of the headings that what follows a block stands under. @param {number[]} above of the block @param {Block} block @returns {number[]} */
+const headingsAbove = (above, block) =>
+  block.type === "heading" ? [...above.filter((marks) => marks < block.marks), block.marks] : above;
+
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {Read} */
 function parseBlock(lines, start, depth) {
   const line = /** @type {Line} */ (lines[start]);
   const fence = FENCE.exec(line.text);
@@ -111,20 +100,18 @@ function parseBlock(lines, start, depth) {
   const mathEnd = MATH.test(line.text) ? endOfMath(lines, start) : 0;
   if (mathEnd) return [{ type: "paragraph", inline: parseInline(lines.slice(start, mathEnd)) }, mathEnd];
   if (RULE.test(line.text)) return [{ type: "rule" }, start + 1];
-  const heading = HEADING.exec(line.text);
-  if (heading) return [parseHeading(line, heading), start + 1];
+  const [opening, hashes = ""] = HEADING.exec(line.text) ?? [];
+  if (opening) {
+    const inline = parseInline([cutLine(line, opening.length)]);
+    return [{ type: "heading", level: 1, marks: hashes.length, inline }, start + 1];
+  }
   if (depth < MAX_DEPTH && QUOTE.test(line.text)) return parseQuote(lines, start, depth);
   if (depth < MAX_DEPTH && ITEM.test(line.text)) return parseList(lines, start, depth);
   if (isTableAt(lines, start)) return parseRows(lines, start);
   return parseParagraph(lines, start);
 }
 
-/**
- * The line after a formula that stands alone: its lines are no list, and no table, also before it is closed.
- * 0: text follows on the same line.
- *
- * @param {Line[]} lines @param {number} start
- */
+/** The line after a formula that stands alone: its lines are no list, and no table, also before it is closed. 0: text follows. @param {Line[]} lines @param {number} start */
 function endOfMath(lines, start) {
   const first = lines[start]?.text.trim() ?? "";
   const close = first.startsWith("$$") ? "$$" : "\\]";
@@ -138,15 +125,7 @@ function endOfMath(lines, start) {
   return end;
 }
 
-/**
- * A fence that was not closed yet holds all that follows.
- *
- * @param {Line[]} lines
- * @param {number} start
- * @param {string} mark
- * @param {string} language
- * @returns {[Block, number]}
- */
+/** A fence that was not closed yet holds all that follows. @param {Line[]} lines @param {number} start @param {string} mark @param {string} language @returns {Read} */
 function parseFence(lines, start, mark, language) {
   let end = start + 1;
   while (end < lines.length && !isFenceEnd(lines[end], mark)) end += 1;
@@ -159,13 +138,7 @@ function isFenceEnd(line, mark) {
   return text.length >= mark.length && text === (mark[0] ?? "").repeat(text.length);
 }
 
-/** @param {Line} line @param {RegExpExecArray} match @returns {Block} */
-function parseHeading(line, match) {
-  const content = cutLine(line, match[0].length);
-  return { type: "heading", level: (match[1] ?? "").length, inline: parseInline([content]) };
-}
-
-/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} */
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {Read} */
 function parseQuote(lines, start, depth) {
   let end = start;
   while (end < lines.length && QUOTE.test(lines[end]?.text ?? "")) end += 1;
@@ -173,20 +146,22 @@ function parseQuote(lines, start, depth) {
   return [{ type: "quote", blocks: parseBlocks(inner, depth + 1) }, end];
 }
 
-/** @param {Line[]} lines @param {number} start @param {number} depth @returns {[Block, number]} */
+/** @param {Line[]} lines @param {number} start @param {number} depth @returns {Read} */
 function parseList(lines, start, depth) {
   const first = itemOf(lines[start]);
-  /** @type {Block[][]} */
+  /** @type {Item[]} */
   const items = [];
   let next = start;
   for (;;) {
     const item = itemOf(lines[next]);
     if (!item || !first || item.isOrdered !== first.isOrdered || item.indent >= first.content) break;
     const end = itemEnd(lines, next, item.content);
-    const inner = lines
+    const [head, ...rest] = lines
       .slice(next, end)
       .map((line, index) => cutLine(line, index ? indentUpTo(line, item.content) : item.content));
-    items.push(parseBlocks(inner, depth + 1));
+    const [box, sign] = TASK.exec(head?.text ?? "") ?? [];
+    const inner = [cutLine(/** @type {Line} */ (head), box?.length ?? 0), ...rest];
+    items.push({ isDone: box ? sign !== " " : null, blocks: parseBlocks(inner, depth + 1) });
     next = end;
   }
   return [{ type: "list", start: first?.isOrdered ? first.number : null, items }, next];
@@ -201,13 +176,7 @@ function itemOf(line) {
   return { indent: indent.length, content: whole.length, isOrdered, number: isOrdered ? parseInt(mark, 10) : 0 };
 }
 
-/**
- * The line after an item: it holds what is indented under it, and lazy lines of its last paragraph.
- *
- * @param {Line[]} lines
- * @param {number} start
- * @param {number} content
- */
+/** The line after an item: it holds what is indented under it, and lazy lines of its last paragraph. @param {Line[]} lines @param {number} start @param {number} content */
 function itemEnd(lines, start, content) {
   let end = start + 1;
   let lastText = start;
@@ -219,23 +188,17 @@ function itemEnd(lines, start, content) {
     if (!isUnder && !isLazy) break;
     lastText = end;
   }
-  // Blank lines before the next item belong to nobody.
-  return startsItem(lines[end]) ? end : lastText + 1;
+  return ITEM.test(lines[end]?.text ?? "") ? end : lastText + 1; // blank lines between items are part of neither
 }
 
-/** @param {Line | undefined} line */
-function startsItem(line) {
-  return Boolean(line && ITEM.test(line.text));
-}
-
-/** @param {Line[]} lines @param {number} start @returns {[Block, number]} */
+/** @param {Line[]} lines @param {number} start @returns {Read} */
 function parseRows(lines, start) {
   let end = start + 2;
   while (end < lines.length && !endsText(lines, end)) end += 1;
   return [parseTable(lines.slice(start, end)), end];
 }
 
-/** @param {Line[]} lines @param {number} start @returns {[Block, number]} */
+/** @param {Line[]} lines @param {number} start @returns {Read} */
 function parseParagraph(lines, start) {
   let end = start + 1;
   while (end < lines.length && !endsText(lines, end) && !isTableAt(lines, end)) end += 1;
@@ -244,31 +207,19 @@ function parseParagraph(lines, start) {
 }
 
 /** @param {Line[]} lines @param {number} index */
-function endsText(lines, index) {
-  return isBlank(lines[index]) || startsBlock(/** @type {Line} */ (lines[index]));
-}
+const endsText = (lines, index) => isBlank(lines[index]) || startsBlock(/** @type {Line} */ (lines[index]));
 
 /** @param {Line} line */
-function startsBlock({ text }) {
-  return FENCE.test(text) || MATH.test(text) || HEADING.test(text) || RULE.test(text) || QUOTE.test(text) || ITEM.test(text);
-}
+const startsBlock = ({ text }) => [FENCE, MATH, HEADING, RULE, QUOTE, ITEM].some((begun) => begun.test(text));
 
 /** @param {Line | undefined} line */
-function isBlank(line) {
-  return !line || line.text.trim() === "";
-}
+const isBlank = (line) => !line?.text.trim();
 
 /** @param {Line} line @param {number} limit */
-function indentUpTo({ text }, limit) {
-  let count = 0;
-  while (count < limit && text[count] === " ") count += 1;
-  return count;
-}
+const indentUpTo = ({ text }, limit) => Math.min(limit, text.search(/[^ ]|$/));
 
 /** @param {Line} line @param {number} count @returns {Line} */
-function cutLine({ text, at }, count) {
-  return { text: text.slice(count), at: at + count };
-}
+const cutLine = ({ text, at }, count) => ({ text: text.slice(count), at: at + count });
 
 /** @param {Block} block @returns {string} */
 function blockText(block) {
@@ -279,7 +230,7 @@ function blockText(block) {
     case "code":
       return block.lines.map(({ text }) => text).join(" ");
     case "list":
-      return block.items.map((blocks) => blocks.map(blockText).join(" ")).join(" ");
+      return block.items.map(({ blocks }) => blocks.map(blockText).join(" ")).join(" ");
     case "quote":
       return block.blocks.map(blockText).join(" ");
     case "table":
@@ -290,8 +241,7 @@ function blockText(block) {
 }
 
 /** @param {Inline[]} inline @returns {string} */
-function inlineText(inline) {
-  return inline
-    .map((piece) => ("text" in piece ? piece.text : piece.type === "break" ? " " : inlineText(piece.inline)))
-    .join("");
-}
+const inlineText = (inline) => inline.map(pieceText).join("");
+
+/** @param {Inline} piece */
+const pieceText = (piece) => ("text" in piece ? piece.text : piece.type === "break" ? " " : inlineText(piece.inline));

@@ -12,7 +12,7 @@
 
 const MAX_DEPTH = 8;
 const BARE_URL = /https?:\/\/[^\s<>"'`*[\]{}|\\^]+/y;
-const TRAILING = ".,;:!?)";
+const TRAILING = /(?<![.,;:!?)])[.,;:!?)]+$/; // an address does not end with the punctuation around it; looked for once
 const ESCAPABLE = /[!-/:-@[-`{-~]/;
 const WORD = /[\p{L}\p{N}_]/u;
 const MATH_ENDS = /** @type {Record<string, string>} */ ({ "\\(": "\\)", "\\[": "\\]", $$: "$$", $: "$" });
@@ -53,8 +53,7 @@ class Scanner {
     /** @type {Set<string>} marks that have no partner between here and `end` */
     const unpaired = new Set();
     let plain = start;
-    let next = start;
-    while (next < end) {
+    for (let next = start; next < end;) {
       const found = this.#special(next, end, depth, unpaired);
       if (!found) {
         next += 1;
@@ -69,10 +68,7 @@ class Scanner {
     return pieces;
   }
 
-  /**
-   * @param {number} at @param {number} end @param {number} depth @param {Set<string>} unpaired
-   * @returns {{piece: Inline | null, end: number, textFrom?: number} | null}
-   */
+  /** @param {number} at @param {number} end @param {number} depth @param {Set<string>} unpaired @returns {{piece: Inline | null, end: number, textFrom?: number} | null} */
   #special(at, end, depth, unpaired) {
     switch (this.source[at]) {
       case "$":
@@ -80,10 +76,8 @@ class Scanner {
       case "\\": {
         const math = this.#math(at, end, unpaired, this.source.slice(at, at + 2));
         if (math) return math;
-        // The backslash goes, the character after it is text.
-        return at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "")
-          ? { piece: null, textFrom: at + 1, end: at + 2 }
-          : null;
+        const isEscape = at + 1 < end && ESCAPABLE.test(this.source[at + 1] ?? "");
+        return isEscape ? { piece: null, textFrom: at + 1, end: at + 2 } : null; // the backslash goes
       }
       case "\n":
         return { piece: { type: "break" }, end: at + 1 };
@@ -117,15 +111,11 @@ class Scanner {
     if (!tex || isProse) return null;
     const stop = close + closing.length;
     const isDisplay = mark === "$$" || mark === "\\[";
-    const text = this.source.slice(at, stop);
-    return { piece: { type: /** @type {const} */ ("math"), tex, text, isDisplay, at: this.#at(at) }, end: stop };
+    const type = /** @type {const} */ ("math");
+    return { piece: { type, tex, text: this.source.slice(at, stop), isDisplay, at: this.#at(at) }, end: stop };
   }
 
-  /**
-   * The dollar that ends a formula stands after no blank and before no digit: "$5 to $10" holds none.
-   *
-   * @param {number} from @param {number} end
-   */
+  /** The dollar that ends a formula stands after no blank and before no digit: "$5 to $10" holds none. @param {number} from @param {number} end */
   #closingDollar(from, end) {
     if (/\s/.test(this.source[from] ?? " ")) return -1;
     const last = Math.min(end, from + MAX_SHORT_MATH);
@@ -144,12 +134,8 @@ class Scanner {
     for (let close = this.source.indexOf("`", from); close >= 0 && close < end;) {
       const length = this.#run(close, end);
       if (length === mark.length) {
-        const piece = {
-          type: /** @type {const} */ ("code"),
-          text: this.source.slice(from, close).replaceAll("\n", " "),
-          at: this.#at(from),
-        };
-        return { piece, end: close + length };
+        const text = this.source.slice(from, close).replaceAll("\n", " ");
+        return { piece: { type: /** @type {const} */ ("code"), text, at: this.#at(from) }, end: close + length };
       }
       close = this.source.indexOf("`", close + length);
     }
@@ -206,17 +192,14 @@ class Scanner {
       return null;
     }
     if (this.source.lastIndexOf("[", middle) !== at) return null; // a later bracket is the nearer partner
-    const address =
-      this.source
-        .slice(middle + 2, close)
-        .trim()
-        .split(/\s/, 1)[0] ?? "";
+    const [address = ""] = this.source
+      .slice(middle + 2, close)
+      .trim()
+      .split(/\s/, 1);
     const href = safeHref(address);
     if (!href) return { piece: null, textFrom: at, end: close + 1 };
-    return {
-      piece: { type: /** @type {const} */ ("link"), href, inline: this.scan(at + 1, middle, MAX_DEPTH) },
-      end: close + 1,
-    };
+    const inline = this.scan(at + 1, middle, MAX_DEPTH);
+    return { piece: { type: /** @type {const} */ ("link"), href, inline }, end: close + 1 };
   }
 
   /** The next `](` and the `)` after it: found once for all brackets before them. @param {number} at */
@@ -231,7 +214,9 @@ class Scanner {
   #bareUrl(at, end) {
     if (WORD.test(this.source[at - 1] ?? " ")) return null;
     BARE_URL.lastIndex = at;
-    const found = withoutTrailing(BARE_URL.exec(this.source)?.[0].slice(0, end - at) ?? "");
+    const found = BARE_URL.exec(this.source)?.[0]
+      .slice(0, end - at)
+      .replace(TRAILING, "");
     const href = found && safeHref(found); // most words that begin with an h are none
     if (!href) return null;
     const inline = [{ type: /** @type {const} */ ("text"), text: found, at: this.#at(at) }];
@@ -240,10 +225,9 @@ class Scanner {
 
   /** How often the character at `at` stands there in a row. @param {number} at @param {number} end */
   #run(at, end) {
-    const char = this.source[at];
-    let length = 1;
-    while (at + length < end && this.source[at + length] === char) length += 1;
-    return length;
+    let next = at + 1;
+    while (next < end && this.source[next] === this.source[at]) next += 1;
+    return next - at;
   }
 
   /** @param {Inline[]} pieces @param {number} from @param {number} to */
@@ -270,11 +254,4 @@ function lineStarts(lines) {
     start += text.length + 1;
     return entry;
   });
-}
-
-/** An address does not end with the punctuation of the sentence around it. @param {string} address */
-function withoutTrailing(address) {
-  let end = address.length;
-  while (end > 0 && TRAILING.includes(address[end - 1] ?? "")) end -= 1;
-  return address.slice(0, end);
 }

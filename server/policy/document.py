@@ -6,9 +6,9 @@ others as they are.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -172,12 +172,35 @@ def without_locked(document: PolicyDocument, below: PolicyDocument) -> PolicyDoc
     return PolicyDocument(**own)
 
 
-def place_as_written(path: str, raw: bytes | str) -> str:
-    """Return the path of a handler as it is in `raw`, where stages may be plain lists, or inside `{"hooks": …}`."""
+def document_schema(specs: Sequence[HandlerSpec]) -> dict[str, Any]:
+    """Return the JSON Schema of documents that name these handlers, for editors that complete by it."""
+    settings = [spec.settings for spec in specs if spec.settings is not None]
+    (_, *configs), shared = msgspec.json.schema_components([PolicyHandler, *settings], ref_template="#/$defs/{name}")
+    references = dict(zip(settings, configs, strict=True))
+    entry = shared.pop("PolicyHandler")
+
+    def entry_of(spec: HandlerSpec) -> dict[str, Any]:
+        own = {"type": {"const": spec.name, "description": spec.description}}
+        if spec.settings is not None:
+            own["config"] = references[spec.settings]
+        return {**entry, "properties": {**entry["properties"], **own}}
+
+    def stage(name: PolicyStageName) -> dict[str, Any]:
+        handlers = {"type": "array", "items": {"anyOf": [entry_of(spec) for spec in specs if name in spec.stages]}}
+        whole = {
+            "type": "object",
+            "properties": {"enabled": {"type": "boolean", "default": True}, "handlers": handlers},
+        }
+        return {"anyOf": [handlers, whole]}
+
+    return {"type": "object", "properties": {name: stage(name) for name in STAGES}, "$defs": shared}
+
+
+def place_as_written(path: str, tree: Any) -> str:
+    """Return the path of a handler as it is in `tree`, where stages may be plain lists, or inside `{"hooks": …}`."""
     place = _HANDLER.match(path)
     if place is None:
         return path
-    tree = msgspec.json.decode(raw)
     is_wrapped = "hooks" in tree
     stage, rest = place["stage"], place["rest"]
     is_list = isinstance((tree["hooks"] if is_wrapped else tree)[stage], list)

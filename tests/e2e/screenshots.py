@@ -51,11 +51,6 @@ HOOKS = {
     "builtins": {"ask_human": {"enabled": True, "config": {"tools": ["current_time"]}}},
 }
 
-POLICY = {
-    "pre_tool_use": [{"type": "audit_log"}, {"type": "dangerous_confirmation"}],
-    "post_tool_use": [{"type": "security_scan"}, {"type": "audit_log"}],
-}
-
 
 def respond(request: Request) -> Answer:
     """Plan, call two tools, answer with what the first one said."""
@@ -82,12 +77,10 @@ async def main(folder: Path) -> None:
                 await picture_desk(browser, server.url, folder)
                 await picture_phone(browser, server.url, folder)
                 await picture_studio(browser, server.url, folder)
+                await picture_policy(browser, server.url, folder)
             hooked = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": HOOKS})
             async with hooked:
                 await picture_hooks(browser, hooked.url, folder)
-            governed = ServerProcess(Path(scratch), environ=endpoint(model.url), settings={**settings, "hooks": POLICY})
-            async with governed:
-                await picture_policy(browser, governed.url, folder)
             await browser.close()
         await picture_talking(folder, Path(scratch))
 
@@ -176,9 +169,9 @@ async def picture_hooks(browser: Browser, url: str, folder: Path) -> None:
 async def picture_policy(browser: Browser, url: str, folder: Path) -> None:
     page = await opened(browser, url, size=DESK, is_dark=False)
     await page.tab.goto(f"{url}/policy.html#/policy")
-    stage = page.tab.get_by_label("Before a tool runs: who decides")
-    await stage.select_option("Own rules")
-    await expect(page.tab.get_by_text("Asks a human before a dangerous call")).to_be_visible()
+    for name in ("Keep an audit log", "Ask before dangerous calls", "Hide secrets"):
+        await page.tab.get_by_role("switch", name=name).check()
+    await expect(page.tab.get_by_role("textbox", name="Policy document")).to_contain_text("dangerous_confirmation")
     await take(page, folder / "screenshot-policy.png")
     await page.context.close()
 
@@ -189,7 +182,7 @@ async def picture_studio(browser: Browser, url: str, folder: Path) -> None:
     await page.tab.get_by_label("The user says").fill("What does the contract say about notice?")
     await page.tab.get_by_label("Tools that the model calls").fill("read_file")
     await page.button("hooks/hooks.json").click()
-    await expect(page.tab.get_by_label("Text of hooks/hooks.json")).to_be_focused()
+    await expect(page.tab.get_by_role("textbox", name="Text of hooks/hooks.json")).to_be_focused()
     await expect(page.tab.get_by_text("round 2")).to_be_visible()
     await take(page, folder / "screenshot-studio.png")
     await page.context.close()

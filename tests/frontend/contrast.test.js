@@ -24,14 +24,14 @@ function luminance(hex) {
 const PAIRS = [
   ["ink", ["ground", "surface", "sunken", "bubble", "accent-soft"], 4.5],
   ["ink-soft", ["ground", "surface", "sunken", "hook-soft", "line"], 4.5],
-  ["ink-faint", ["ground", "surface"], 4.5],
+  ["ink-faint", ["ground", "surface", "sunken"], 4.5],
   ["accent-ink", ["accent"], 4.5],
   ["accent-text", ["ground", "surface", "accent-soft", "sunken"], 4.5],
   ["good", ["sunken", "surface"], 4.5],
   ["warning", ["warning-soft"], 4.5],
   ["error", ["error-soft", "surface", "sunken", "ground"], 4.5],
   ["ground", ["error"], 4.5],
-  ["hook", ["surface", "hook-soft"], 4.5],
+  ["hook", ["surface", "hook-soft", "sunken"], 4.5],
   ["line-strong", ["surface"], 3],
   ["accent", ["ground", "surface"], 3],
 ];

@@ -21,7 +21,7 @@ function outline(node) {
     case "link":
       return `[link:${node.href}|${outline(node.inline)}]`;
     case "list":
-      return `[list:${node.start ?? "-"}|${node.items.map(outline).join(";")}]`;
+      return `[list:${node.start ?? "-"}|${node.items.map(({ isDone, blocks }) => `${isDone === null ? "" : isDone ? "☑" : "☐"}${outline(blocks)}`).join(";")}]`;
     case "quote":
       return `[quote|${outline(node.blocks)}]`;
     case "rule":
@@ -32,6 +32,8 @@ function outline(node) {
         .join(";")}]`;
     case "paragraph":
       return `(${outline(node.inline)})`;
+    case "heading":
+      return `[heading${node.level}|${outline(node.inline)}]`;
     default:
       return `[${node.type}|${outline(node.inline)}]`;
   }
@@ -69,7 +71,9 @@ const CASES = [
   ["```\nnot closed yet", "[code:|not closed yet]"],
   ["~~~\n```\n~~~", "[code:|```]"],
   ["> a\n> b\n\nc", "[quote|(a⏎b)](c)"],
-  ["# Title\ntext\n---", "[heading|Title](text)[rule]"],
+  ["# Title\ntext\n---", "[heading1|Title](text)[rule]"],
+  ["### A\n##### B\n#### C\n### D\n# E\n> ## F\n\n## G", "[heading1|A][heading2|B][heading2|C][heading1|D][heading1|E][quote|[heading1|F]][heading2|G]"],
+  ["- [ ] a\n- [x] **b**\n  - [X] c\n- [y] d\n- []", "[list:-|☐(a);☑([strong|b])[list:-|☑(c)];([y] d);([])]"],
   ["[a](https://x.org/b) https://y.org/c.", "([link:https://x.org/b|a] [link:https://y.org/c|https://y.org/c].)"],
   [
     "[a](javascript:alert(1)) [b](data:text/html,x) [c](//evil) [d](/local)",

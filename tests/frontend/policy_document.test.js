@@ -1,128 +1,128 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  compare,
-  differing,
-  documentOf,
-  draftOf,
-  fitsForm,
-  isSame,
-  normal,
-  placeOf,
-  readDocument,
-} from "../../frontend/js/policy/document.js";
-import { AUDIT, CONFIRM, KINDS, SCAN } from "./policy_support.js";
+import { STAGES, isLocked, isOn, isSame, pretty, readDocument, withPreset } from "../../frontend/js/policy/document.js";
+import { AUDIT, CONFIRM, SCAN } from "./policy_support.js";
 
-const FULL = {
+const STORED = {
   pre_tool_use: {
     enabled: true,
     handlers: [
       { type: "audit_log", filter: null, locked: true, config: {} },
       {
         type: "dangerous_confirmation",
-        filter: {
-          tools: ["write_*", "re:^a{1,3}$"],
-          permissions: ["WRITE", "EXTERNAL"],
-          arguments: { "path.name": "*.env" },
-        },
-        config: { never: ["x"], deep: { a: [1, 2.5, null] } },
+        filter: { tools: ["write_*"] },
+        locked: false,
+        config: { deep: { a: [1, null] } },
       },
     ],
   },
-  tool_skip: { enabled: false, handlers: [] },
+  tool_skip: { enabled: false, handlers: [AUDIT] },
+  tool_error: null,
 };
+/** What is in force without the document. */
+const below = (locked = {}, open = {}) =>
+  Object.fromEntries(
+    STAGES.map((stage) => [stage, { locked: locked[stage] ?? [], open: stage in open ? open[stage] : [] }]),
+  );
 
-test("a document comes out of the form as it went in, without what says nothing", () => {
-  const { document, problems } = documentOf(draftOf(FULL));
+test("a document is shown in few words, and means the same", () => {
+  const shown = JSON.parse(pretty(STORED));
 
-  assert.deepEqual(problems, []);
-  assert.deepEqual(document.pre_tool_use.handlers[0], { type: "audit_log", locked: true });
-  assert.deepEqual(document.pre_tool_use.handlers[1], FULL.pre_tool_use.handlers[1]);
-  assert.deepEqual(Object.keys(document), ["pre_tool_use", "tool_skip"]);
-  assert.ok(isSame(document, normal(FULL)));
+  assert.deepEqual(shown, {
+    pre_tool_use: [
+      { type: "audit_log", locked: true },
+      { type: "dangerous_confirmation", filter: { tools: ["write_*"] }, config: { deep: { a: [1, null] } } },
+    ],
+    tool_skip: { enabled: false, handlers: [AUDIT] },
+  });
+  assert.ok(isSame(shown, STORED));
+  assert.equal(pretty({ tool_skip: [AUDIT] }), '{\n  "tool_skip": [\n    { "type": "audit_log" }\n  ]\n}');
 });
 
-test("a stage that is a plain list is the same as one in full", () => {
-  assert.deepEqual(normal({ tool_error: [AUDIT] }), { tool_error: { enabled: true, handlers: [AUDIT] } });
+test("documents are the same however they are written, and differ in all that means something", () => {
+  const config = { a: 1, b: 2 };
+  assert.ok(
+    isSame(
+      { tool_skip: [{ type: "x", config }] },
+      { tool_skip: { handlers: [{ config: { b: 2, a: 1 }, type: "x", filter: null }] } },
+    ),
+  );
+  const others = [
+    {},
+    { tool_skip: [AUDIT, SCAN] },
+    { tool_skip: [{ ...AUDIT, locked: true }] },
+    { tool_skip: { enabled: false, handlers: [AUDIT] } },
+  ];
+  for (const other of others) assert.ok(!isSame({ tool_skip: [AUDIT] }, other), JSON.stringify(other));
 });
 
-test("what of the form cannot be sent is named with its place", () => {
-  const draft = draftOf({ tool_error: { handlers: [AUDIT] } });
-  const [handler] = draft.tool_error.handlers;
-  const row = (name) => ({ key: name, name, glob: "*" });
-  const problems = (change) => {
-    const tool_error = { enabled: true, handlers: [{ ...handler, ...change }] };
-    return documentOf({ ...draft, tool_error }).problems.map(({ path }) => path);
-  };
-
-  assert.deepEqual(problems({ config: "{" }), ["$.tool_error.handlers[0].config"]);
-  assert.deepEqual(problems({ config: "[1]" }), ["$.tool_error.handlers[0].config"]);
-  assert.deepEqual(problems({ arguments: [row("")] }), ["$.tool_error.handlers[0].filter.arguments"]);
-  assert.deepEqual(problems({ arguments: [row("a"), row(" a")] }), ["$.tool_error.handlers[0].filter.arguments"]);
-  assert.deepEqual(problems({ tools: " \n a\n\n b ", config: " " }), []);
-});
-
-test("a text is a document as soon as it is a JSON object, and is sent as it is written", () => {
-  const paths = (text) => readDocument(text).problems.map(({ path }) => path);
-
-  for (const text of ["", "[", "[]", "null", "1"]) assert.deepEqual(paths(text), ["$"], text);
-  for (const document of [{ tool_skip: [AUDIT] }, { hooks: { tool_skip: [AUDIT] } }])
-    assert.deepEqual(readDocument(JSON.stringify(document)), { document, problems: [] });
-});
-
-const UNSHOWN = [
-  { enabled: true },
-  { constructor: [] },
-  { tool_skip: 1 },
-  { tool_skip: { handler: [] } },
-  { tool_skip: { enabled: "no" } },
-  { tool_skip: { handlers: {} } },
-  { tool_skip: { handlers: [1] } },
-  { tool_skip: { handlers: [{}] } },
-  { tool_skip: [{ type: "audit_log", colour: 1 }] },
-  { tool_skip: [{ type: "audit_log", locked: 1 }] },
-  { tool_skip: [{ type: "audit_log", config: [] }] },
-  { tool_skip: [{ type: "audit_log", filter: [] }] },
-  { tool_skip: [{ type: "audit_log", filter: { tools: "*" } }] },
-  { tool_skip: [{ type: "audit_log", filter: { tools: [] } }] },
-  { tool_skip: [{ type: "audit_log", filter: { permissions: ["ROOT"] } }] },
-  { tool_skip: [{ type: "audit_log", filter: { arguments: { a: 1 } } }] },
-];
-
-test("a document that the form cannot show in full is sent as it is written", () => {
-  for (const document of UNSHOWN) {
+test("what is no document is kept as it is written, for the server to say what is wrong", () => {
+  const wrong = [
+    { enabled: true },
+    { tool_skip: 1 },
+    { tool_skip: { handler: [] } },
+    { tool_skip: { handlers: {} } },
+    { tool_skip: [1] },
+    { hooks: { tool_skip: [AUDIT] } },
+    { tool_skip: [{ typ: "a" }] },
+  ];
+  for (const document of wrong) {
     const text = JSON.stringify(document);
-    assert.ok(!fitsForm(document), text);
     assert.deepEqual(readDocument(text), { document, problems: [] });
+    assert.deepEqual(JSON.parse(pretty(document)), document, text);
+    assert.ok(!isSame(document, {}), text);
   }
-  assert.ok(fitsForm(normal(FULL)));
+  for (const text of ["", "[", "[]", "null", "1"])
+    assert.deepEqual(
+      readDocument(text).problems.map(({ path }) => path),
+      ["$"],
+      text,
+    );
 });
 
-test("a problem is placed at the field it is about, whoever found it", () => {
-  const field = (path) => placeOf({ path, message: "" });
-  const at = (index, name) => ({ stage: "tool_skip", index, field: name });
+test("the presets together are what is recommended, each handler where it works", () => {
+  const all = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, true, document, below()), {});
 
-  assert.deepEqual(field("$.tool_skip.handlers[1].type"), at(1, "type"));
-  assert.deepEqual(field("$.tool_skip.handlers[12].filter.tools[3]"), at(12, "tools"));
-  assert.deepEqual(field("$.tool_skip[0].filter.arguments[...]"), at(0, "arguments"));
-  assert.deepEqual(field("$.tool_skip.handlers[0].config.always[0]"), at(0, "config"));
-  assert.deepEqual(field("$.tool_skip.handlers[0].filter"), at(0, ""));
-  assert.equal(field("$.tool_skip.enabled"), null);
-  assert.equal(field("$"), null);
+  assert.deepEqual(all, {
+    pre_tool_use: [AUDIT, { type: "dangerous_confirmation" }],
+    post_tool_use: [SCAN, AUDIT],
+    tool_error: [AUDIT],
+    tool_skip: [AUDIT],
+  });
+  assert.deepEqual(
+    ["audit", "ask", "redact"].map((name) => isOn(name, all, below())),
+    [true, true, true],
+  );
+  const none = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, false, document, below()), all);
+  assert.deepEqual(none, {}, "a stage that is as in force again is left out");
 });
 
-test("documents are compared by stage, however they are written", () => {
-  const mine = { pre_tool_use: [AUDIT], tool_skip: { handlers: [SCAN] } };
-  const theirs = { pre_tool_use: { enabled: true, handlers: [{ ...AUDIT, filter: null }] }, tool_error: [] };
+test("a preset leaves the other handlers of a stage and its own settings as they are", () => {
+  const document = { pre_tool_use: [CONFIRM, { type: "own" }] };
 
-  assert.deepEqual(differing(normal(mine), normal(theirs)), ["tool_error", "tool_skip"]);
+  assert.equal(isOn("ask", document, below()), true);
+  assert.equal(withPreset("ask", true, document, below()).pre_tool_use, document.pre_tool_use);
+  assert.deepEqual(withPreset("audit", true, document, below()).pre_tool_use, [AUDIT, CONFIRM, { type: "own" }]);
+  assert.deepEqual(withPreset("ask", false, document, below()).pre_tool_use, [{ type: "own" }]);
 });
 
-test("comparing shows what saving would remove of what is stored, and add", () => {
-  const lines = compare(normal({ tool_skip: [AUDIT] }), normal({ tool_skip: [SCAN] }), "tool_skip");
-  const changed = lines.filter(({ kind }) => kind !== "same").map(({ kind, text }) => `${kind} ${text.trim()}`);
+test("a stage that a preset takes over begins with what is in force", () => {
+  const under = below({}, { pre_tool_use: [CONFIRM] });
 
-  assert.deepEqual(changed, ['removed "type": "audit_log"', 'added "type": "security_scan"']);
-  assert.ok(compare({}, { tool_skip: [SCAN] }, "tool_skip").every(({ kind }) => kind === "added"));
+  assert.equal(isOn("ask", {}, under), true);
+  assert.deepEqual(withPreset("audit", true, {}, under).pre_tool_use, [AUDIT, CONFIRM]);
+  assert.deepEqual(withPreset("ask", false, {}, under), { pre_tool_use: [] });
+  assert.deepEqual(withPreset("ask", true, { pre_tool_use: [] }, under).pre_tool_use, [
+    { type: "dangerous_confirmation" },
+  ]);
+});
+
+test("what is locked is in force whatever the document says, and is not added to it", () => {
+  const locked = Object.fromEntries(STAGES.map((stage) => [stage, [{ ...AUDIT, locked: true }]]));
+
+  assert.ok(isOn("audit", { pre_tool_use: [] }, below(locked)));
+  assert.ok(isLocked("audit", below(locked)));
+  assert.ok(!isLocked("audit", below({ pre_tool_use: locked.pre_tool_use })), "in one stage alone");
+  assert.deepEqual(withPreset("audit", true, {}, below(locked)), {});
 });

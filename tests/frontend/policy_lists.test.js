@@ -220,8 +220,7 @@ test("hostile text stays text in every place it can stand", () => {
     effective: { pre_tool_use: { handlers: [locked] } },
   });
   desk.dispatch({ type: "who", who: { user: HOSTILE, isOperator: true } });
-  desk.edit("mode", "pre_tool_use", { value: "off" }).edit("mode", "pre_tool_use", { value: "own" });
-  desk.edit("add", "pre_tool_use", { name: HOSTILE });
+  desk.write({ post_tool_use: [handler] });
   desk
     .change({ tool_skip: { handlers: [handler] } })
     .dispatch({ type: "save" })
@@ -248,7 +247,6 @@ test("hostile text stays text in every place it can stand", () => {
 test("every button of every view means something", () => {
   const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
   const views = [pageView(desk.state)];
-  desk.edit("add_argument", "pre_tool_use", { key: desk.handlers("pre_tool_use")[0].key });
   desk.dispatch({ type: "choose_scope", value: "operator" });
   desk.change({}).dispatch({ type: "looked" });
   views.push(pageView(desk.dispatch({ type: "save_policy_failed", failure: OFFLINE }).state));
@@ -268,41 +266,6 @@ test("every button of every view means something", () => {
     if (action) assert.ok(clicked(data(element)), action);
     if (field) assert.ok(entered(data(element), { value: "x", checked: true }), field);
   }
-});
-
-test("a handler that is set up shows how; a wrong field is tied to its problem", () => {
-  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "gone" }] } } });
-  const path = "$.pre_tool_use.handlers[1].type";
-  const failure = { kind: "refused", code: "policy_invalid", message: "There is no handler `gone`.", path };
-  const view = pageView(desk.dispatch({ type: "save_policy_failed", failure }).state);
-  const [first, second] = desk.handlers("pre_tool_use");
-  const details = elements(view).filter(({ tag }) => tag === "details");
-
-  assert.deepEqual(
-    details.map(({ attributes }) => attributes.open),
-    [true, false],
-  );
-  assert.equal(withId(view, `type-${second.key}`).attributes["aria-describedby"], `problem-type-${second.key}`);
-  assert.match(textOf(withId(view, `problem-type-${second.key}`)), /no handler `gone`/);
-  assert.equal(withId(view, `type-${first.key}`).attributes["aria-invalid"], null);
-});
-
-test("a handler says which settings it knows", () => {
-  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM, { type: "audit_log" }] } } });
-  const hints = elements(pageView(desk.state)).filter(({ attributes }) => attributes.class === "fine hint");
-
-  assert.deepEqual(hints.map(textOf), ["Known settings: always, never.", "This rule checks its settings itself."]);
-});
-
-test("a problem interrupts nobody who is typing: its field is described by it", () => {
-  const desk = new Desk({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
-  const [{ key }] = desk.handlers("pre_tool_use");
-  desk.edit("add_argument", "pre_tool_use", { key }).edit("set", "pre_tool_use", { key, name: "config", value: "{" });
-  const problems = elements(pageView(desk.state)).filter(({ attributes }) => attributes.id?.startsWith("problem-"));
-  const described = elements(pageView(desk.state)).map(({ attributes }) => attributes["aria-describedby"]);
-
-  assert.equal(problems.length, 2);
-  assert.ok(problems.every(({ attributes }) => !attributes.role && described.includes(attributes.id)));
 });
 
 test("the audit log that could not be read is asked for with the same filter", () => {

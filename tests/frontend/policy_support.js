@@ -1,16 +1,10 @@
 /** The policy page without browser: its events and effects, before a server that keeps documents and versions. */
 
-import { STAGES, documentOf } from "../../frontend/js/policy/document.js";
+import { readDocument } from "../../frontend/js/policy/document.js";
 import { reduce } from "../../frontend/js/policy/reduce.js";
 import { initialState } from "../../frontend/js/policy/state.js";
 import { h } from "../../frontend/js/render/dom.js";
 
-export const KINDS = ["audit_log", "dangerous_confirmation", "security_scan"].map((name) => ({
-  name,
-  description: `What ${name} does.`,
-  stages: name === "dangerous_confirmation" ? ["pre_tool_use"] : STAGES,
-  settings: name === "dangerous_confirmation" ? ["always", "never"] : null,
-}));
 export const AUDIT = { type: "audit_log" };
 export const SCAN = { type: "security_scan" };
 export const CONFIRM = { type: "dangerous_confirmation", filter: { permissions: ["WRITE"] } };
@@ -35,8 +29,13 @@ export class Desk {
     return this;
   }
 
-  edit(edit, stage, more = {}) {
-    return this.dispatch({ type: edit, stage, ...more });
+  /** The document is written anew. */
+  write(document) {
+    return this.dispatch({ type: "edit_text", value: typeof document === "string" ? document : JSON.stringify(document) });
+  }
+
+  preset(name, value = true) {
+    return this.dispatch({ type: "preset", name, value });
   }
 
   answer(effect) {
@@ -55,7 +54,7 @@ export class Desk {
 
   load(scope = "user") {
     const { effective, etag, stored } = this;
-    this.dispatch({ type: "policy_loaded", scope, kinds: KINDS, effective, document: stored.document, etag });
+    this.dispatch({ type: "policy_loaded", scope, schema: {}, effective, document: stored.document, etag });
   }
 
   /** Somebody else has stored it. */
@@ -78,15 +77,7 @@ export class Desk {
   }
 
   get document() {
-    return documentOf(this.editor.draft).document;
-  }
-
-  handlers(stage) {
-    return this.editor.draft[stage]?.handlers ?? [];
-  }
-
-  types(stage) {
-    return this.handlers(stage).map(({ type }) => type);
+    return readDocument(this.editor.text).document;
   }
 
   get focus() {

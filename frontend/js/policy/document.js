@@ -1,88 +1,41 @@
 /**
- * A policy document: as the server has it, as a form holds it, and two beside each other.
+ * A policy document: in few words, compared, and changed by a preset. Pure.
  *
  * @typedef {"pre_tool_use" | "post_tool_use" | "tool_error" | "tool_skip"} Stage
- * @typedef {{tools?: string[] | null, permissions?: string[] | null, arguments?: Record<string, string> | null}} Filter
- * @typedef {{type: string, filter?: Filter | null, locked?: boolean, config?: Record<string, unknown>}} Handler
- * @typedef {{enabled?: boolean, handlers?: Handler[]}} PolicyStage
+ * @typedef {{type: string, filter?: object | null, locked?: boolean, config?: Record<string, unknown>}} Handler
+ * @typedef {Handler[] | {enabled?: boolean, handlers?: Handler[]}} PolicyStage
  * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is decided below
- *
- * @typedef {ReturnType<typeof handlerDraft>} DraftHandler
- * @typedef {Record<Stage, {enabled: boolean, handlers: DraftHandler[]} | null>} Draft
  * @typedef {{path: string, message: string}} Problem path: as the server's, such as `$.tool_skip.handlers[0].type`
+ * @typedef {keyof typeof PRESETS} Preset
+ * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Below
+ *   the handlers in force that a document can neither remove nor reorder; open: the others that decide until the
+ *   document names the stage, null if they cannot be known from here
  */
 
-import { diffLines } from "../diff.js";
 import { p } from "../strings/policy.js";
 
 /** @type {readonly Stage[]} */
 export const STAGES = ["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"];
-export const PERMISSIONS = ["READ", "WRITE", "EXTERNAL"];
 
-let keys = 0; // tells handlers apart while they move; means nothing else
+/** What each preset puts where: [stage, whether it stands first there]. */
+export const PRESETS = {
+  audit: {
+    type: "audit_log",
+    places: places(["pre_tool_use", true], ["post_tool_use", false], ["tool_error", false], ["tool_skip", false]),
+  },
+  ask: { type: "dangerous_confirmation", places: places(["pre_tool_use", false]) },
+  redact: { type: "security_scan", places: places(["post_tool_use", true]) },
+};
 
-/** @param {PolicyDocument} document @returns {Draft} */
-export function draftOf(document) {
-  const drafts = STAGES.map((name) => {
-    const stage = document[name];
-    if (!stage) return [name, null];
-    const { enabled = true, handlers = [] } = Array.isArray(stage) ? { handlers: stage } : stage;
-    return [name, { enabled, handlers: handlers.map(handlerDraft) }];
-  });
-  return Object.fromEntries(drafts);
+/** @param {...[Stage, boolean]} places */
+function places(...places) {
+  return places;
 }
 
-/** @param {Handler} handler */
-export function handlerDraft({ type, filter, locked = false, config = {} }) {
-  const { tools, permissions, arguments: wanted } = filter ?? {};
-  const isSet = Object.keys(config).length > 0;
-  return {
-    key: `h${keys++}`,
-    type,
-    tools: (tools ?? []).join("\n"),
-    permissions: permissions ?? [],
-    arguments: Object.entries(wanted ?? {}).map(([name, glob]) => ({ name, glob })),
-    config: isSet ? JSON.stringify(config, null, 2) : "",
-    locked,
-    isOpen: Boolean(wanted || tools || permissions || locked || isSet), // at first; then that is the user's
-  };
-}
+/** What a handler may leave out, as JSON. @type {Readonly<Record<string, string>>} */
+const DEFAULTS = { filter: "null", locked: "false", config: "{}" };
 
-/** What is to be sent, and what of the form cannot be. @param {Draft} draft */
-export function documentOf(draft) {
-  /** @type {Problem[]} */
-  const problems = [];
-  const stages = STAGES.flatMap((name) => {
-    const handlers = draft[name]?.handlers.map((handler, index) =>
-      handlerOf(handler, (field, message) => problems.push({ path: `$.${name}.handlers[${index}].${field}`, message })),
-    );
-    return handlers ? [[name, { enabled: draft[name]?.enabled, handlers }]] : [];
-  });
-  return { document: /** @type {PolicyDocument} */ (Object.fromEntries(stages)), problems };
-}
-
-/** @param {DraftHandler} draft @param {(field: string, message: string) => void} complain @returns {Handler} */
-function handlerOf({ type, permissions, locked, ...draft }, complain) {
-  const tools = draft.tools.split("\n").map((glob) => glob.trim()).filter(Boolean); // prettier-ignore
-  const names = draft.arguments.map(({ name }) => name.trim());
-  if (names.some((name, index) => !name || names.indexOf(name) < index))
-    complain("filter.arguments", p.editor.uniqueArguments);
-  const filter = {
-    ...(tools.length && { tools }),
-    ...(permissions.length && { permissions }),
-    ...(names.length && { arguments: Object.fromEntries(draft.arguments.map(({ glob }, at) => [names[at], glob])) }),
-  };
-  const { document: config, problems } = readDocument(draft.config.trim() || "{}");
-  for (const { message } of problems) complain("config", message);
-  return {
-    type,
-    ...(Object.keys(filter).length && { filter }),
-    ...(locked && { locked }),
-    ...(Object.keys(config).length && { config }),
-  };
-}
-
-/** A JSON object as somebody writes it; only the server says what else is wrong with it. @param {string} text */
+/** A JSON object as it is being written; only the server says what else is wrong with it. @param {string} text */
 export function readDocument(text) {
   const failed = (/** @type {string} */ message) => ({ document: {}, problems: [{ path: "$", message }] });
   try {
@@ -94,34 +47,82 @@ export function readDocument(text) {
   }
 }
 
-/** The document as the form writes it: equal policies are then equal documents. @param {PolicyDocument} document of the server */
-export const normal = (document) => documentOf(draftOf(document)).document;
+/** As it is shown: a stage that is on is its list, what a handler may leave out is left out, a bare handler is one line. @param {PolicyDocument} document */
+export const pretty = (document) =>
+  JSON.stringify(inFewWords(document), null, 2).replace(/\{\s+("type": "[^"]*")\s+\}/g, "{ $1 }");
 
-/** @param {unknown} one @param {unknown} other */
-export const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+/** Whether two documents mean the same. @param {PolicyDocument} one @param {PolicyDocument} other */
+export const isSame = (one, other) => ordered(inFewWords(one)) === ordered(inFewWords(other));
 
-/** Whether the form would write it just so, and thus loses nothing of it. @param {PolicyDocument} document that anybody wrote */
-export function fitsForm(document) {
-  try {
-    return isSame(document, normal(document));
-  } catch {
-    return false; // not the shape of a policy
+/** What is no document stays as it is: the server says what is wrong with it. @param {PolicyDocument} document @returns {Record<string, unknown>} */
+function inFewWords(document) {
+  const stages = Object.entries(document).filter(([, stage]) => stage !== null);
+  return Object.fromEntries(stages.map(([name, stage]) => [name, stageInFewWords(stage)]));
+}
+
+/** @param {unknown} stage */
+function stageInFewWords(stage) {
+  const {
+    enabled = true,
+    handlers = [],
+    ...more
+  } = /** @type {any} */ (Array.isArray(stage) ? { handlers: stage } : stage);
+  if (typeof stage !== "object" || !Array.isArray(handlers) || Object.keys(more).length > 0) return stage;
+  const short = handlers.map((handler) => {
+    const said = Object.entries(Object(handler)).filter(([key, value]) => JSON.stringify(value) !== DEFAULTS[key]);
+    return typeof handler === "object" ? Object.fromEntries(said) : handler;
+  });
+  return enabled === true ? short : { enabled, handlers: short };
+}
+
+/** Equal for values whose keys only stand in another order. @param {unknown} value */
+function ordered(value) {
+  return JSON.stringify(value, (_, part) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort())
+      : part,
+  );
+}
+
+/** The handlers of a stage that work. @param {PolicyStage | null | undefined} stage @returns {readonly Handler[]} */
+export function handlersOf(stage) {
+  const { enabled = true, handlers = [] } = Array.isArray(stage) ? { handlers: stage } : (stage ?? {});
+  return enabled && Array.isArray(handlers) ? handlers : [];
+}
+
+/** @param {readonly Handler[]} handlers @param {string} type */
+const has = (handlers, type) => handlers.some((handler) => handler?.type === type);
+
+/** Whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Below} below */
+export function isOn(preset, document, below) {
+  const { type, places } = PRESETS[preset];
+  return places.every(([stage]) => has(below[stage].locked, type) || has(own(document, below, stage), type));
+}
+
+/** Whether no document can switch the preset off. @param {Preset} preset @param {Below} below */
+export const isLocked = (preset, below) =>
+  PRESETS[preset].places.every(([stage]) => has(below[stage].locked, PRESETS[preset].type));
+
+/** @param {PolicyDocument} document @param {Below} below @param {Stage} stage */
+const own = (document, below, stage) => (document[stage] ? handlersOf(document[stage]) : (below[stage].open ?? []));
+
+/**
+ * The document with the preset switched on or off. A stage that it takes over begins with what is in force, so that
+ * nothing is lost by the way; one that is as in force again is left out again.
+ *
+ * @param {Preset} preset @param {boolean} isWanted @param {PolicyDocument} document @param {Below} below @returns {PolicyDocument}
+ */
+export function withPreset(preset, isWanted, document, below) {
+  const { type, places } = PRESETS[preset];
+  const changed = { ...document };
+  for (const [stage, isFirst] of places) {
+    const { locked, open } = below[stage];
+    const before = own(document, below, stage);
+    if (has(before, type) === isWanted || (isWanted && has(locked, type))) continue;
+    const others = before.filter((handler) => handler?.type !== type);
+    const after = isWanted ? (isFirst ? [{ type }, ...others] : [...others, { type }]) : others;
+    if (open && isSame({ [stage]: after }, { [stage]: [...open] })) delete changed[stage];
+    else changed[stage] = after;
   }
-}
-
-/** The stages that differ. @param {PolicyDocument} one @param {PolicyDocument} other */
-export const differing = (one, other) => STAGES.filter((name) => !isSame(one[name], other[name]));
-
-/** What saving `mine` would remove of what is stored, and add. @param {PolicyDocument} stored @param {PolicyDocument} mine @param {Stage} name */
-export function compare(stored, mine, name) {
-  const text = (/** @type {PolicyDocument} */ { [name]: stage }) => (stage ? JSON.stringify(stage, null, 2) : "");
-  return diffLines(text(stored), text(mine));
-}
-
-const PLACE = /^\$\.(\w+)(?:\.handlers)?\[(\d+)\](?:\.(type|locked|config|filter\.(?:tools|permissions|arguments)))?/;
-
-/** The field of the form that a problem belongs to ("": its handler as such); null = none, it is about the whole. @param {Problem} problem */
-export function placeOf({ path }) {
-  const [, stage = "", index, field = ""] = PLACE.exec(path) ?? [];
-  return index ? { stage: /** @type {Stage} */ (stage), index: Number(index), field: field.replace("filter.", "") } : null;
+  return changed;
 }

@@ -5,6 +5,8 @@
  * @import { Effect, Event } from "./state.js"
  */
 
+import { defineCodeEditor } from "../editor/code_editor.js";
+import { complete } from "../editor/completion.js";
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
 import { p, usePolicyLanguage } from "../strings/policy.js";
@@ -14,9 +16,12 @@ import { QUESTIONS, ask } from "./rest.js";
 import { initialState } from "./state.js";
 import { pageView } from "./views/page_view.js";
 
+const CHECK_MS = 250; // after the last letter
+
 const root = /** @type {Element} */ (document.getElementById("policy"));
 
 let state = initialState();
+let checkTimer = 0;
 
 /** Drawn at once: the focus can go where it was just sent to. @param {Event} event */
 function dispatch(event) {
@@ -33,9 +38,17 @@ function dispatch(event) {
 /** @param {Effect} effect */
 async function perform(effect) {
   if (effect.type === "focus") return focus(effect.ids);
+  if (effect.type === "line") return editor()?.goTo(effect.line);
   if (effect.type === "address")
     return location.hash === effect.fragment || history.pushState(null, "", effect.fragment);
   if (effect.type === "confirm") return confirm(effect.words) && dispatch(effect.event);
+  if (effect.type !== "check") return put(effect);
+  clearTimeout(checkTimer);
+  checkTimer = window.setTimeout(put, CHECK_MS, effect);
+}
+
+/** @param {Extract<Effect, {type: keyof typeof QUESTIONS}>} effect */
+async function put(effect) {
   /** @type {import("./rest.js").Question} */
   const question = QUESTIONS[effect.type];
   const answer = await question(effect).catch((error) => {
@@ -50,13 +63,16 @@ async function askWho() {
   if (answer) dispatch({ type: "who", who: { user: answer.body.user, isOperator: answer.body.is_operator } });
 }
 
-/** What is folded is opened first. @param {readonly string[]} ids */
+/** @param {readonly string[]} ids */
 function focus(ids) {
-  const element = ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"));
-  const folded = element?.closest("details");
-  if (folded) folded.open = true;
-  element?.focus();
+  ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"))?.focus();
 }
+
+const editor = () => /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
+defineCodeEditor({
+  complete: (text, cursor, isAsked) => complete(state.editor.schema, text, cursor, [], isAsked),
+  leave: () => focus(["save"]),
+});
 
 const showFromAddress = () => dispatch({ type: "show", ...placeOf(location.hash) });
 

@@ -46,13 +46,16 @@ export const QUESTIONS = {
   async load_policy({ scope }) {
     const paths = ["available", "config", `config?scope=${scope}`];
     const [available, effective, own] = await Promise.all(paths.map((path) => ask(`/api/hooks/${path}`)));
-    const kinds = [...available?.body.builtin, ...available?.body.custom];
-    return { type: "policy_loaded", scope, kinds, effective: effective?.body, document: own?.body, etag: own?.etag };
+    return { type: "policy_loaded", scope, schema: available?.body.schema, effective: effective?.body, document: own?.body, etag: own?.etag };
   },
   async save_policy({ scope, etag: before, document }) {
     const sent = { method: "POST", etag: before, body: document };
     const { body, etag } = await ask(`/api/hooks/config?scope=${scope}`, sent);
     return { type: "policy_saved", version: body.version, etag, document };
+  },
+  async check({ text, of }) {
+    await ask("/api/hooks/document", { method: "POST", body: { text } });
+    return { type: "checked", of };
   },
   read_yaml: async ({ text }) => ({ type: "yaml_read", document: (await ask("/api/hooks/document", { method: "POST", body: { text } })).body }),
   async load_audit({ filter, cursor, question }) {

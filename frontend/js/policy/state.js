@@ -1,7 +1,8 @@
 /**
  * What the policy page knows. Only `reduce` makes another one of it.
  *
- * @import { Draft, PolicyDocument, Problem, Stage } from "./document.js"
+ * @import { Schema } from "../editor/completion.js"
+ * @import { PolicyDocument, Problem } from "./document.js"
  * @import { QUESTIONS } from "./rest.js"
  *
  * @typedef {"policy" | "audit" | "approvals"} View
@@ -11,8 +12,6 @@
  *
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, path: string | null}} Failure
  *   of a request to the server; path: the place in what was sent
- * @typedef {{name: string, description: string, stages: readonly Stage[], settings: readonly string[] | null}} Kind
- *   a handler that a document may name, where, and the keys of its config; null: it reads them itself
  * @typedef {{document: PolicyDocument, etag: string}} Stored
  * @typedef {Readonly<typeof NO_FILTER>} Filter
  * @typedef {{id: number, ts: string, replica: string, day: string, number: number, hash: string,
@@ -25,11 +24,9 @@
  * @typedef {ReturnType<typeof emptyEditor>} Editor
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "address", fragment: string}
- *   | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   | {type: "line", line: number} | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
  *   focus: the first of them that is there and can be used; confirm: the event follows if the user agrees
  */
-
-import { draftOf } from "./document.js";
 
 export const NO_FILTER = { user: "", tool: "", phase: "", outcome: "", text: "", since: "", until: "" };
 
@@ -46,14 +43,11 @@ export const emptyEditor = (scope) => ({
   ...waiting(),
   scope,
   retry: "load_policy", // the event that repeats what has failed
-  kinds: /** @type {readonly Kind[]} */ ([]),
+  schema: /** @type {Schema} */ ({}), // of documents
   effective: /** @type {PolicyDocument} */ ({}), // what is in force for this user
-  base: /** @type {Stored | null} */ (null), // what the draft began with; null = not read yet
-  draft: draftOf({}),
-  past: /** @type {readonly Draft[]} */ ([]), // for undoing, the newest last
-  typing: /** @type {string | null} */ (null), // the field whose letters make one step of `past` so far
-  text: /** @type {string | null} */ (null), // the document under the user's hands as JSON, or YAML to be read; null = the form is shown
-  refused: /** @type {readonly Problem[]} */ ([]), // what is wrong with what was last sent, until the next change
+  base: /** @type {Stored | null} */ (null), // what the text began with; null = not read yet
+  text: "", // the document under the user's hands as JSON, or YAML to be read
+  refused: /** @type {readonly Problem[]} */ ([]), // what the server has found in the text
   conflict: /** @type {Stored | null} */ (null), // what somebody else has stored meanwhile
   saved: /** @type {string | null} */ (null), // what became of the last saving, until the next change
 });

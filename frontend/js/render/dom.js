@@ -176,7 +176,7 @@ function patchAttributes(element, before, after) {
 }
 
 /**
- * A text is never changed under the user's hands.
+ * A text is never changed under the user's hands; an editor in a shadow root keeps cursor and history itself.
  *
  * @param {Element} element
  * @param {string} name
@@ -184,7 +184,7 @@ function patchAttributes(element, before, after) {
  */
 function setProperty(element, name, value) {
   const input = /** @type {any} */ (element);
-  const isInUse = name === "value" && element === document.activeElement;
+  const isInUse = name === "value" && element === document.activeElement && !element.shadowRoot;
   if (input[name] !== value && !isInUse) input[name] = value;
 }
 

@@ -2,69 +2,47 @@
  * Markdown → elements. A part of the source can be marked: the sentence that is being said,
  * or what a cut left unheard.
  *
- * @typedef {import("../markdown.js").Block} Block
+ * @import { Block, Line, Placed } from "../markdown.js"
  * @typedef {import("../markdown_inline.js").Inline} Inline
  * @typedef {import("./dom.js").Child} Child
  *
  * @typedef {{from: number, to: number, kind: "saying" | "unheard"}} Mark characters of the source, and the class that they get
  */
 
-import { growingMarkdown, parseMarkdown } from "../markdown.js";
+import { growingMarkdown } from "../markdown.js";
 import { h, memo } from "./dom.js";
 import { t } from "../strings.js";
 
-/** @param {string} source */
-export function markdownView(source) {
-  return h("div", { class: "markdown" }, blocksView(parseMarkdown(source), null));
-}
+const TAGS = { strong: "strong", emphasis: "em", strike: "s" };
+const ABOVE = 2; // the headings of the page that a text stands under
 
-/**
- * For one text that grows, and is drawn again and again: what stands in it already costs nothing.
- *
- * @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described}
- */
+/** @param {string} source */
+export const markdownView = (source) => growingView()(source);
+
+/** For one text that grows, and is drawn again and again: what stands in it already costs nothing. @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described} */
 export function growingView() {
   const read = growingMarkdown();
-  return (source, mark = null) =>
-    h(
-      "div",
-      { class: "markdown" },
-      read(source).map(({ block, at, end }) =>
-        mark && mark.from < end && at < mark.to ? blockView(block, mark) : plainView(block),
-      ),
-    );
+  return (source, mark = null) => {
+    const isMarked = (/** @type {Placed} */ { at, end }) => mark !== null && mark.from < end && at < mark.to;
+    const views = read(source).map((one) => (isMarked(one) ? blockView(one.block, mark) : plainView(one.block)));
+    return h("div", { class: "markdown" }, views);
+  };
 }
 
 const plainView = memo((/** @type {Block} */ block) => blockView(block, null));
 
 /** @param {Block[]} blocks @param {Mark | null} mark @param {"auto" | null} [dir] @returns {Child[]} */
-function blocksView(blocks, mark, dir) {
-  return blocks.map((block) => blockView(block, mark, dir));
-}
+const blocksView = (blocks, mark, dir) => blocks.map((block) => blockView(block, mark, dir));
 
-/**
- * @param {Block} block @param {Mark | null} mark
- * @param {"auto" | null} dir null: as what it stands in, which finds its direction in text that has none of its own
- * @returns {import("./dom.js").Described}
- */
+/** @param {Block} block @param {Mark | null} mark @param {"auto" | null} dir null: as what it stands in, which finds its direction in its own text @returns {import("./dom.js").Described} */
 function blockView(block, mark, dir = "auto") {
   switch (block.type) {
     case "paragraph":
       return h("p", { dir }, inlineView(block.inline, mark));
     case "heading":
-      // Under the page's own headings, whatever the model counts from.
-      return h(block.level <= 2 ? "h3" : "h4", { dir }, inlineView(block.inline, mark));
+      return h(`h${Math.min(6, ABOVE + block.level)}`, { dir }, inlineView(block.inline, mark));
     case "code":
-      return h(
-        "div",
-        { class: "code-block" },
-        h(
-          "pre",
-          { tabindex: "0", "data-language": block.language || null },
-          h("code", {}, codeView(block.lines, mark)),
-        ),
-        h("button", { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" }, t.turns.copy),
-      );
+      return fenceView(block, mark);
     case "list":
       return listView(block, mark, dir);
     case "quote":
@@ -76,41 +54,31 @@ function blockView(block, mark, dir = "auto") {
   }
 }
 
-/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
-function tableView({ align, head, rows }, mark, dir) {
-  const cells = (/** @type {string} */ tag, /** @type {Inline[][]} */ row) =>
-    row.map((inline, column) =>
-      h(
-        tag,
-        { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null },
-        inlineView(inline, mark),
-      ),
-    );
-  return h(
-    "div",
-    { class: "table", role: "region", "aria-label": t.turns.table, tabindex: "0" },
-    h(
-      "table",
-      { dir },
-      h("thead", {}, h("tr", {}, cells("th", head))),
-      h(
-        "tbody",
-        {},
-        rows.map((row) => h("tr", {}, cells("td", row))),
-      ),
-    ),
-  );
+/** @param {Extract<Block, {type: "code"}>} block @param {Mark | null} mark */
+function fenceView({ language, lines }, mark) {
+  const copy = { type: "button", class: "button small copy", "data-action": "copy", "aria-live": "polite" };
+  const code = h("coloured-code", { language }, h("code", {}, codeView(lines, mark)));
+  const block = h("pre", { tabindex: "0", "data-language": language || null }, code);
+  return h("div", { class: "code-block" }, block, h("button", copy, t.turns.copy));
 }
 
-/**
- * Code is never said, so that only what a cut left unheard is marked in it.
- *
- * @param {import("../markdown.js").Line[]} lines @param {Mark | null} mark @returns {Child[]}
- */
+/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
+function tableView({ align, head, rows }, mark, dir) {
+  const cell = (/** @type {string} */ tag) => (/** @type {Inline[]} */ inline, /** @type {number} */ column) => {
+    const kind = { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null };
+    return h(tag, kind, inlineView(inline, mark));
+  };
+  const row = (/** @type {string} */ tag, /** @type {Inline[][]} */ cells) => h("tr", {}, cells.map(cell(tag)));
+  const body = h("tbody", {}, rows.map((cells) => row("td", cells))); // prettier-ignore
+  const region = { class: "table", role: "region", "aria-label": t.turns.table, tabindex: "0" };
+  return h("div", region, h("table", { dir }, h("thead", {}, row("th", head)), body));
+}
+
+/** Code is never said, so that only what a cut left unheard is marked in it. @param {Line[]} lines @param {Mark | null} mark @returns {Child[]} */
 function codeView(lines, mark) {
   const from = mark?.kind === "unheard" ? mark.from : Infinity;
   const first = lines.findIndex(({ text, at }) => at + text.length > from);
-  const joined = (/** @type {import("../markdown.js").Line[]} */ part) => part.map(({ text }) => text).join("\n");
+  const joined = (/** @type {Line[]} */ part) => part.map(({ text }) => text).join("\n");
   if (first < 0) return [joined(lines)];
   const heard = lines.slice(0, first).map(({ text }) => `${text}\n`).join(""); // prettier-ignore
   return [heard, h("span", { class: "unheard" }, joined(lines.slice(first)))];
@@ -118,49 +86,41 @@ function codeView(lines, mark) {
 
 /** @param {Extract<Block, {type: "list"}>} list @param {Mark | null} mark @param {"auto" | null} dir */
 function listView({ start, items }, mark, dir) {
-  const children = items.map((blocks) => h("li", {}, itemView(blocks, mark)));
-  if (start === null) return h("ul", { dir }, children);
-  return h("ol", { dir, start: start === 1 ? null : start }, children);
+  const children = items.map(({ isDone, blocks }) => {
+    const words = isDone ? t.turns.taskDone : t.turns.taskOpen;
+    const box =
+      isDone !== null && h("input", { type: "checkbox", disabled: true, checked: isDone, "aria-label": words });
+    return h("li", { class: isDone === null ? null : "task" }, box, itemView(blocks, mark));
+  });
+  return start === null ? h("ul", { dir }, children) : h("ol", { dir, start: start === 1 ? null : start }, children);
 }
 
-/**
- * A lone paragraph in an item needs no paragraph around it.
- *
- * @param {Block[]} blocks
- * @param {Mark | null} mark
- * @returns {Child[]}
- */
+/** A lone paragraph in an item needs no paragraph around it. @param {Block[]} blocks @param {Mark | null} mark @returns {Child[]} */
 function itemView([first, ...rest], mark) {
   if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], mark);
   return [...inlineView(first.inline, mark), ...blocksView(rest, mark)];
 }
 
 /** @param {Inline[]} inline @param {Mark | null} mark @returns {Child[]} */
-function inlineView(inline, mark) {
-  return inline.flatMap((piece) => pieceView(piece, mark));
-}
+const inlineView = (inline, mark) => inline.map((piece) => pieceView(piece, mark));
 
-/** @param {Inline} piece @param {Mark | null} mark @returns {Child[]} */
+/** @param {Inline} piece @param {Mark | null} mark @returns {Child} */
 function pieceView(piece, mark) {
   switch (piece.type) {
     case "text":
       return textView(piece.text, piece.at, mark);
     case "code":
-      return [h("code", {}, textView(piece.text, piece.at, mark))];
+      return h("code", {}, textView(piece.text, piece.at, mark));
     case "math":
-      return [h("tex-formula", { tex: piece.tex, "is-display": piece.isDisplay }, textView(piece.text, piece.at, mark))];
+      return h("tex-formula", { tex: piece.tex, "is-display": piece.isDisplay }, textView(piece.text, piece.at, mark));
     case "break":
-      return [h("br")];
+      return h("br");
     case "strong":
-      return [h("strong", {}, inlineView(piece.inline, mark))];
     case "emphasis":
-      return [h("em", {}, inlineView(piece.inline, mark))];
     case "strike":
-      return [h("s", {}, inlineView(piece.inline, mark))];
+      return h(TAGS[piece.type], {}, inlineView(piece.inline, mark));
     case "link":
-      return [
-        h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, mark)),
-      ];
+      return h("a", { href: piece.href, target: "_blank", rel: "noopener noreferrer" }, inlineView(piece.inline, mark));
   }
 }
 

@@ -12,6 +12,7 @@ import { approvalView } from "./approval_view.js";
 import { composerView } from "./composer_view.js";
 import { conversationView } from "./conversation_view.js";
 import { draw, h } from "./dom.js";
+import "./coloured_code.js";
 import "./formula.js";
 import { focusApproval, focusEditor, focusHold, isFocusFree, keepFocus } from "./focus.js";
 import { headerView, openerOf } from "./header_view.js";

@@ -298,6 +298,8 @@ export const en = {
     copy: "Copy",
     copied: "Copied",
     selected: "Selected",
+    taskDone: "done",
+    taskOpen: "to do",
     table: "Table",
   },
 

@@ -278,6 +278,8 @@ export const zh = {
     copy: "复制",
     copied: "已复制",
     selected: "已选中",
+    taskDone: "已完成",
+    taskOpen: "待办",
     table: "表格",
   },
 

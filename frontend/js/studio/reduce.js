@@ -6,9 +6,8 @@
  * @typedef {(state: State, event: any) => State} Step
  */
 
-import { complete } from "./completion.js";
-import { lineOf } from "./diagnostics.js";
-import { HOOKS, PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
+import { lineOf } from "../editor/problem_lines.js";
+import { PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
 import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
@@ -17,7 +16,7 @@ const unlessEdited = (state, event, words) =>
 
 /** @param {State} state @param {string} path @param {Partial<Buffer>} change @returns {State} */
 function withBuffer(state, path, change) {
-  const buffer = state.buffers[path] ?? { etag: null, saved: "", text: "", revision: 0 };
+  const buffer = state.buffers[path] ?? { etag: null, saved: "", text: "" };
   return { ...state, buffers: { ...state.buffers, [path]: { ...buffer, ...change } } };
 }
 
@@ -61,7 +60,7 @@ function listed(state, listing, options) {
 
 /** @param {State} state @param {string} path @param {{focuses?: boolean, line?: number}} [options] focuses: the editor, once the file is there; line: there @returns {State} */
 function opened(state, path, { focuses = false, line = 0 } = {}) {
-  const shown = { ...state, path, completion: null, form: null };
+  const shown = { ...state, path, form: null };
   const buffer = state.buffers[path];
   const file = state.listing?.files.find((one) => one.path === path);
   const isKnown = !file || (buffer && (isDirty(buffer) || buffer.etag === file.etag));
@@ -104,40 +103,13 @@ const STEPS = {
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false, line = 0 }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
-    const revision = (state.buffers[path]?.revision ?? 0) + 1;
-    const next = withBuffer(state, path, { text, etag, saved: text, revision });
+    const next = withBuffer(state, path, { text, etag, saved: text });
     return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
   /** The user is back at this window: others may have changed the files. */
   looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
-  typed(state, { value, cursor, isAsked = false }) {
-    const { path, schema, listing } = state;
-    const texts = (listing?.files ?? []).flatMap((file) => /^hooks\/(.+\.md)$/.exec(file.path)?.[1] ?? []);
-    const found = schema && path === HOOKS ? complete(schema, value, cursor, texts, isAsked) : null;
-    const next = { ...withBuffer(state, path, { text: value }), completion: found && { ...found, chosen: 0 } };
-    const isNew = found && !state.completion;
-    return previewing(isNew ? announced(next, s.suggested(found.items.length, found.items[0]?.label ?? "")) : next);
-  },
-  /** Suggestions are asked for; value: the text as it stands. */
-  suggest(state, { value, cursor }) {
-    const next = STEPS.typed?.(state, { value, cursor, isAsked: true }) ?? state;
-    return next.completion ? next : announced(next, s.noSuggestions);
-  },
-  close_suggestions: (state) => (state.completion ? { ...state, completion: null } : state),
-  choose(state, { by }) {
-    const { completion } = state;
-    if (!completion) return state;
-    const count = completion.items.length;
-    return { ...state, completion: { ...completion, chosen: (completion.chosen + by + count) % count } };
-  },
-  accept(state, { index = state.completion?.chosen ?? 0 }) {
-    const { completion } = state;
-    const item = completion?.items[Number(index)];
-    if (!completion || !item) return state;
-    const { from, to } = completion;
-    return withEffects({ ...state, completion: null }, { type: "insert", from, to, text: item.insert });
-  },
+  typed: (state, { value }) => previewing(withBuffer(state, state.path, { text: value })),
 
   save(state) {
     const { skill, path, listing, isSaving } = state;
@@ -163,8 +135,7 @@ const STEPS = {
     const { conflict } = state;
     if (!conflict) return state;
     const { path, current, etag } = conflict;
-    const revision = (state.buffers[path]?.revision ?? 0) + 1;
-    const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag, revision });
+    const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
     return STEPS.looked?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
   },
   /** What stands here replaces it. */
@@ -179,7 +150,7 @@ const STEPS = {
     const buffer = state.buffers[path];
     if (!buffer || !isDirty(buffer)) return state;
     if (buffer.etag === null) return opened(withoutBuffer(state, path), PAGE);
-    return previewing(withBuffer(state, path, { text: buffer.saved, revision: buffer.revision + 1 }));
+    return previewing(withBuffer(state, path, { text: buffer.saved }));
   },
 
   undo: (state) => stepping(state, "undo"),
@@ -230,8 +201,8 @@ const STEPS = {
   },
   file_renamed(state, { skill, path, to, etag, listing }) {
     if (skill !== state.skill) return state;
-    const { text = "", revision = 0 } = state.buffers[path] ?? {};
-    const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag, revision });
+    const text = state.buffers[path]?.text ?? "";
+    const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag });
     return announced(withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }), s.renamed(to));
   },
   delete_file(state, { isSure = false }) {

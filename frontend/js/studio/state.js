@@ -1,7 +1,7 @@
 /**
  * What the studio knows. Only `reduce` makes another one of it.
  *
- * @import { Completion, Schema } from "./completion.js"
+ * @import { Schema } from "../editor/completion.js"
  * @import { QUESTIONS } from "./rest.js"
  *
  * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`
@@ -12,8 +12,7 @@
  * @typedef {{at: string, action: string, path: string}} Edit
  * @typedef {{name: string, etag: string, is_writable: boolean, files: readonly FileItem[],
  *   diagnostics: readonly Diagnostic[], undo: readonly Edit[], redo: readonly Edit[]}} Listing
- * @typedef {{etag: string | null, saved: string, text: string, revision: number}} Buffer
- *   an opened file; etag null: it is not on disk yet; revision: counts changes that were not typed
+ * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null: it is not on disk yet
  * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
  * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} Silent
@@ -27,8 +26,7 @@
  *
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
- *   | {type: "insert", from: number, to: number, text: string} | {type: "address", fragment: string}
- *   | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   | {type: "address", fragment: string} | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
  */
 
 export const PAGE = "SKILL.md";
@@ -47,7 +45,6 @@ export const initialState = () => ({
   name: "", // as it stands in that form
   isSaving: false,
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
-  completion: /** @type {(Completion & {chosen: number}) | null} */ (null),
   question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
   history: /** @type {readonly Spoken[]} */ ([]), // of the last conversation, before its last question
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser

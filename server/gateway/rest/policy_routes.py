@@ -1,18 +1,21 @@
 """`/api/hooks/config`, `/api/hooks/available` and `/api/approvals`: the tool policy, and what was approved for good."""
 
 import asyncio
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import PolicyError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
 from server.policy.document import (
+    NO_POLICY,
     HandlerSpec,
     PolicyBody,
     PolicyDocument,
     PolicyStageName,
     document_of,
+    document_schema,
     place_as_written,
     read_document,
     without_locked,
@@ -61,6 +64,8 @@ class HandlerInfo(Struct, frozen=True, kw_only=True):
 class AvailableHandlers(Struct, frozen=True, kw_only=True):
     builtin: list[HandlerInfo]
     custom: list[HandlerInfo]
+    schema: dict[str, Any]
+    """JSON Schema of documents that name these handlers."""
 
 
 class PolicyRoutes:
@@ -139,10 +144,7 @@ class PolicyRoutes:
         document = read_document(raw)
         await self._store.refresh()
         below = self._store.below(scope)
-        try:
-            self._engine.check(document, may_lock=scope == "operator", below=below)
-        except PolicyError as error:
-            raise PolicyError(str(error), path=place_as_written(error.path, raw)) from error
+        self._check(document, msgspec.json.decode(raw), may_lock=scope == "operator", below=below)
         own = without_locked(document, below)
         await asyncio.to_thread(self._engine.load_rules, own.handler_names)
         current = self._store.operator() if scope == "operator" else self._store.user(user)
@@ -166,11 +168,20 @@ class PolicyRoutes:
         except (YamlError, ValueError) as error:
             raise PolicyError(str(error)[:500], path="$") from None
         document = document_of({} if tree is None else tree)
-        self._engine.check(document, may_lock=call.principal.is_operator)
+        self._check(document, tree, may_lock=call.principal.is_operator)
         return ApiAnswer(document)
 
+    def _check(self, document: PolicyDocument, tree: Any, *, may_lock: bool, below: PolicyDocument = NO_POLICY) -> None:
+        """Check the document that was read from `tree`. Raises PolicyError with the place of the mistake in `tree`."""
+        try:
+            self._engine.check(document, may_lock=may_lock, below=below)
+        except PolicyError as error:
+            raise PolicyError(str(error), path=place_as_written(error.path, tree)) from error
+
     async def _list(self, _call: ApiCall) -> ApiAnswer:
-        return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(self._engine.custom_specs)))
+        custom = self._engine.custom_specs
+        schema = document_schema((*BUILTIN_SPECS, *custom))
+        return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(custom), schema=schema))
 
     def _tag(self, scope: Scope | None, user: str) -> str:
         match scope:

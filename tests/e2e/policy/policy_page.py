@@ -1,5 +1,6 @@
 """The policy page as a person meets it, and the server's side of it as other programs do."""
 
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
@@ -50,28 +51,21 @@ async def audited(server: ServerProcess, count: int) -> Sequence[Json]:
             return entries
 
 
-def stage(tab: Page, name: str) -> Locator:
-    return tab.locator(".stage", has=tab.get_by_text(name, exact=True))
+def editor(tab: Page) -> Locator:
+    return tab.get_by_role("textbox", name="Policy document")
 
 
-def handlers(tab: Page, name: str) -> Locator:
-    return stage(tab, name).locator("[data-handler]")
+async def write(tab: Page, document: Json | str) -> None:
+    """Put the text into the editor, once the policy is read."""
+    await editor(tab).focus()
+    await expect(tab.locator(".cm-focused, textarea:focus")).to_be_visible()
+    await tab.keyboard.press("ControlOrMeta+a")
+    await tab.keyboard.insert_text(document if isinstance(document, str) else json.dumps(document))
 
 
-async def types(tab: Page, name: str) -> list[str]:
-    fields = stage(tab, name).locator("select[data-name=type]")
-    return [str(value) for value in await fields.evaluate_all("fields => fields.map(field => field.value)")]
-
-
-async def add(tab: Page, name: str, kind: str) -> Locator:
-    """Returns the new handler."""
-    button = stage(tab, name).get_by_role("button", name="Add a rule")
-    await expect(button).to_be_visible()  # the policy is read
-    before = await handlers(tab, name).count()
-    await button.click()
-    await expect(handlers(tab, name)).to_have_count(before + 1)
-    await handlers(tab, name).last.locator("select").select_option(kind)
-    return handlers(tab, name).last
+async def written(tab: Page) -> Any:
+    """Return the document that stands in the editor."""
+    return json.loads(await tab.locator("code-editor").evaluate("(editor) => editor.value"))
 
 
 async def save(tab: Page) -> None:

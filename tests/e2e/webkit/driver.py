@@ -83,10 +83,6 @@ class WebDriver:
     async def write(self, selector: str, keys: str) -> None:
         await self._call("POST", f"/element/{await self._found(selector)}/value", {"text": keys})
 
-    async def value(self, selector: str) -> Any:
-        """Of a field."""
-        return await self._call("GET", f"/element/{await self._found(selector)}/property/value")
-
     async def press(self, key: str, *, is_down: bool) -> None:
         action = {"type": "keyDown" if is_down else "keyUp", "value": key}
         await self._call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": [action]}]})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from tests.gateway.rest.conftest import Client
 from tests.support.openai_server import OpenAIServer
@@ -158,7 +159,8 @@ async def test_a_foreign_page_cannot_change_anything(operator: Client) -> None:
 async def test_the_handlers_that_come_along_are_listed(anna: Client) -> None:
     answer = await anna.get("/api/hooks/available")
 
-    assert {name: type(value) for name, value in answer.body.items()} == {"builtin": list, "custom": list}
+    kinds = {name: type(value) for name, value in answer.body.items()}
+    assert kinds == {"builtin": list, "custom": list, "schema": dict}
     names = [handler["name"] for handler in answer.body["builtin"]]
     assert names == ["audit_log", "dangerous_confirmation", "security_scan"]
     assert all(set(handler) == {"name", "description", "stages", "settings"} for handler in answer.body["builtin"])
@@ -181,6 +183,21 @@ async def test_a_handler_is_listed_with_the_stages_at_which_a_document_may_name_
         for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip"):
             answer = await anna.post(CONFIG, {stage: [{"type": handler["name"]}]}, tag="*")
             assert (answer.status == 200) == (stage in handler["stages"]), (handler["name"], stage)
+
+
+async def test_the_schema_takes_what_the_server_takes(anna: Client) -> None:
+    schema = Draft202012Validator((await anna.get("/api/hooks/available")).body["schema"])
+    scan, audit = {"type": "security_scan", "config": {"arguments": "deny"}}, {"type": "audit_log"}
+    fine = [{"post_tool_use": [scan, audit]}, {"tool_skip": {"enabled": False, "handlers": [audit]}}, {}]
+    wrong = [
+        {"tool_skip": [{"type": "dangerous_confirmation"}]},
+        {"post_tool_use": [{**audit, "config": {"arguments": "deny"}}]},
+        {"post_tool_use": [{"typ": "audit_log"}]},
+    ]
+
+    for document in fine + wrong:
+        stored = await anna.post(CONFIG, document, tag="*")
+        assert (stored.status == 200) == schema.is_valid(document) == (document in fine), document
 
 
 async def test_a_change_of_the_policy_is_in_the_audit_log(server: Parley, operator: Client) -> None:
@@ -226,8 +243,8 @@ async def test_yaml_is_read_as_the_document_that_it_means_and_not_stored(anna: C
         ("x" * 8193, "$.text", "8192"),
         ("? {a: 1}\n: 2", "$", "a key must be a text"),
         ("hooks: {processes: {}}", "$.hooks.processes", "is set in parley.yaml only"),
-        ("pre_tool_use: [{type: nothing}]", "$.pre_tool_use.handlers[0].type", "there is no handler `nothing`"),
-        ("pre_tool_use: [{type: audit_log, locked: true}]", "$.pre_tool_use.handlers[0].locked", "only the operator"),
+        ("pre_tool_use: [{type: nothing}]", "$.pre_tool_use[0].type", "there is no handler `nothing`"),
+        ("pre_tool_use: [{type: audit_log, locked: true}]", "$.pre_tool_use[0].locked", "only the operator"),
     ],
 )
 async def test_yaml_that_cannot_be_read_says_what_is_wrong_and_where(

@@ -3,13 +3,14 @@
  * valid: what comes before a mistake is understood. Pure.
  *
  * @typedef {string | number} Step a key, or an index of a list
- * @typedef {{isList: boolean, step: Step, keys: string[]}} Level
+ * @typedef {Readonly<Record<string, string>>} Texts the values of an object that are texts, by key
+ * @typedef {{isList: boolean, step: Step, keys: string[], texts: Record<string, string>}} Level
  * @typedef {object} Place
  * @property {readonly Step[]} path of the key's object, or of the value
+ * @property {readonly Texts[]} texts before the cursor: of each object or list that the path leads through
  * @property {"key" | "value"} kind
  * @property {readonly string[]} keys that the object has, but for the one at the cursor
  * @property {number} from @property {number} to of the text inside the quotes
- * @property {string} typed what stands between `from` and the cursor
  */
 
 const STRING = /"(?:[^"\\\n]|\\.)*"?/y;
@@ -26,7 +27,7 @@ function walk(text, visit) {
   const levels = [];
   let isKey = false; // the next string is a key
   let isItem = false; // the next thing is an item of a list
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const sign = text[at] ?? "";
     const level = levels.at(-1);
     if (isItem && /[^\s\],]/.test(sign)) {
@@ -40,12 +41,13 @@ function walk(text, visit) {
       if (isAtKey) level.step = unquoted(text.slice(at, to));
       if (visit({ type: isAtKey ? "key" : "string", from: at, to, levels })) return;
       if (isAtKey) level.keys.push(String(level.step));
+      else if (level) level.texts[level.step] = unquoted(text.slice(at, to));
       isKey = false;
       at = to;
       continue;
     }
     if (sign === "{" || sign === "[") {
-      levels.push({ isList: sign === "[", step: sign === "[" ? 0 : "", keys: [] });
+      levels.push({ isList: sign === "[", step: sign === "[" ? 0 : "", keys: [], texts: {} });
       isKey = sign === "{";
       isItem = sign === "[";
     } else if (sign === "}" || sign === "]") {
@@ -82,18 +84,12 @@ export function placeAt(text, cursor) {
     const { keys = [] } = levels.at(-1) ?? {};
     // A string that is just being typed has no end yet: what follows is not its own.
     const isOpen = !isClosed || /[\s,:{}[\]]/.test(text.slice(cursor, end));
-    const typed = text.slice(from + 1, cursor);
-    place = { path, kind: type === "key" ? "key" : "value", keys: [...keys], from: from + 1, to: isOpen ? cursor : end, typed };
+    const texts = levels.map((level) => ({ ...level.texts }));
+    const kind = type === "key" ? "key" : "value";
+    place = { path, texts, kind, keys: [...keys], from: from + 1, to: isOpen ? cursor : end };
     return true;
   });
   return place;
-}
-
-/** Whether what is typed, a quote or a bracket, stands behind the cursor already and ends something there. @param {string} text @param {number} cursor @param {string} typed */
-export function isThere(text, cursor, typed) {
-  if (text[cursor] !== typed) return false;
-  if (typed !== '"') return "]}".includes(typed) && !placeAt(text, cursor);
-  return text[cursor - 1] !== "\\" && placeAt(text, cursor)?.to === cursor;
 }
 
 /** The line of a JSON path such as `$.hooks[1].when`, or of what of it is there; counted from 1. @param {string} text @param {string} path */

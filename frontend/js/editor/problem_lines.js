@@ -1,8 +1,8 @@
-/** The line of a file that a diagnostic means. Pure. */
+/** The line of a file that a problem means. Pure. */
 
 import { lineAt, lineOfPath } from "./json_places.js";
 
-/** @param {import("./state.js").Diagnostic} diagnostic @param {string} text of its file @returns {number} counted from 1 */
+/** @param {{file: string, path: string, message: string}} problem @param {string} text of its file @returns {number} counted from 1 */
 export function lineOf({ file, path, message }, text) {
   const said = /\bline (\d+)/.exec(message)?.[1];
   if (said) return Math.min(Number(said), text.split("\n").length);

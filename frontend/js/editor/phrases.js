@@ -1,0 +1,27 @@
+/** What CodeMirror says, in the languages of the page but English, which is its own. @type {Readonly<Record<string, Record<string, string>>>} */
+export const PHRASES = {
+  "zh-CN": {
+    Find: "查找",
+    Replace: "替换",
+    next: "下一个",
+    previous: "上一个",
+    all: "全部",
+    "match case": "区分大小写",
+    regexp: "正则表达式",
+    "by word": "全字匹配",
+    replace: "替换",
+    "replace all": "全部替换",
+    close: "关闭",
+    "current match": "当前匹配",
+    "on line": "所在行",
+    "replaced match on line $": "已替换第 $ 行的匹配",
+    "replaced $ matches": "已替换 $ 处匹配",
+    "Go to line": "转到行",
+    go: "转到",
+    Completions: "建议",
+    Diagnostics: "问题",
+    "No diagnostics": "没有问题",
+    "Control character": "控制字符",
+    "Selection deleted": "已删除所选内容",
+  },
+};
