@@ -100,7 +100,7 @@ const channel = new Channel({
     else dispatch(event);
   },
   onLevel: page.showLevel,
-  audible: () => state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null),
+  audible: () => state.speakTurn?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null),
 });
 
 /** @param {import("../sdk/frames.js").Nudge} frame */

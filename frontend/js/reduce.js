@@ -18,7 +18,7 @@
  *   | {type: "edit_message", turnId: string | null}
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
- *   | {type: "reread", turnId: string, id: string}
+ *   | {type: "read_aloud", turnId: string, id: string}
  *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
@@ -95,7 +95,7 @@ import * as conversations from "./reduce_conversations.js";
 import { shown } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
-import { leaveRereading, reheard, reread, sayFailure } from "./reduce_rereading.js";
+import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
 import { warning, withEffects, withNotice } from "./state.js";
@@ -104,8 +104,8 @@ import { warning, withEffects, withNotice } from "./state.js";
 export function reduce(before, event) {
   const after = shown(step({ ...before, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after), stored));
-  const quiet = leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
-  return unloadIdle(sayFailure(before, quiet));
+  const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
+  return unloadIdle(failureSpoken(before, quiet));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -133,8 +133,8 @@ function step(state, event) {
       return branches.askedAgain(state, event);
     case "switch_branch":
       return branches.switched(state, event.turnId);
-    case "reread":
-      return reread(state, event);
+    case "read_aloud":
+      return readAloud(state, event);
     case "inspect":
       return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
@@ -246,7 +246,7 @@ function step(state, event) {
     case "talk":
       return talked(state, event.isHeld);
     case "heard":
-      if (event.turnId === state.rereading?.id) return event.isOver ? reheard(state, event.index) : state;
+      if (event.turnId === state.speakTurn?.id) return event.isOver ? speakTurnHeard(state, event.index) : state;
       return heardOf(state, event);
     case "no_sound":
       return voice.muted(state, event);
@@ -278,7 +278,7 @@ function escaped(state) {
   if (state.actionsId) return { ...state, actionsId: null };
   if (state.editedTurn) return branches.editing(state, null);
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
-  if (state.rereading) return { ...state, rereading: null };
+  if (state.speakTurn) return { ...state, speakTurn: null };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
 }
 

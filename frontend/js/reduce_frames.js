@@ -10,7 +10,7 @@ import { lastEntries, withView } from "../sdk/state.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { opened, withModels } from "./models.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
-import { isOfRereading, rereadOn } from "./reduce_rereading.js";
+import { isOfSpeakTurn, speakTurnReceived } from "./reduce_speak.js";
 import { refusedTurn } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
@@ -19,7 +19,7 @@ const MAX_TRACES = 20;
 
 /** @param {State} state @param {ServerFrame} frame @param {number} at @returns {State} */
 export function received(state, frame, at) {
-  if (isOfRereading(state, frame)) return rereadOn(state, frame);
+  if (isOfSpeakTurn(state, frame)) return speakTurnReceived(state, frame);
   switch (frame.type) {
     case "speech":
     case "speech_detected":

@@ -26,8 +26,8 @@ export function nudged(state, { frame, turnId, isAway, at }) {
 
 /** Nobody speaks, reads or is asked. @param {State} state */
 function isFree(state) {
-  const { settings, turn, approvals, rereading, voice } = state;
-  return settings.nudges && canSend(state) && !turn && !approvals.length && !rereading && voice.phase === "quiet";
+  const { settings, turn, approvals, speakTurn, voice } = state;
+  return settings.nudges && canSend(state) && !turn && !approvals.length && !speakTurn && voice.phase === "quiet";
 }
 
 /** @param {State} state */

@@ -67,7 +67,7 @@
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
  * @property {Turn | null} turn
- * @property {import("./reduce_rereading.js").Rereading | null} rereading
+ * @property {import("./reduce_speak.js").SpeakTurn | null} speakTurn
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
@@ -166,7 +166,7 @@ export function initialState(settings = {}) {
     openId: null,
     loaded: {},
     turn: null,
-    rereading: null,
+    speakTurn: null,
     cutTurns: {},
     views: {},
     traces: {},
@@ -207,7 +207,7 @@ export function isVoiceLoading({ speech, settings, canPlay }) {
 }
 
 /** Can a reply be read aloud now? @param {State} state */
-export function canReread({ connection, speech, canPlay, turn }) {
+export function canSpeak({ connection, speech, canPlay, turn }) {
   return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 

@@ -8,7 +8,7 @@
 
 import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
-import { canReread, isEmpty, visibleTurn } from "../state.js";
+import { canSpeak, isEmpty, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
@@ -32,7 +32,7 @@ function turnsView(state, conversation) {
   const groups = withRunning(groupsOf(conversation.conversationHistory), running);
   const canAsk = canSend(state);
   const versions = versionsIn(conversation);
-  const isReadable = canReread(state);
+  const isReadable = canSpeak(state);
   return h(
     "div",
     { class: "turns", key: conversation.id },
@@ -51,8 +51,8 @@ function turnsView(state, conversation) {
         canAsk,
         versions: versions.get(key) ?? NONE,
         isEdited: state.editedTurn === key,
-        canReread: isReadable,
-        isReread: state.rereading?.turnId === key,
+        canSpeak: isReadable,
+        isReadAloud: state.speakTurn?.turnId === key,
         hasTrace: key in state.traces,
       });
     }),

@@ -19,12 +19,12 @@ export function askedActions(turnId, versions, canAsk) {
 
 /**
  * @param {string} turnId
- * @param {{canCopy: boolean, canReread: boolean, isReread: boolean, canRegenerate: boolean, hasTrace: boolean}} offered
+ * @param {{canCopy: boolean, canSpeak: boolean, isReadAloud: boolean, canRegenerate: boolean, hasTrace: boolean}} offered
  */
-export function replyActions(turnId, { canCopy, canReread, isReread, canRegenerate, hasTrace }) {
+export function replyActions(turnId, { canCopy, canSpeak, isReadAloud, canRegenerate, hasTrace }) {
   return row([
     canCopy && action("copy-reply", "copy", t.turns.copyReply, { turn: turnId }),
-    canReread && action("reread", isReread ? "stop" : "sound", isReread ? t.turns.stopReading : t.turns.readAloud, { turn: turnId }),
+    canSpeak && action("read-aloud", isReadAloud ? "stop" : "sound", isReadAloud ? t.turns.stopReading : t.turns.readAloud, { turn: turnId }),
     canRegenerate && action("ask-again", "retry", t.turns.regenerate, { turn: turnId }),
     hasTrace && action("inspect", "inspect", t.turns.inspect, { turn: turnId }),
   ]);

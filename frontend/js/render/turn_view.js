@@ -32,8 +32,8 @@ import { t } from "../strings.js";
  * @property {boolean} canAsk a turn may be asked
  * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
  * @property {boolean} isEdited
- * @property {boolean} canReread its reply can be read aloud
- * @property {boolean} isReread it is
+ * @property {boolean} canSpeak its reply can be read aloud
+ * @property {boolean} isReadAloud its reply is being read aloud
  * @property {boolean} hasTrace
  */
 
@@ -41,7 +41,7 @@ import { t } from "../strings.js";
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, canReread, isReread, hasTrace }) {
+function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, canSpeak, isReadAloud, hasTrace }) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -73,8 +73,8 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
       !running &&
       replyActions(key, {
         canCopy: hasReply,
-        canReread: canReread && hasReply,
-        isReread,
+        canSpeak: canSpeak && hasReply,
+        isReadAloud,
         canRegenerate: canAsk && asked !== undefined && !(isLast && canRetry(asked)),
         hasTrace,
       }),

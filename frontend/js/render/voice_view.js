@@ -203,7 +203,7 @@ function phaseOf(state) {
   if (mic !== "on") return "starting";
   if (phase === "speaking" || phase === "maybe") return "hearing";
   const turn = visibleTurn(state);
-  if (turn?.playback.playing || state.rereading) return "speaking";
+  if (turn?.playback.playing || state.speakTurn) return "speaking";
   if (phase === "recognizing" || turn) return "thinking";
   return isSilenced ? "muted" : "listening";
 }

@@ -21,7 +21,7 @@ function answered({ tts = PART } = {}) {
 
 function reading() {
   const page = answered();
-  page.dispatch({ type: "reread", turnId: "t1", id: "r1" });
+  page.dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.effects.length = 0;
   return page.receive({ ...r1.start(), trigger: "speak" }, r1.text("So. "), r1.sentence(0, "So. ", AUDIO), r1.sentenceEnd(0, 300));
 }
@@ -30,12 +30,12 @@ const heard = (page, index) => page.dispatch({ type: "heard", turnId: "r1", inde
 
 function button(page) {
   const shown = elements(h("root", {}, conversationView(page.state)));
-  return shown.find(({ attributes }) => attributes["data-action"] === "reread")?.attributes["aria-label"];
+  return shown.find(({ attributes }) => attributes["data-action"] === "read-aloud")?.attributes["aria-label"];
 }
 
 const flushes = (page) => page.effects.filter(({ type, act }) => type === "sound" && act === "flush").length;
 
-test("a reply is read as it stands in the conversation, which it leaves as it was", () => {
+test("a reply is read aloud as it stands in the conversation, which it leaves as it was", () => {
   const page = reading();
   const before = page.history;
   assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "r1", text: "So. There." }]);
@@ -52,7 +52,7 @@ test("a reply is read as it stands in the conversation, which it leaves as it wa
 });
 
 for (const [what, act] of [
-  ["its button", (page) => page.dispatch({ type: "reread", turnId: "t1", id: "r2" })],
+  ["its button", (page) => page.dispatch({ type: "read_aloud", turnId: "t1", id: "r2" })],
   ["Esc", (page) => page.dispatch({ type: "escape" })],
   ["the next message", (page) => page.ask("And?", "t2")],
   ["speech", (page) => page.receive({ type: "speech_started", utterance: "u1", audio_ms: 1 })],
@@ -64,7 +64,7 @@ for (const [what, act] of [
 
     act(page);
 
-    assert.equal(page.state.rereading, null);
+    assert.equal(page.state.speakTurn, null);
     assert.ok(flushes(page) >= 1);
     assert.deepEqual(page.sentOf("interrupt"), [{ type: "interrupt", turn_id: "r1" }]);
     assert.deepEqual(page.sentOf("speak").length, 1);
@@ -74,23 +74,23 @@ for (const [what, act] of [
 test("a lost connection ends it without a word", () => {
   const page = reading().lose();
 
-  assert.equal(page.state.rereading, null);
+  assert.equal(page.state.speakTurn, null);
   assert.equal(flushes(page), 1);
   assert.deepEqual(page.sentOf("interrupt"), []);
 });
 
 test("why it cannot be read, or only in part, is said on the page", () => {
   const page = answered();
-  page.dispatch({ type: "reread", turnId: "t1", id: "r1" });
+  page.dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.receive({ type: "error", code: "too_many_turns", message: "Too many turns." });
-  assert.equal(page.state.rereading, null);
+  assert.equal(page.state.speakTurn, null);
 
   const other = reading().receive({ type: "notice", code: "speech_failed", level: "warning", message: "No sound.", turn_id: "r1" });
   other.receive(r1.end("error"));
 
   assert.deepEqual(page.state.notices.map(({ message }) => message), ["Too many turns."]);
   assert.deepEqual(other.state.notices.map(({ message }) => message), ["No sound."]);
-  assert.equal(other.state.rereading, null);
+  assert.equal(other.state.speakTurn, null);
 });
 
 test("reading is not offered without a voice, without sound, nor while a turn runs", () => {
