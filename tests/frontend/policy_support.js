@@ -11,7 +11,7 @@ export const CONFIRM = { type: "dangerous_confirmation", filter: { permissions: 
 export const OFFLINE = { kind: "offline", code: "offline", message: "No server.", path: null };
 export const STALE = { kind: "refused", code: "version_stale", message: "Stale.", path: null };
 
-export class Desk {
+export class PolicyPage {
   constructor({ document = {}, effective = document, answers = true } = {}) {
     this.stored = { document, version: 1 };
     this.effective = effective;
