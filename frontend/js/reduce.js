@@ -103,7 +103,7 @@ import { warning, withEffects, withNotice } from "./state.js";
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = shown(step({ ...before, effects: [] }, event));
-  const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after), stored));
+  const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
   const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
   return unloadIdle(failureSpoken(before, quiet));
 }

@@ -62,10 +62,10 @@ export function chosen(state, change) {
   return withEffects(withVoice(next, { mic: "starting" }), restart);
 }
 
-/** A conversation that another tab writes takes no words here. @param {State} state @returns {State} */
-export function deafIfReading(state) {
-  const isReading = openConversation(state)?.access === "read";
-  if (!isReading || state.voice.mic === "off") return state;
+/** Switch the microphone off in a conversation that another tab writes. @param {State} state @returns {State} */
+export function switchedOffIfReadOnly(state) {
+  const isReadOnly = openConversation(state)?.access === "read";
+  if (!isReadOnly || state.voice.mic === "off") return state;
   return switchedOff(state, t.voice.openElsewhere);
 }
 

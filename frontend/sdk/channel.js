@@ -8,7 +8,7 @@
 
 import { Socket } from "./socket.js";
 import { formatsOf } from "./speech.js";
-import { Ears } from "./voice/ears.js";
+import { MicrophoneControl } from "./voice/microphone_control.js";
 import { Player } from "./voice/player.js";
 
 const TICK_MS = 1_000;
@@ -43,7 +43,7 @@ export class Channel {
     });
     /** @type {import("./voice/opus.js").OpusEncoding | null} */
     this.encoding = null;
-    this.ears = new Ears({
+    this.microphone = new MicrophoneControl({
       dispatch,
       isOn: () => state().voice.mic === "on",
       isOnline: () => state().connection.phase === "online",
@@ -88,7 +88,7 @@ export class Channel {
   close() {
     this.leave.abort();
     this.socket.close();
-    this.ears.close();
+    this.microphone.close();
     this.encoding?.close();
     this.player.close();
   }
@@ -106,11 +106,11 @@ export class Channel {
         if (known.frame.type === "speak") this.player.unlock(); // we are in the user's gesture
         return this.socket.send(known.frame);
       case "microphone":
-        if (!known.isOn) return this.ears.close();
+        if (!known.isOn) return this.microphone.close();
         this.player.unlock(); // we are in the user's gesture
-        return void this.ears.open(known.deviceId);
+        return void this.microphone.open(known.deviceId);
       case "silence":
-        return this.ears.silence(known.isSilenced);
+        return this.microphone.silence(known.isSilenced);
       case "skip":
         return this.player.skip(known.turnId, known.index);
       case "sound":
@@ -142,7 +142,7 @@ export class Channel {
   /** @param {import("./socket.js").SocketEvent} event */
   #happened(event) {
     const { settings } = this.state();
-    if (event.type === "disconnected" && settings.turnDetection === "server_vad") this.ears.waitForPause();
+    if (event.type === "disconnected" && settings.turnDetection === "server_vad") this.microphone.waitForPause();
     if (event.type !== "frame") return this.dispatch(event);
     this.dispatch({ ...event, at: Date.now() });
     this.player.follow(event.frame, this.audible());
@@ -152,6 +152,6 @@ export class Channel {
   #seen() {
     if (document.hidden) return;
     this.socket.wake();
-    void this.ears.stayAwake();
+    void this.microphone.stayAwake();
   }
 }

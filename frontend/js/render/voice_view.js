@@ -215,8 +215,8 @@ function nameOf(phase) {
 
 /** @param {State} state */
 function wordsOf(state) {
-  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.mutedBySystem : null)) : null;
-  if (deafness) return t.voice.nobodyHears(deafness);
+  const why = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.mutedBySystem : null)) : null;
+  if (why) return t.voice.notHeard(why);
   const phase = phaseOf(state);
   return phase === "listening" && isPushToTalk(state) ? t.voice.ready : nameOf(phase);
 }

@@ -178,7 +178,7 @@ export const en = {
     recognitionLoading: "Speech recognition is still loading",
     voiceLoading: "The voice is still loading. Replies are text until then.",
     voiceReady: "The voice is ready. Replies are spoken from now on.",
-    nobodyHears: (/** @type {string} */ why) => `${why}. Nobody hears you.`,
+    notHeard: (/** @type {string} */ why) => `${why}. Nobody hears you.`,
     hearing: "Hearing you…",
     speaking: "Speaking…",
     interrupt: "Talk to interrupt.",

@@ -166,7 +166,7 @@ export const zh = {
     recognitionLoading: "语音识别仍在加载",
     voiceLoading: "朗读语音仍在加载，在此之前以文字回复。",
     voiceReady: "朗读语音已就绪，从现在起会朗读回复。",
-    nobodyHears: (why) => `${why}。现在没有人听到您。`,
+    notHeard: (why) => `${why}。现在没有人听到您。`,
     hearing: "正在听您说…",
     speaking: "正在说话…",
     interrupt: "开口即可打断。",

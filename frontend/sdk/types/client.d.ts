@@ -3,7 +3,7 @@
 import type { AttachedImage, Choices, ClientFrame, ErrorFrame, Message, Notice, Ready, ServerFrame, SpeechStatus, TurnDetection, TurnEnd } from "../frames.js";
 import type { Playback, Segment } from "../playback.js";
 import type { SocketEvent } from "../socket.js";
-import type { EarsEvent } from "../voice/ears.js";
+import type { MicrophoneEvent } from "../voice/microphone_control.js";
 
 /** One conversation as it is stored. */
 export interface ConversationRecord {
@@ -134,7 +134,7 @@ export type Effect =
 export type ChannelEvent =
   | { type: "frame"; frame: ServerFrame; at: number }
   | Exclude<SocketEvent, { type: "frame" }>
-  | EarsEvent
+  | MicrophoneEvent
   | { type: "heard"; turnId: string; index: number; ms: number; isOver: boolean }
   | { type: "no_sound"; reason: string; isAway: boolean }
   | { type: "sound_back" }

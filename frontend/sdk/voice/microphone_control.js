@@ -6,16 +6,16 @@
  *   | {type: "microphone_muted", isMuted: boolean}
  *   | {type: "microphone_off", problem: import("./microphone.js").MicrophoneProblem | null, detail?: string}
  *   | {type: "devices", devices: {id: string, label: string}[]}
- *   | {type: "speech_lost"}} EarsEvent
+ *   | {type: "speech_lost"}} MicrophoneEvent
  */
 
 import { Microphone, explain } from "./microphone.js";
 import { PauseGate } from "./pause_gate.js";
 
-export class Ears {
+export class MicrophoneControl {
   /**
    * @param {object} options
-   * @param {(event: EarsEvent) => void} options.dispatch
+   * @param {(event: MicrophoneEvent) => void} options.dispatch
    * @param {() => boolean} options.isOn as the page knows it
    * @param {() => boolean} options.isOnline
    * @param {(pcm: ArrayBuffer) => void} options.onFrame
