@@ -7,7 +7,7 @@
  * @property {(event: Event) => void} dispatch
  * @property {() => import("./state.js").State} state
  * @property {import("./actions.js").Now} now
- * @property {import("./attaching.js").Intake} intake
+ * @property {import("./attach_files.js").AttachTarget} attachTarget
  * @property {() => void} send send what is in the message field
  * @property {() => void} written called when the message field has changed
  * @property {() => void} touched called when the user touches the page, from when on browsers allow sound
@@ -17,7 +17,7 @@
  */
 
 import { changed, clicked } from "./actions.js";
-import { attach, listenForFiles } from "./attaching.js";
+import { attach, listenForFiles } from "./attach_files.js";
 import { askedIn } from "./branches.js";
 import { replyTo } from "../sdk/conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
@@ -27,11 +27,11 @@ import { openConversation } from "../sdk/state.js";
 /** @param {PageActions} actions */
 export function listenToUser(actions) {
   listenForTalk(actions);
-  listenForFiles(actions.intake);
+  listenForFiles(actions.attachTarget);
   document.addEventListener("click", ({ target }) => tapped(actions, target));
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
-    if (field.id === "picker") return void attach(page.picked(), actions.intake);
+    if (field.id === "picker") return void attach(page.picked(), actions.attachTarget);
     if (field.id === "import-picker") return void importFrom(actions, field);
     altered(actions, field);
   });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fitToLimits } from "../../frontend/sdk/conversation.js";
 import { titleOf } from "../../frontend/js/titles.js";
 import { asMarkdown } from "../../frontend/js/export.js";
-import { attachable } from "../../frontend/js/attaching.js";
+import { attachable } from "../../frontend/js/attach_files.js";
 import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
