@@ -81,10 +81,10 @@
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
-import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/consequences.js";
+import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/derived_effects.js";
 import { heardOf, silencedByUser, switchedOn, talked } from "../sdk/speech.js";
 import * as turns from "../sdk/turn.js";
-import { choicesOf, keepIfAttached, stored, unloadIdle } from "./consequences.js";
+import { clientSettingsOf, keepIfAttached, stored, unloadIdle } from "./derived_effects.js";
 import * as downloads from "./downloads.js";
 import { healthOf } from "./hook_health.js";
 import * as models from "./models.js";
@@ -104,7 +104,7 @@ import { warning, withEffects, withNotice } from "./state.js";
 export function reduce(before, event) {
   const after = shown(step({ ...before, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
-  const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
+  const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, clientSettingsOf)));
   return unloadIdle(failureSpoken(before, quiet));
 }
 

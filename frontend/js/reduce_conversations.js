@@ -10,8 +10,8 @@
  *   | {type: "delete", id?: string, nextId: string, at: number}} Change of one conversation; without `id`, of the open one
  */
 
-import { stored } from "./consequences.js";
-import { recordOf } from "../sdk/consequences.js";
+import { stored } from "./derived_effects.js";
+import { recordOf } from "../sdk/derived_effects.js";
 import { fromRecord, newConversation, withHistory } from "../sdk/conversation.js";
 import { summaryOf, titleOf } from "./titles.js";
 import { asJson, asMarkdown, fileName } from "./export.js";

@@ -192,9 +192,9 @@ export class Parley {
     this.channel.socket.send({ type: "approval", id, approved, ...more });
   }
 
-  /** Change fields of `configure` for the turns to come. @param {NonNullable<Options["configure"]>} choices */
-  configure(choices) {
-    this.#dispatch({ type: "configure", choices });
+  /** Change fields of `configure` for the turns to come. @param {NonNullable<Options["configure"]>} configuration */
+  configure(configuration) {
+    this.#dispatch({ type: "configure", clientSettings: configuration });
   }
 
   /** Forget the messages of the conversation. */

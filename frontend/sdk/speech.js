@@ -95,7 +95,7 @@ export function silencedByUser(state) {
  * The formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
  * can, and on the server's own machine, there is only PCM.
  *
- * @param {ClientState} state @returns {Pick<import("./frames.js").Choices, "input" | "output">}
+ * @param {ClientState} state @returns {Pick<import("./frames.js").ClientSettings, "input" | "output">}
  */
 export function formatsOf({ codecs, speech, voice: { rate } }) {
   if (!codecs) return { input: { format: "pcm16", sample_rate: rate } };

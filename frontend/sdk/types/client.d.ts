@@ -1,6 +1,6 @@
 /** What a client knows of one connection and its conversations: types of state.js and of all that changes it. */
 
-import type { AttachedImage, Choices, ClientFrame, ErrorFrame, Message, Notice, Ready, ServerFrame, SpeechStatus, TurnDetection, TurnEnd } from "../frames.js";
+import type { AttachedImage, ClientSettings, ClientFrame, ErrorFrame, Message, Notice, Ready, ServerFrame, SpeechStatus, TurnDetection, TurnEnd } from "../frames.js";
 import type { Playback, Segment } from "../playback.js";
 import type { SocketEvent } from "../socket.js";
 import type { MicrophoneEvent } from "../voice/microphone_control.js";
@@ -144,7 +144,7 @@ export type ChannelEvent =
 /** The state of a `Parley`. */
 export interface ParleyState extends ClientState {
   /** fields of `configure` */
-  choices: Partial<Choices>;
+  clientSettings: Partial<ClientSettings>;
   /** the browser plays nothing until the user touches the page */
   isBlocked: boolean;
 }
@@ -157,7 +157,7 @@ export type ParleyEvent =
   | { type: "stop" }
   | { type: "close" }
   | { type: "clear" }
-  | { type: "configure"; choices: Partial<Choices> }
+  | { type: "configure"; clientSettings: Partial<ClientSettings> }
   | { type: "saved"; id: string; revision: number }
   | { type: "save_failed"; id: string; revision: number; message: string }
   | { type: "switch_on"; deviceId: string }

@@ -145,7 +145,7 @@ export class Parley {
     approved?: boolean,
     more?: { reason?: string; arguments?: Record<string, unknown>; remember?: "conversation" | "always" },
   ): void;
-  configure(choices: Configuration): void;
+  configure(configuration: Configuration): void;
   clear(): void;
   close(): void;
 }
