@@ -82,7 +82,7 @@
  */
 
 import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/derived_effects.js";
-import { heardOf, silencedByUser, switchedOn, talked } from "../sdk/speech.js";
+import { playbackHeard, muteToggled, switchedOn, pushToTalk } from "../sdk/speech.js";
 import * as turns from "../sdk/turn.js";
 import { clientSettingsOf, keepIfAttached, stored, unloadIdle } from "./derived_effects.js";
 import * as downloads from "./downloads.js";
@@ -92,7 +92,7 @@ import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
-import { shown } from "./reduce_client.js";
+import { withClientEffects } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
 import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
@@ -102,7 +102,7 @@ import { warning, withEffects, withNotice } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
-  const after = shown(step({ ...before, effects: [] }, event));
+  const after = withClientEffects(step({ ...before, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
   const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, clientSettingsOf)));
   return unloadIdle(failureSpoken(before, quiet));
@@ -230,9 +230,9 @@ function step(state, event) {
     case "dismiss_undo":
       return { ...state, undo: null };
     case "microphone":
-      return voice.switched(state);
+      return voice.microphoneToggled(state);
     case "mute":
-      return silencedByUser(state);
+      return muteToggled(state);
     case "fold_talk":
       return { ...state, voice: { ...state.voice, isFolded: !state.voice.isFolded } };
     case "microphone_on":
@@ -244,14 +244,14 @@ function step(state, event) {
     case "devices":
       return { ...state, voice: { ...state.voice, devices: event.devices } };
     case "talk":
-      return talked(state, event.isHeld);
+      return pushToTalk(state, event.isHeld);
     case "heard":
       if (event.turnId === state.speakTurn?.id) return event.isOver ? speakTurnHeard(state, event.index) : state;
-      return heardOf(state, event);
+      return playbackHeard(state, event);
     case "no_sound":
-      return voice.muted(state, event);
+      return voice.soundFailed(state, event);
     case "sound_back":
-      return voice.unmuted(state);
+      return voice.soundRestored(state);
     case "codecs":
       return { ...state, codecs: event.codecs };
     case "speech_lost":
@@ -270,7 +270,7 @@ function panelChosen(state, panel) {
 /** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
 function set(state, change) {
   const settings = { ...state.settings, ...change };
-  return withEffects(voice.chosen({ ...state, settings }, change), { type: "settings", settings });
+  return withEffects(voice.settingsChanged({ ...state, settings }, change), { type: "settings", settings });
 }
 
 /** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */

@@ -10,8 +10,8 @@
  *   rememberFor?: import("../sdk/frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { hushed } from "../sdk/speech.js";
-import { pretty } from "../sdk/unmistakable.js";
+import { withoutSpokenQuestion } from "../sdk/speech.js";
+import { pretty } from "../sdk/escaped_json.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
 import { withView } from "../sdk/state.js";
 import { t } from "./strings.js";
@@ -31,7 +31,7 @@ export function resolved(state, frame) {
   const approvals = state.approvals.filter((approval) => approval !== answered);
   const tool = answered?.frame.tool ?? frame.tool;
   const next = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
-  const silent = hushed(answered ? withRefusal(next, frame, answered.frame) : next, frame.id);
+  const silent = withoutSpokenQuestion(answered ? withRefusal(next, frame, answered.frame) : next, frame.id);
   return answered ? withEffects(silent, { type: "leave_approval" }) : silent;
 }
 

@@ -44,7 +44,7 @@ export function received(state, frame, at) {
     case "text":
       return client.streamed(state, frame);
     case "reasoning":
-      return client.ofRunning(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
+      return client.withRunningTurn(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
     case "sentence":
     case "sentence_end":
     case "hook":

@@ -20,14 +20,14 @@ export function spoken(state, frame, at) {
   return frame.type === "speech_started" ? withVoice(next, { isVoiceNew: false }) : next;
 }
 
-/** Who talks and was told that the voice is loading is told that it is there. @param {State} state @param {State} before @returns {State} */
+/** Announce that the voice is ready, if the user has talked while it was loading. @param {State} state @param {State} before @returns {State} */
 function voiceCame(state, before) {
   const isNew = isVoiceLoading(before) && state.speech?.tts.state === "ready" && state.voice.mic !== "off";
   return isNew ? withAnnouncements(withVoice(state, { isVoiceNew: true }), [t.voice.voiceReady]) : state;
 }
 
-/** The button of the microphone. @param {State} state @returns {State} */
-export function switched(state) {
+/** Switch the microphone on or off. @param {State} state @returns {State} */
+export function microphoneToggled(state) {
   return state.voice.mic === "off" ? speech.switchingOn(state, state.settings.microphone) : switchedOff(state, null);
 }
 
@@ -47,12 +47,12 @@ export function microphoneGone(state, { problem, detail = "" }) {
 }
 
 /**
- * The user has chosen another microphone, or another way to talk.
+ * Follow a change of the settings: another microphone, or another way to talk.
  *
  * @param {State} state @param {Partial<import("./state.js").Settings>} change
  * @returns {State}
  */
-export function chosen(state, change) {
+export function settingsChanged(state, change) {
   const { mic } = state.voice;
   const isOtherWay = change.turnDetection !== undefined;
   const quiet = isOtherWay ? withVoice(state, { phase: "quiet", isHeld: false }) : state;
@@ -69,14 +69,14 @@ export function switchedOffIfReadOnly(state) {
   return switchedOff(state, t.voice.openElsewhere);
 }
 
-/** Nothing is played here: replies are text from now on. @param {State} state @param {{reason: string, isAway: boolean}} event @returns {State} */
-export function muted(state, { reason, isAway }) {
+/** Say why no sound can be played here, and go on without. @param {State} state @param {{reason: string, isAway: boolean}} event @returns {State} */
+export function soundFailed(state, { reason, isAway }) {
   const why = isAway ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
-  return speech.soundless(withNotice(state, warning(NO_SOUND, why)));
+  return speech.soundFailed(withNotice(state, warning(NO_SOUND, why)));
 }
 
-/** The next reply can be heard. @param {State} state @returns {State} */
-export function unmuted(state) {
+/** Sound can be played again, from the next reply on. @param {State} state @returns {State} */
+export function soundRestored(state) {
   return { ...state, canPlay: true, notices: state.notices.filter(({ code }) => code !== NO_SOUND) };
 }
 

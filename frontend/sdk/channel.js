@@ -38,7 +38,7 @@ export class Channel {
       worklet: new URL("./voice/player_worklet.js", import.meta.url),
       onHeard: (heard) => dispatch({ type: "heard", ...heard }),
       onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
-      onMended: () => dispatch({ type: "sound_back" }),
+      onRestored: () => dispatch({ type: "sound_back" }),
       onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
     });
     /** @type {import("./voice/opus.js").OpusEncoding | null} */

@@ -88,9 +88,9 @@ function step(state, event) {
     case "switch_off":
       return speech.switchedOff(state, null);
     case "mute":
-      return speech.silencedByUser(state);
+      return speech.muteToggled(state);
     case "talk":
-      return speech.talked(state, event.isHeld);
+      return speech.pushToTalk(state, event.isHeld);
     case "microphone_on":
       return speech.switchedOn(state, event.rate);
     case "microphone_off":
@@ -98,9 +98,9 @@ function step(state, event) {
     case "microphone_muted":
       return withVoice(state, { isMuted: event.isMuted });
     case "heard":
-      return speech.heardOf(state, event);
+      return speech.playbackHeard(state, event);
     case "no_sound":
-      return speech.soundless(state);
+      return speech.soundFailed(state);
     case "sound_back":
       return { ...state, canPlay: true };
     case "sound_blocked":
@@ -139,7 +139,7 @@ function received(state, frame, at) {
     case "transcript":
       return speech.spoken(state, frame, at);
     case "approval_resolved":
-      return speech.hushed(state, frame.id);
+      return speech.withoutSpokenQuestion(state, frame.id);
     case "error":
       return turns.refused(state, frame) ?? (frame.turn_id ? withView(state, frame.turn_id, { error: frame }) : state);
     default:

@@ -126,7 +126,7 @@ export function withState(history, turnId, state) {
  * @param {readonly Message[]} history @param {string} state @param {string} [runningId]
  * @returns {readonly Message[]}
  */
-export function withStateOfWordless(history, state, runningId) {
+export function withStateOfEmptyTurn(history, state, runningId) {
   const at = history.findLastIndex(({ _turn }) => !runningId || _turn !== runningId);
   const last = history[at];
   return last && state ? history.with(at, { ...last, _state: state }) : history;

@@ -8,7 +8,7 @@
  * @typedef {import("./frames.js").ClientSettings} ClientSettings
  */
 
-import { condensed, cutWhereLost, heardText } from "./playback.js";
+import { storedSegments, cutAtReached, heardText } from "./playback.js";
 import { withConversation, withEffects } from "./state.js";
 
 /**
@@ -80,8 +80,8 @@ export function stored(state, changed) {
 export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
   const turn = turnOf(state, conversation.id);
-  const kept = turn ? cutWhereLost(turn.playback, turn.streamed).historySegments : [];
-  return { ...stored, historySegments: condensed(kept) };
+  const kept = turn ? cutAtReached(turn.playback, turn.streamed).historySegments : [];
+  return { ...stored, historySegments: storedSegments(kept) };
 }
 
 /**

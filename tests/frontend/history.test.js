@@ -25,7 +25,7 @@ function walk(seed) {
   let lastEnded = null;
   let streamed = ""; // and no sentence yet
 
-  const cutWhereRead = () => {
+  const cutAtShown = () => {
     if (current()) witness.said.push(streamed);
     streamed = "";
   };
@@ -37,7 +37,7 @@ function walk(seed) {
       if (page.state.connection.phase !== "online") return;
       const text = `question ${(count += 1)}`;
       if (isRunning()) cutOff.push(current().id);
-      cutWhereRead();
+      cutAtShown();
       page.ask(text, `t${count}`);
       witness.asked.push(text);
       page.store();
@@ -90,7 +90,7 @@ function walk(seed) {
     },
     stop() {
       if (isRunning()) cutOff.push(current().id);
-      cutWhereRead();
+      cutAtShown();
       page.dispatch({ type: "stop" });
     },
     retry() {
@@ -100,7 +100,7 @@ function walk(seed) {
       page.store();
     },
     lose() {
-      cutWhereRead();
+      cutAtShown();
       page.lose();
       cutOff = [];
       page.receive(READY);
@@ -109,7 +109,7 @@ function walk(seed) {
       page.store();
       const record = page.records.get("c1");
       if (!record) return;
-      cutWhereRead();
+      cutAtShown();
       page.state = { ...new Page().state, loaded: { c1: fromRecord(structuredClone(record), "write") } };
       cutOff = [];
     },

@@ -125,7 +125,7 @@ function playerPage() {
     worklet: "",
     onHeard: () => {},
     onFailed: assert.fail,
-    onMended: () => {},
+    onRestored: () => {},
     onBlocked: () => {},
     later: () => {},
     browser: "Chrome",

@@ -179,7 +179,7 @@ function playerPage({ state = "running", addModule = async () => {}, browser = "
     worklet: "player_worklet.js",
     onHeard: (heard) => page.heard.push(heard),
     onFailed: (reason, isAway) => page.failed.push(isAway ? `away: ${reason}` : reason),
-    onMended: () => (page.mended += 1),
+    onRestored: () => (page.mended += 1),
     onBlocked: (isBlocked) => page.blocked.push(isBlocked),
     later: (act) => page.waits.push(act),
     browser,

@@ -34,7 +34,7 @@ export class World {
       worklet: "",
       onHeard: (heard) => this.dispatch({ type: "heard", ...heard }),
       onFailed: assert.fail,
-      onMended: assert.fail,
+      onRestored: assert.fail,
       onBlocked: assert.fail,
       later: () => {},
     });

@@ -12,7 +12,7 @@
 import { argumentsView } from "./arguments_view.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { unmistakable } from "../../sdk/unmistakable.js";
+import { escapedJson } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 import { en } from "../strings/en.js";
 
@@ -95,7 +95,7 @@ function reasonOf({ message, tool }) {
 
 /** @param {Approval} approval */
 function editor({ frame, problem }) {
-  const text = unmistakable(frame.arguments);
+  const text = escapedJson(frame.arguments);
   return h(
     "textarea",
     {

@@ -8,7 +8,7 @@ import { diffLines, withContext } from "../diff.js";
 import { h } from "./dom.js";
 import { msText } from "./hooks_view.js";
 import { icon } from "./icons.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const SLOW_MS = 100; // a listener notices pauses of a few hundred, and there may be several hooks

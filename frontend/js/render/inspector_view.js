@@ -14,7 +14,7 @@ import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { notFiredView } from "./not_fired_view.js";
 import { shortened } from "../text.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const MAX_EXCERPT_CHARS = 90;

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
 import { shortened } from "../text.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const MAX_SUMMARY_CHARS = 72;

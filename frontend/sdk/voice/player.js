@@ -13,7 +13,7 @@ export class Player {
    * @param {(heard: HeardSentence) => void} options.onHeard
    * @param {(reason: string, isAway: boolean) => void} options.onFailed there is no sound; `isAway`: the server did not give us the
    *   audio thread's part
-   * @param {() => void} options.onMended there is, after all
+   * @param {() => void} options.onRestored there is, after all
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
@@ -24,7 +24,7 @@ export class Player {
     worklet,
     onHeard,
     onFailed,
-    onMended,
+    onRestored,
     onBlocked,
     later = soon,
     browser = navigator.userAgent,
@@ -34,7 +34,7 @@ export class Player {
     this.worklet = worklet;
     this.onHeard = onHeard;
     this.onFailed = onFailed;
-    this.onMended = onMended;
+    this.onRestored = onRestored;
     this.onBlocked = onBlocked;
     this.later = later;
     this.browser = browser;
@@ -191,7 +191,7 @@ export class Player {
     const hadFailed = this.hasFailed;
     this.isStarting = false;
     this.hasFailed = !isPlaying;
-    if (isPlaying && hadFailed) this.onMended();
+    if (isPlaying && hadFailed) this.onRestored();
     if (!isPlaying && !hadFailed) this.onFailed(reason, isAway);
   }
 

@@ -21,7 +21,7 @@ export class PlayerCore {
     this.isWaiting = true; // for BUFFER_MS, or the end of the sentence
     this.underruns = 0;
     /** @type {Heard[]} ends that nobody was told of yet */
-    this.overs = [];
+    this.ended = [];
   }
 
   /** @param {number} id @param {number} rate */
@@ -63,7 +63,7 @@ export class PlayerCore {
   /** Nothing of what is here is ever rendered. */
   flush() {
     this.pieces = [];
-    this.overs = [];
+    this.ended = [];
     this.isWaiting = true;
     this.isPaused = false;
   }
@@ -81,8 +81,8 @@ export class PlayerCore {
 
   /** What was heard since the last call: ends first, then the sentence being played. @returns {Heard[]} */
   report() {
-    const heard = this.overs;
-    this.overs = [];
+    const heard = this.ended;
+    this.ended = [];
     const piece = this.pieces[0];
     if (piece && piece.position > 0) heard.push({ id: piece.id, ms: msOf(piece), isOver: false });
     return heard;
@@ -121,7 +121,7 @@ export class PlayerCore {
   #ranDry(piece) {
     if (piece.isEnded) {
       this.pieces.shift();
-      this.overs.push({ id: piece.id, ms: (piece.length * 1000) / piece.rate, isOver: true });
+      this.ended.push({ id: piece.id, ms: (piece.length * 1000) / piece.rate, isOver: true });
     } else {
       this.isWaiting = true;
       this.underruns += 1;
