@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { clicked } from "../../frontend/js/policy/reduce.js";
-import { below, written } from "../../frontend/js/policy/reduce_editor.js";
+import { inherited, draftOf } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { AUDIT, CONFIRM, PolicyPage, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
 
 const PRE = "pre_tool_use";
 const OFF = { [PRE]: { enabled: false, handlers: [] } };
-const isDirty = (state) => written(state).isDirty;
-const canSave = (state) => written(state).canSave;
-const problemsOf = (state) => written(state).all;
+const isDirty = (state) => draftOf(state).isDirty;
+const canSave = (state) => draftOf(state).canSave;
+const problemsOf = (state) => draftOf(state).all;
 const both = () => new PolicyPage({ document: { [PRE]: { enabled: true, handlers: [AUDIT, SCAN] } } });
 const sent = (page, type) => page.effects.findLast((effect) => effect.type === type);
 
@@ -56,7 +56,7 @@ test("what is in force without the document is known, and what is locked of it",
   const locked = { ...AUDIT, locked: true };
   const page = new PolicyPage({ effective: { [PRE]: { handlers: [locked, CONFIRM] } } });
 
-  assert.deepEqual(below(page.state)[PRE], { locked: [locked], open: [CONFIRM] });
+  assert.deepEqual(inherited(page.state)[PRE], { locked: [locked], open: [CONFIRM] });
   page.preset("ask", false);
   assert.deepEqual(page.document, { [PRE]: [] });
 });
@@ -69,7 +69,7 @@ test("the operator's own locks are not those of parley.yaml", () => {
   });
   page.dispatch({ type: "choose_scope", value: "operator" });
 
-  assert.deepEqual(below(page.state)[PRE], { locked: [{ ...SCAN, locked: true }], open: null });
+  assert.deepEqual(inherited(page.state)[PRE], { locked: [{ ...SCAN, locked: true }], open: null });
 });
 
 test("each change is checked by the server, whose answer to an earlier text is not shown", () => {
@@ -126,30 +126,30 @@ test("taking all that is stored drops the changes", () => {
   const page = both()
     .write(OFF)
     .change({ tool_skip: [AUDIT] })
-    .dispatch({ type: "looked" })
+    .dispatch({ type: "refresh" })
     .dispatch({ type: "take_theirs" });
 
   assert.deepEqual(page.document, { tool_skip: [AUDIT] });
   assert.ok(!isDirty(page.state) && !page.editor.conflict);
 });
 
-test("who comes back without changes sees what was stored meanwhile; an equal change is no conflict", () => {
+test("a user who comes back without changes sees what was stored meanwhile; an equal change is no conflict", () => {
   const page = both()
     .change({ tool_skip: [AUDIT] })
-    .dispatch({ type: "looked" });
+    .dispatch({ type: "refresh" });
   assert.deepEqual(page.document, { tool_skip: [AUDIT] });
 
   page
     .write({ tool_skip: [AUDIT, SCAN] })
     .change({ tool_skip: [AUDIT, SCAN] })
-    .dispatch({ type: "looked" });
+    .dispatch({ type: "refresh" });
   assert.equal(page.editor.conflict, null);
   assert.ok(!isDirty(page.state));
 });
 
 test("a text that means what is stored stays as the user writes it", () => {
   const text = '{ "tool_skip": [{"type": "audit_log"}] }';
-  const page = both().write(text).dispatch({ type: "save" }).dispatch({ type: "looked" });
+  const page = both().write(text).dispatch({ type: "save" }).dispatch({ type: "refresh" });
 
   assert.equal(page.editor.text, text);
 });
@@ -228,13 +228,13 @@ test("changes are not lost to the other document without a word", () => {
   );
 });
 
-test("nothing of one user is left to the next who logs in", () => {
+test("nothing of one user is left to the next one who logs in", () => {
   const page = both()
-    .dispatch({ type: "who", who: { user: "anna", isOperator: true } })
+    .dispatch({ type: "principal", principal: { user: "anna", isOperator: true } })
     .write(OFF);
-  page.dispatch({ type: "who", who: { user: "anna", isOperator: true } });
+  page.dispatch({ type: "principal", principal: { user: "anna", isOperator: true } });
   assert.ok(isDirty(page.state));
-  page.change({}).dispatch({ type: "who", who: { user: "bert", isOperator: false } });
+  page.change({}).dispatch({ type: "principal", principal: { user: "bert", isOperator: false } });
 
   assert.ok(!isDirty(page.state));
   assert.deepEqual(page.document, {});

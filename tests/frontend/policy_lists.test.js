@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clicked, entered, placeOf, reduce } from "../../frontend/js/policy/reduce.js";
+import { clicked, entered, routeOf, reduce } from "../../frontend/js/policy/reduce.js";
 import { MAX_ROWS, canContinue, parametersOf } from "../../frontend/js/policy/reduce_audit.js";
 import { failureOf } from "../../frontend/js/policy/rest.js";
 import { NO_FILTER } from "../../frontend/js/policy/state.js";
@@ -20,12 +20,12 @@ const entry = (id, more = {}) => ({
 });
 const filtering = (page, fields) => {
   for (const [name, value] of Object.entries(fields)) page.dispatch({ type: "edit_filter", name, value });
-  return page.dispatch({ type: "ask_audit" });
+  return page.dispatch({ type: "search_audit" });
 };
 const loaded = (page, ids, next = null) =>
   page.dispatch({
     type: "audit_loaded",
-    question: page.state.audit.question,
+    requestId: page.state.audit.requestId,
     rows: ids.map((id) => entry(id)),
     next,
   });
@@ -48,10 +48,10 @@ test("pages of the audit log follow one another, and the focus goes to the first
 
 test("an answer to an earlier filter is not shown", () => {
   const page = new PolicyPage().dispatch({ type: "show", view: "audit" });
-  const before = page.state.audit.question;
+  const before = page.state.audit.requestId;
   filtering(page, { tool: "send" });
-  page.dispatch({ type: "audit_loaded", question: before, rows: [entry(9)], next: null });
-  page.dispatch({ type: "load_audit_failed", question: before, failure: OFFLINE });
+  page.dispatch({ type: "audit_loaded", requestId: before, rows: [entry(9)], next: null });
+  page.dispatch({ type: "load_audit_failed", requestId: before, failure: OFFLINE });
 
   assert.deepEqual([page.state.audit.rows, page.state.audit.failure], [[], null]);
   loaded(page, [1]);
@@ -61,7 +61,7 @@ test("an answer to an earlier filter is not shown", () => {
 test("a page that fails leaves what is there, and can be asked for again", () => {
   const page = new PolicyPage().dispatch({ type: "show", view: "audit" });
   loaded(page, [2], "c1").dispatch({ type: "more_audit" });
-  page.dispatch({ type: "load_audit_failed", question: page.state.audit.question, failure: OFFLINE });
+  page.dispatch({ type: "load_audit_failed", requestId: page.state.audit.requestId, failure: OFFLINE });
 
   assert.equal(page.state.audit.rows.length, 1);
   assert.ok(canContinue(page.state));
@@ -86,7 +86,7 @@ test("a row says what was called or said of it, and how a human answered", () =>
     entry(2, { message: "Not today.", arguments: { to: "ann" }, approval: "timeout" }),
     entry(1, { phase: "gap", tool: undefined, outcome: "lost", message: "7 entries are lost" }),
   ];
-  page.dispatch({ type: "audit_loaded", question: page.state.audit.question, rows, next: null });
+  page.dispatch({ type: "audit_loaded", requestId: page.state.audit.requestId, rows, next: null });
 
   const cells = (label) =>
     elements(pageView(page.state))
@@ -219,16 +219,16 @@ test("hostile text stays text in every place it can stand", () => {
     document: { pre_tool_use: { handlers: [handler] } },
     effective: { pre_tool_use: { handlers: [locked] } },
   });
-  page.dispatch({ type: "who", who: { user: HOSTILE, isOperator: true } });
+  page.dispatch({ type: "principal", principal: { user: HOSTILE, isOperator: true } });
   page.write({ post_tool_use: [handler] });
   page
     .change({ tool_skip: { handlers: [handler] } })
     .dispatch({ type: "save" })
-    .dispatch({ type: "looked" });
+    .dispatch({ type: "refresh" });
   const views = [pageView(page.state)];
   page.dispatch({ type: "show", view: "audit" });
   const row = entry(1, { tool: HOSTILE, message: HOSTILE, arguments: { [HOSTILE]: HOSTILE }, [HOSTILE]: HOSTILE });
-  page.dispatch({ type: "audit_loaded", question: page.state.audit.question, rows: [row], next: null });
+  page.dispatch({ type: "audit_loaded", requestId: page.state.audit.requestId, rows: [row], next: null });
   views.push(pageView(page.dispatch({ type: "toggle_entry", id: 1 }).state));
   page.dispatch({ type: "show", view: "approvals" });
   const approval = { ...APPROVAL, tool: HOSTILE, shown: HOSTILE, origin: HOSTILE, created: HOSTILE };
@@ -248,9 +248,9 @@ test("every button of every view means something", () => {
   const page = new PolicyPage({ document: { pre_tool_use: { handlers: [CONFIRM] } } });
   const views = [pageView(page.state)];
   page.dispatch({ type: "choose_scope", value: "operator" });
-  page.change({}).dispatch({ type: "looked" });
+  page.change({}).dispatch({ type: "refresh" });
   views.push(pageView(page.dispatch({ type: "save_policy_failed", failure: OFFLINE }).state));
-  page.dispatch({ type: "who", who: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
+  page.dispatch({ type: "principal", principal: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
   page.dispatch({ type: "verify_failed", failure: OFFLINE });
   views.push(pageView(loaded(page, [1], "c").state));
   views.push(pageView(remembering("a1").state));
@@ -278,7 +278,7 @@ test("what is asked of the audit log stands in the address, and is asked and sho
   const wanted = { tool: "a&b=c *", phase: "approval", since: "2026-11-22T10:00", text: "é%" };
   const page = filtering(new PolicyPage().dispatch({ type: "show", view: "audit" }), wanted);
   const { fragment } = page.effects.find(({ type }) => type === "address");
-  const again = new PolicyPage().dispatch({ type: "show", ...placeOf(fragment) });
+  const again = new PolicyPage().dispatch({ type: "show", ...routeOf(fragment) });
 
   assert.deepEqual(again.state.audit.filter, { ...NO_FILTER, ...wanted });
   assert.deepEqual(again.effects.at(-1).filter, again.state.audit.filter);
@@ -293,7 +293,7 @@ test("what is asked of the audit log stands in the address, and is asked and sho
 });
 
 test("a link to the audit log means the same moment everywhere", () => {
-  const { filter } = placeOf("#/audit?since=2026-11-22T09:00:00Z&until=2026-11-22T10:30:00%2B01:00");
+  const { filter } = routeOf("#/audit?since=2026-11-22T09:00:00Z&until=2026-11-22T10:30:00%2B01:00");
 
   assert.equal(parametersOf(filter).get("since"), "2026-11-22T09:00:00.000Z");
   assert.equal(parametersOf(filter).get("until"), "2026-11-22T09:30:00.000Z");
@@ -301,22 +301,22 @@ test("a link to the audit log means the same moment everywhere", () => {
 
 test("an address without a filter clears it, and one that means nothing leads to the policy", () => {
   const page = filtering(new PolicyPage().dispatch({ type: "show", view: "audit" }), { tool: "send" });
-  page.dispatch({ type: "show", ...placeOf("#/audit") });
+  page.dispatch({ type: "show", ...routeOf("#/audit") });
   assert.deepEqual([page.state.audit.filter, page.state.audit.fields], [NO_FILTER, NO_FILTER]);
 
   page.dispatch({ type: "edit_filter", name: "tool", value: "x" }).dispatch({ type: "clear_filter" });
   assert.deepEqual([page.state.audit.fields, page.effects.at(-1).fragment], [NO_FILTER, "#/audit"]);
-  const nonsense = ["", "#", "#/", "#/x?tool=y", "#/__proto__"].map((fragment) => placeOf(fragment).view);
+  const nonsense = ["", "#", "#/", "#/x?tool=y", "#/__proto__"].map((fragment) => routeOf(fragment).view);
   assert.deepEqual(new Set(nonsense), new Set(["policy"]));
-  const odd = placeOf(`#/audit?since=tomorrow&until=%2B275760-09-13T00:00:00Z&tool=${"x".repeat(300)}&other=1`);
+  const odd = routeOf(`#/audit?since=tomorrow&until=%2B275760-09-13T00:00:00Z&tool=${"x".repeat(300)}&other=1`);
   assert.equal(odd.filter.since, "");
   assert.deepEqual(Object.keys(odd.filter), Object.keys(NO_FILTER));
   assert.equal(odd.filter.tool.length, 256, "as long as a field takes");
 });
 
-test("who follows another's link sees whose entries it asks for", () => {
-  const page = new PolicyPage().dispatch({ type: "who", who: { user: "ann", isOperator: false } });
-  page.dispatch({ type: "show", ...placeOf("#/audit?user=bob&phase=odd") });
+test("a user who follows another's link sees whose entries it asks for", () => {
+  const page = new PolicyPage().dispatch({ type: "principal", principal: { user: "ann", isOperator: false } });
+  page.dispatch({ type: "show", ...routeOf("#/audit?user=bob&phase=odd") });
 
   assert.ok(elements(pageView(page.state)).some(({ attributes }) => attributes.value === "bob"));
   const chosen = elements(pageView(page.state)).find(({ attributes }) => attributes.selected === true);

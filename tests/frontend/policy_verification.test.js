@@ -10,7 +10,7 @@ const days = [DAY, { ...DAY, day: "2026-11-23", is_closed: false }];
 const pruned = [{ replica: "one", day: "2026-08-22", entries: 7, last_hash: "ee00" }];
 const WHOLE = { is_whole: true, problems: [], days, pruned };
 const opened = (isOperator = true) =>
-  new PolicyPage().dispatch({ type: "who", who: { user: "ann", isOperator } }).dispatch({ type: "show", view: "audit" });
+  new PolicyPage().dispatch({ type: "principal", principal: { user: "ann", isOperator } }).dispatch({ type: "show", view: "audit" });
 
 test("an operator has the log verified, once at a time, and sees each day's last hash", () => {
   const page = opened().dispatch({ type: "verify" }).dispatch({ type: "verify" });
@@ -45,7 +45,7 @@ test("a verification that could not be made says nothing of the log, and can be 
   assert.equal(page.state.verification.failure, null);
 });
 
-test("who is no operator is not offered it", () => {
+test("a user who is no operator is not offered it", () => {
   const buttons = elements(pageView(opened(false).state)).filter(({ tag }) => tag === "button");
 
   assert.ok(buttons.every(({ attributes }) => attributes["data-action"] !== "verify"));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { spoken } from "../../frontend/js/studio/conversation.js";
+import { lastQuestionOf } from "../../frontend/js/studio/conversation.js";
 import { lineOf } from "../../frontend/js/editor/problem_lines.js";
 import { inFile, reduce } from "../../frontend/js/studio/reduce.js";
 import { editsOf, initialState } from "../../frontend/js/studio/state.js";
@@ -106,7 +106,7 @@ test("edits are not lost to another skill, an undo or a change on disk", () => {
 });
 
 test("answers that come too late change nothing", () => {
-  const state = after(opened(), { type: "open_skill", skill: "other", isSure: true });
+  const state = after(opened(), { type: "open_skill", skill: "other", isConfirmed: true });
   assert.equal(after(state, { type: "skill_loaded", skill: "calm", listing: listing() }).listing, null);
   assert.deepEqual(after(state, { type: "file_loaded", skill: "calm", path: HINT, text: "x", etag: "e" }).buffers, {});
   assert.equal(after(opened(), { type: "previewed", asked: 1, preview: {} }).preview, null);
@@ -197,7 +197,7 @@ test("a problem is found in its line", () => {
 test("the last question and what was said before it are taken from a conversation", () => {
   const said = (role, content, more) => ({ role, content, ...more });
   const history = [said("user", "Hi"), said("assistant", "Hello"), said("system", "h", { _hook: "x" }), said("user", "Why?"), said("assistant", "So.")];
-  assert.deepEqual(spoken(history), { text: "Why?", history: [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }] });
-  assert.equal(spoken([]), null);
-  assert.equal(spoken(undefined), null);
+  assert.deepEqual(lastQuestionOf(history), { text: "Why?", history: [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }] });
+  assert.equal(lastQuestionOf([]), null);
+  assert.equal(lastQuestionOf(undefined), null);
 });

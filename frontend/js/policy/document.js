@@ -4,10 +4,10 @@
  * @typedef {"pre_tool_use" | "post_tool_use" | "tool_error" | "tool_skip"} Stage
  * @typedef {{type: string, filter?: object | null, locked?: boolean, config?: Record<string, unknown>}} Handler
  * @typedef {Handler[] | {enabled?: boolean, handlers?: Handler[]}} PolicyStage
- * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is decided below
+ * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is inherited
  * @typedef {{path: string, message: string}} Problem path: as the server's, such as `$.tool_skip.handlers[0].type`
  * @typedef {keyof typeof PRESETS} Preset
- * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Below
+ * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Inherited
  *   the handlers in force that a document can neither remove nor reorder; open: the others that decide until the
  *   document names the stage, null if they cannot be known from here
  */
@@ -93,31 +93,31 @@ export function handlersOf(stage) {
 /** @param {readonly Handler[]} handlers @param {string} type */
 const has = (handlers, type) => handlers.some((handler) => handler?.type === type);
 
-/** Whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Below} below */
-export function isOn(preset, document, below) {
+/** Whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Inherited} inherited */
+export function isOn(preset, document, inherited) {
   const { type, places } = PRESETS[preset];
-  return places.every(([stage]) => has(below[stage].locked, type) || has(own(document, below, stage), type));
+  return places.every(([stage]) => has(inherited[stage].locked, type) || has(own(document, inherited, stage), type));
 }
 
-/** Whether no document can switch the preset off. @param {Preset} preset @param {Below} below */
-export const isLocked = (preset, below) =>
-  PRESETS[preset].places.every(([stage]) => has(below[stage].locked, PRESETS[preset].type));
+/** Whether no document can switch the preset off. @param {Preset} preset @param {Inherited} inherited */
+export const isLocked = (preset, inherited) =>
+  PRESETS[preset].places.every(([stage]) => has(inherited[stage].locked, PRESETS[preset].type));
 
-/** @param {PolicyDocument} document @param {Below} below @param {Stage} stage */
-const own = (document, below, stage) => (document[stage] ? handlersOf(document[stage]) : (below[stage].open ?? []));
+/** @param {PolicyDocument} document @param {Inherited} inherited @param {Stage} stage */
+const own = (document, inherited, stage) => (document[stage] ? handlersOf(document[stage]) : (inherited[stage].open ?? []));
 
 /**
  * The document with the preset switched on or off. A stage that it takes over begins with what is in force, so that
  * nothing is lost by the way; one that is as in force again is left out again.
  *
- * @param {Preset} preset @param {boolean} isWanted @param {PolicyDocument} document @param {Below} below @returns {PolicyDocument}
+ * @param {Preset} preset @param {boolean} isWanted @param {PolicyDocument} document @param {Inherited} inherited @returns {PolicyDocument}
  */
-export function withPreset(preset, isWanted, document, below) {
+export function withPreset(preset, isWanted, document, inherited) {
   const { type, places } = PRESETS[preset];
   const changed = { ...document };
   for (const [stage, isFirst] of places) {
-    const { locked, open } = below[stage];
-    const before = own(document, below, stage);
+    const { locked, open } = inherited[stage];
+    const before = own(document, inherited, stage);
     if (has(before, type) === isWanted || (isWanted && has(locked, type))) continue;
     const others = before.filter((handler) => handler?.type !== type);
     const after = isWanted ? (isFirst ? [{ type }, ...others] : [...others, { type }]) : others;

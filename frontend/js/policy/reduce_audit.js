@@ -1,7 +1,7 @@
 /**
  * The audit log: asked for with a filter that stands in the page's address, read page after page, and verified.
  *
- * @import { AuditRow, Filter, Found, State, Step } from "./state.js"
+ * @import { AuditRow, Filter, Verification, State, Reducer } from "./state.js"
  */
 
 import { p } from "../strings/policy.js";
@@ -13,8 +13,8 @@ const TIMES = ["since", "until"];
 
 /** @param {State} state @param {string | null} cursor null: from the newest on @param {Filter} filter @param {Partial<State["audit"]>} change */
 function askedFrom(state, cursor, filter, change) {
-  const question = state.audit.question + 1;
-  return asking(state, "audit", { type: "load_audit", filter, cursor, question }, { ...change, question });
+  const requestId = state.audit.requestId + 1;
+  return asking(state, "audit", { type: "load_audit", filter, cursor, requestId }, { ...change, requestId });
 }
 
 /** @param {State} state @param {Filter} filter */
@@ -31,9 +31,9 @@ function filtered(state, filter) {
 export const canContinue = ({ audit }) =>
   audit.phase === "ready" && audit.next !== null && audit.rows.length < MAX_ROWS;
 
-/** @type {Record<string, Step>} */
-export const AUDIT_STEPS = {
-  ask_audit: (state) => filtered(state, state.audit.fields),
+/** @type {Record<string, Reducer>} */
+export const AUDIT_REDUCERS = {
+  search_audit: (state) => filtered(state, state.audit.fields),
   clear_filter: (state) => filtered(state, NO_FILTER),
   edit_filter: (state, { name, value }) =>
     patched(state, "audit", { fields: { ...state.audit.fields, [name]: value } }),
@@ -41,10 +41,10 @@ export const AUDIT_STEPS = {
   /** The page after the last one. */
   more_audit: (state) => (canContinue(state) ? askedFrom(state, state.audit.next, state.audit.filter, {}) : state),
 
-  /** @param {State} state @param {{question: number, rows: AuditRow[], next: string | null}} event */
-  audit_loaded(state, { question, rows, next }) {
+  /** @param {State} state @param {{requestId: number, rows: AuditRow[], next: string | null}} event */
+  audit_loaded(state, { requestId, rows, next }) {
     const { audit } = state;
-    if (question !== audit.question) return state;
+    if (requestId !== audit.requestId) return state;
     const isFirst = audit.next === null;
     const all = isFirst ? rows : [...audit.rows, ...rows];
     const ready = patched(state, "audit", { phase: "ready", rows: all, next });
@@ -52,8 +52,8 @@ export const AUDIT_STEPS = {
     return announced(followed, summary(all.length, next !== null));
   },
 
-  load_audit_failed: (state, { question, failure }) =>
-    question === state.audit.question ? failed(state, "audit", failure) : state, // else of an earlier filter
+  load_audit_failed: (state, { requestId, failure }) =>
+    requestId === state.audit.requestId ? failed(state, "audit", failure) : state, // else of an earlier filter
   toggle_entry(state, { id }) {
     const openIds = new Set(state.audit.openIds);
     if (!openIds.delete(Number(id))) openIds.add(Number(id));
@@ -85,7 +85,7 @@ export function summary(count, hasMore) {
   return count === 0 ? nothingFound : (hasMore ? newestOf : newestFirst)(count);
 }
 
-/** @param {Found} found */
+/** @param {Verification} found */
 export function verdict({ is_whole: isWhole, problems, days }) {
   const entries = days.reduce((sum, day) => sum + day.entries, 0);
   const { changed, unchanged } = p.verification;

@@ -1,8 +1,8 @@
 /**
  * The policy editor: read, change, save, and what to do when another user was faster.
  *
- * @import { Below, Problem } from "./document.js"
- * @import { State, Step, Stored } from "./state.js"
+ * @import { Inherited, Problem } from "./document.js"
+ * @import { State, Reducer, Stored } from "./state.js"
  */
 
 import { p } from "../strings/policy.js";
@@ -12,7 +12,7 @@ import { announced, asking, confirming, emptyEditor, failed, focused, patched, w
 const MAX_CHECKED_CHARS = 8192; // that the server reads without storing it
 
 /** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
-export function written({ editor: { base, conflict, phase, refused, text } }) {
+export function draftOf({ editor: { base, conflict, phase, refused, text } }) {
   const { document, problems } = readDocument(text);
   const isDirty = base !== null && (problems.length > 0 || !isSame(document, base.document));
   // What the server refused may be tried again as it is: a handler may be there by now.
@@ -20,8 +20,8 @@ export function written({ editor: { base, conflict, phase, refused, text } }) {
   return { document, problems, all: [...problems, ...refused], isDirty, canSave };
 }
 
-/** @param {State} state @returns {Below} */
-export function below({ editor: { base, effective, scope } }) {
+/** @param {State} state @returns {Inherited} */
+export function inherited({ editor: { base, effective, scope } }) {
   const stages = STAGES.map((name) => {
     const stored = base?.document[name];
     const inForce = handlersOf(effective[name]);
@@ -42,13 +42,13 @@ export function loading(state) {
 /** The text is another, and what the server says of it is asked for. @param {State} state @param {string} text */
 function edited(state, text) {
   const next = patched(state, "editor", { text, saved: null, failure: null });
-  const { document, problems, isDirty } = written(next);
+  const { document, problems, isDirty } = draftOf(next);
   const asked = JSON.stringify(document);
   if (problems.length || !isDirty || asked.length > MAX_CHECKED_CHARS) return patched(next, "editor", { refused: [] });
   return withEffects(next, { type: "check", text: asked, of: text });
 }
 
-/** @type {Step} */
+/** @type {Reducer} */
 function requestFailed(state, { type, failure }) {
   const { code, message, path } = failure;
   const ready = patched(state, "editor", { phase: "ready" });
@@ -62,8 +62,8 @@ function requestFailed(state, { type, failure }) {
 /** What the server has found, unless the text is another by now. @param {State} state @param {string} of @param {readonly Problem[]} refused */
 const checked = (state, of, refused) => (of === state.editor.text ? patched(state, "editor", { refused }) : state);
 
-/** @type {Record<string, Step>} */
-export const EDITOR_STEPS = {
+/** @type {Record<string, Reducer>} */
+export const EDITOR_REDUCERS = {
   load_policy: loading,
 
   /** What was read replaces the text, unless there are changes in it: then it is shown beside them. */
@@ -74,13 +74,13 @@ export const EDITOR_STEPS = {
     const base = { document, etag };
     const read = patched(state, "editor", { phase: "ready", schema, effective, failure: null });
     const fresh = patched(read, "editor", { base, conflict: null });
-    if (!written(state).isDirty) {
+    if (!draftOf(state).isDirty) {
       const isKnown = known !== null && isSame(known.document, document); // as the user writes it
       return patched(fresh, "editor", isKnown ? {} : { text: pretty(document), saved });
     }
     if (known?.etag === etag) return fresh;
     const already = p.editor.alreadySaved;
-    if (!written(fresh).isDirty) return announced(patched(fresh, "editor", { saved: already }), already);
+    if (!draftOf(fresh).isDirty) return announced(patched(fresh, "editor", { saved: already }), already);
     const conflicting = patched(read, "editor", { conflict: base, saved: null });
     return announced(focused(conflicting, "conflict-title"), p.editor.changedElsewhere);
   },
@@ -94,10 +94,10 @@ export const EDITOR_STEPS = {
 
   /** One of the presets is switched: the document is written anew. */
   preset(state, { name, value }) {
-    const { document, problems } = written(state);
+    const { document, problems } = draftOf(state);
     return problems.length
       ? announced(state, p.editor.fixFirst)
-      : edited(state, pretty(withPreset(name, value, document, below(state))));
+      : edited(state, pretty(withPreset(name, value, document, inherited(state))));
   },
   read_yaml: (state) => asking(state, "editor", { type: "read_yaml", text: state.editor.text }),
   yaml_read(state, { document }) {
@@ -112,7 +112,7 @@ export const EDITOR_STEPS = {
     const { base, conflict, phase, scope } = state.editor;
     if (!base || phase !== "ready") return state;
     if (conflict) return announced(focused(state, "conflict-title"), p.editor.changedElsewhere);
-    const { document, problems, isDirty } = written(state);
+    const { document, problems, isDirty } = draftOf(state);
     if (problems.length) return announced(focused(state, "editor"), p.editor.notSaved);
     if (!isDirty) return announced(state, p.editor.noChanges);
     const sent = { type: /** @type {const} */ ("save_policy"), scope, etag: base.etag, document };
@@ -128,11 +128,11 @@ export const EDITOR_STEPS = {
   },
 
   /** Another document is chosen, or this one is to be read again: changes ask first. */
-  choose_scope(state, { value, isSure }) {
+  choose_scope(state, { value, isConfirmed }) {
     const { scope } = state.editor;
     if (value === scope) return state;
     const event = { type: "choose_scope", value };
-    if (written(state).isDirty && !isSure) return confirming(state, p.editor.discard, event);
+    if (draftOf(state).isDirty && !isConfirmed) return confirming(state, p.editor.discard, event);
     return loading({ ...state, editor: emptyEditor(value === "reload" ? scope : value) });
   },
 

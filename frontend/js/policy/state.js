@@ -3,12 +3,12 @@
  *
  * @import { Schema } from "../editor/completion.js"
  * @import { PolicyDocument, Problem } from "./document.js"
- * @import { QUESTIONS } from "./rest.js"
+ * @import { REQUESTS } from "./rest.js"
  *
  * @typedef {"policy" | "audit" | "approvals"} View
  * @typedef {"user" | "operator"} Scope
- * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`, which says what else it needs
- * @typedef {(state: State, event: any) => State} Step
+ * @typedef {{type: string, [name: string]: any}} Event `type` names a reducer, which says what else it needs
+ * @typedef {(state: State, event: any) => State} Reducer
  *
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, path: string | null}} Failure
  *   of a request to the server; path: the place in what was sent
@@ -17,14 +17,14 @@
  * @typedef {{id: number, ts: string, replica: string, day: string, number: number, hash: string,
  *   entry: Readonly<Record<string, unknown>>}} AuditRow
  * @typedef {{replica: string, day: string, entries: number, last_hash: string, is_closed?: boolean}} Day of one replica
- * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[], pruned: readonly Day[]}} Found
+ * @typedef {{is_whole: boolean, problems: readonly string[], days: readonly Day[], pruned: readonly Day[]}} Verification
  * @typedef {{id: string, tool: string, shown: string, origin: string, created: string,
  *   remember_for: "arguments" | "command" | "tool", command_name: string | null}} Approval
  *
  * @typedef {ReturnType<typeof emptyEditor>} Editor
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "address", fragment: string}
- *   | {type: "line", line: number} | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   | {type: "line", line: number} | {type: "confirm", words: string, event: Event} | {type: keyof typeof REQUESTS, [name: string]: any}} Effect
  *   focus: the first of them that is there and can be used; confirm: the event follows if the user agrees
  */
 
@@ -54,19 +54,19 @@ export const emptyEditor = (scope) => ({
 
 export const initialState = () => ({
   view: /** @type {View} */ ("policy"),
-  who: /** @type {{user: string, isOperator: boolean} | null} */ (null),
+  principal: /** @type {{user: string, isOperator: boolean} | null} */ (null),
   editor: emptyEditor("user"),
   audit: {
     ...waiting(),
     filter: /** @type {Filter} */ (NO_FILTER), // as it was asked for last
     fields: /** @type {Filter} */ (NO_FILTER), // as it stands in the form
-    question: 0, // which one is being answered: answers to others come too late
+    requestId: 0, // which one is being answered: answers to others come too late
     rows: /** @type {readonly AuditRow[]} */ ([]), // newest first
     next: /** @type {string | null} */ (null), // where the older ones begin
     openIds: /** @type {readonly number[]} */ ([]), // whose details are shown
     isExporting: false,
   },
-  verification: { ...waiting(), phase: "ready", found: /** @type {Found | null} */ (null) },
+  verification: { ...waiting(), phase: "ready", found: /** @type {Verification | null} */ (null) },
   remembered: {
     ...waiting(),
     approvals: /** @type {readonly Approval[]} */ ([]),
@@ -94,9 +94,9 @@ export const withEffects = (state, ...effects) => ({ ...state, effects: [...stat
 /** The focus goes to the first of the elements that is there. @param {State} state @param {...string} ids */
 export const focused = (state, ...ids) => withEffects(state, { type: "focus", ids });
 
-/** The event comes again with `isSure` once the user has agreed to it. @param {State} state @param {string} words @param {Event} event */
+/** The event comes again with `isConfirmed` once the user has agreed to it. @param {State} state @param {string} words @param {Event} event */
 export const confirming = (state, words, event) =>
-  withEffects(state, { type: "confirm", words, event: { ...event, isSure: true } });
+  withEffects(state, { type: "confirm", words, event: { ...event, isConfirmed: true } });
 
 /** Said to screen readers. @param {State} state @param {string} text @returns {State} */
 export function announced(state, text) {

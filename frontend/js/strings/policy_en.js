@@ -80,11 +80,11 @@ export const en = {
   },
 
   editor: {
-    about: (/** @type {string} */ below) =>
-      `What happens before and after each tool call. A stage that you do not set is decided by ${below}. Changes apply from the next turn.`,
+    about: (/** @type {string} */ inherited) =>
+      `What happens before and after each tool call. A stage that you do not set is decided by ${inherited}. Changes apply from the next turn.`,
     appliesTo: "Applies to",
     scopes: { user: "only me", operator: "everyone" },
-    below: {
+    inherited: {
       user: { policy: "the operator's policy", note: "Locked by the operator" },
       operator: { policy: "parley.yaml", note: "Locked in parley.yaml" },
     },

@@ -72,10 +72,10 @@ export const zh = {
   },
 
   editor: {
-    about: (below) => `每次工具调用前后会发生什么。您未设置的阶段由${below}决定。更改从下一轮起生效。`,
+    about: (inherited) => `每次工具调用前后会发生什么。您未设置的阶段由${inherited}决定。更改从下一轮起生效。`,
     appliesTo: "适用于",
     scopes: { user: "仅自己", operator: "所有人" },
-    below: {
+    inherited: {
       user: { policy: "管理员的策略", note: "由管理员锁定" },
       operator: { policy: " parley.yaml ", note: "在 parley.yaml 中锁定" },
     },

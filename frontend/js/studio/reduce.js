@@ -3,7 +3,7 @@
  * `main` is to carry out.
  *
  * @import { Buffer, Event, Failure, Listing, State } from "./state.js"
- * @typedef {(state: State, event: any) => State} Step
+ * @typedef {(state: State, event: any) => State} Reducer
  */
 
 import { lineOf } from "../editor/problem_lines.js";
@@ -11,8 +11,8 @@ import { PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects 
 import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
-const unlessEdited = (state, event, words) =>
-  withEffects(state, { type: "confirm", words, event: { ...event, isSure: true } });
+const confirming = (state, event, words) =>
+  withEffects(state, { type: "confirm", words, event: { ...event, isConfirmed: true } });
 
 /** @param {State} state @param {string} path @param {Partial<Buffer>} change @returns {State} */
 function withBuffer(state, path, change) {
@@ -70,29 +70,29 @@ function opened(state, path, { focuses = false, line = 0 } = {}) {
 }
 
 /** Another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
-function leftFor(state, skill, options) {
-  const fresh = { ...initialState(), ...lasting(state), skill };
+function skillOpened(state, skill, options) {
+  const fresh = { ...initialState(), ...keptAcrossSkills(state), skill };
   const next = withEffects(fresh, { type: "load_skill", skill, ...options }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
   return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
 }
 
-/** @type {Step} @param {State} state @param {{type?: string, failure: Failure}} event */
+/** @type {Reducer} @param {State} state @param {{type?: string, failure: Failure}} event */
 const failed = (state, { type = "", failure }) =>
   announced({ ...state, failure: { ...failure, of: type }, isSaving: false, isTrying: false }, failure.message);
 
-/** @type {Record<string, Step>} */
-const STEPS = {
+/** @type {Record<string, Reducer>} */
+const REDUCERS = {
   load_skills: (state) => withEffects({ ...state, failure: null }, { type: "load_skills" }),
   skills_loaded(state, { isOn, skills, schema }) {
     const next = { ...state, isOn, skills, schema, failure: null };
     const first = skills.find((/** @type {{name: string}} */ { name }) => name === state.skill) ?? skills[0];
-    return state.listing || !first ? next : leftFor(next, first.name);
+    return state.listing || !first ? next : skillOpened(next, first.name);
   },
   /** The page's address names a skill. */
-  show: (state, { skill }) => (skill === state.skill || !skill ? state : STEPS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
-  open_skill(state, { skill, isSure = false }) {
-    if (!isSure && hasEdits(state)) return unlessEdited(state, { type: "open_skill", skill }, s.leaveEdits);
-    return state.skills ? leftFor(state, skill) : { ...state, skill };
+  show: (state, { skill }) => (skill === state.skill || !skill ? state : REDUCERS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
+  open_skill(state, { skill, isConfirmed = false }) {
+    if (!isConfirmed && hasEdits(state)) return confirming(state, { type: "open_skill", skill }, s.leaveEdits);
+    return state.skills ? skillOpened(state, skill) : { ...state, skill };
   },
   load_skill_failed(state, event) {
     const shown = failed(state, event);
@@ -107,7 +107,7 @@ const STEPS = {
     return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
   /** The user is back at this window: others may have changed the files. */
-  looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
+  refresh: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
   typed: (state, { value }) => previewing(withBuffer(state, state.path, { text: value })),
 
@@ -136,14 +136,14 @@ const STEPS = {
     if (!conflict) return state;
     const { path, current, etag } = conflict;
     const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
-    return STEPS.looked?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
+    return REDUCERS.refresh?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
   },
   /** What stands here replaces it. */
   keep_mine(state) {
     const { conflict } = state;
     if (!conflict) return state;
     const next = withBuffer({ ...state, conflict: null }, conflict.path, { etag: conflict.current === null ? null : conflict.etag });
-    return STEPS.save?.({ ...next, path: conflict.path }, {}) ?? next;
+    return REDUCERS.save?.({ ...next, path: conflict.path }, {}) ?? next;
   },
   discard(state) {
     const { path } = state;
@@ -167,11 +167,11 @@ const STEPS = {
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
   name: (state, { value }) => ({ ...state, name: value }),
-  submit(state, { isSure = false }) {
+  submit(state, { isConfirmed = false }) {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
     if (!form || !name) return state;
-    if (form.endsWith("skill") && !isSure && hasEdits(state)) return unlessEdited(state, { type: "submit" }, s.leaveEdits);
+    if (form.endsWith("skill") && !isConfirmed && hasEdits(state)) return confirming(state, { type: "submit" }, s.leaveEdits);
     if (form === "skill") return withEffects(state, { type: "create_skill", name });
     if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
     if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
@@ -182,22 +182,22 @@ const STEPS = {
   },
   skill_created(state, { listing }) {
     const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return announced(leftFor({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
+    return announced(skillOpened({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
   },
   skill_renamed(state, { skill, listing }) {
     const skills = (state.skills ?? []).map((one) => (one.name === skill ? { ...one, name: listing.name } : one));
-    return announced(leftFor({ ...state, skills }, listing.name), s.renamed(listing.name));
+    return announced(skillOpened({ ...state, skills }, listing.name), s.renamed(listing.name));
   },
-  delete_skill(state, { isSure = false }) {
+  delete_skill(state, { isConfirmed = false }) {
     const { skill, listing } = state;
     if (!listing) return state;
-    if (!isSure) return unlessEdited(state, { type: "delete_skill" }, s.deleteSkill(skill));
+    if (!isConfirmed) return confirming(state, { type: "delete_skill" }, s.deleteSkill(skill));
     return withEffects(state, { type: "delete_skill", skill, etag: listing.etag });
   },
   skill_deleted(state, { skill }) {
     const skills = (state.skills ?? []).filter(({ name }) => name !== skill);
-    const next = announced({ ...initialState(), ...lasting(state), skills, skill: "" }, s.deleted(skill));
-    return skills[0] ? leftFor(next, skills[0].name) : next;
+    const next = announced({ ...initialState(), ...keptAcrossSkills(state), skills, skill: "" }, s.deleted(skill));
+    return skills[0] ? skillOpened(next, skills[0].name) : next;
   },
   file_renamed(state, { skill, path, to, etag, listing }) {
     if (skill !== state.skill) return state;
@@ -205,10 +205,10 @@ const STEPS = {
     const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag });
     return announced(withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }), s.renamed(to));
   },
-  delete_file(state, { isSure = false }) {
+  delete_file(state, { isConfirmed = false }) {
     const { skill, path, buffers } = state;
-    if (buffers[path]?.etag == null) return STEPS.discard?.(state, {}) ?? state;
-    if (!isSure) return unlessEdited(state, { type: "delete_file" }, s.deleteFile(path));
+    if (buffers[path]?.etag == null) return REDUCERS.discard?.(state, {}) ?? state;
+    if (!isConfirmed) return confirming(state, { type: "delete_file" }, s.deleteFile(path));
     return withEffects(state, { type: "delete_file", skill, path, etag: buffers[path].etag });
   },
   file_deleted(state, { skill, path, listing }) {
@@ -258,15 +258,15 @@ function stepping(state, way) {
 }
 
 /** What outlives a skill. @param {State} state */
-const lasting = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
+const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
   ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }); // prettier-ignore
 
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {
-  /** @type {Step | null} */
-  const step = STEPS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
-  if (!step) throw new TypeError(`no step \`${event.type}\``);
-  return step({ ...state, effects: [] }, event);
+  /** @type {Reducer | null} */
+  const reducer = REDUCERS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
+  if (!reducer) throw new TypeError(`no step \`${event.type}\``);
+  return reducer({ ...state, effects: [] }, event);
 }
 
 /** The problems of the open file with their lines. @param {State} state @param {readonly import("./state.js").Diagnostic[]} diagnostics */

@@ -2,9 +2,9 @@
  * What the studio knows. Only `reduce` makes another one of it.
  *
  * @import { Schema } from "../editor/completion.js"
- * @import { QUESTIONS } from "./rest.js"
+ * @import { REQUESTS } from "./rest.js"
  *
- * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`
+ * @typedef {{type: string, [name: string]: any}} Event `type` names a reducer
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string, of?: string}} Failure
  *   of: the event that told of it
  * @typedef {{severity: "error" | "warning" | "info", file: string, path: string, message: string}} Diagnostic
@@ -15,18 +15,18 @@
  * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null: it is not on disk yet
  * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
- * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} Silent
+ * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} NotFiredHook
  * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
  * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
- * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly Silent[],
+ * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly NotFiredHook[],
  *   diagnostics: readonly Diagnostic[], tests: Tests}} Preview
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
- * @typedef {{role: "user" | "assistant", content: string}} Spoken
+ * @typedef {{role: "user" | "assistant", content: string}} ChatMessage
  * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
- *   | {type: "address", fragment: string} | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   | {type: "address", fragment: string} | {type: "confirm", words: string, event: Event} | {type: keyof typeof REQUESTS, [name: string]: any}} Effect
  */
 
 export const PAGE = "SKILL.md";
@@ -46,7 +46,7 @@ export const initialState = () => ({
   isSaving: false,
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
   question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
-  history: /** @type {readonly Spoken[]} */ ([]), // of the last conversation, before its last question
+  history: /** @type {readonly ChatMessage[]} */ ([]), // of the last conversation, before its last question
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
   preview: /** @type {Preview | null} */ (null),
   asked: 0, // which preview was asked for last: others come too late

@@ -1,7 +1,7 @@
 /**
  * The audit log: its filter, its entries as a table (on a narrow screen each row is a card), its verification.
  *
- * @import { AuditRow, Filter, Found, State } from "../state.js"
+ * @import { AuditRow, Filter, Verification, State } from "../state.js"
  * @import { Attributes, Child } from "./parts.js"
  */
 
@@ -19,15 +19,15 @@ const SHOWN_ABOVE = ["phase", "tool", "outcome", "handler", "ts_us"];
 
 /** @param {State} state */
 export function auditView(state) {
-  const { audit, who } = state;
+  const { audit, principal } = state;
   const { failure, filter, next, phase, rows } = audit;
   const isFiltered = Object.values(filter).some((value) => value.trim());
   const isFull = next !== null && rows.length >= MAX_ROWS;
   return [
     title("audit", p.titles.audit),
-    fine(p.audit.about, who && !who.isOperator && p.audit.onlyOwn),
+    fine(p.audit.about, principal && !principal.isOperator && p.audit.onlyOwn),
     filterView(state),
-    failureView(failure, rows.length && next !== null ? "more_audit" : "ask_audit"),
+    failureView(failure, rows.length && next !== null ? "more_audit" : "search_audit"),
     !rows.length && !failure && emptyView(phase, isFiltered ? p.audit.noMatch : p.audit.nothingYet),
     rows.length > 0 && tableView(state),
     canContinue(state) && button("more_audit", p.audit.older, { class: "button" }),
@@ -37,7 +37,7 @@ export function auditView(state) {
 }
 
 /** Exports follow what was asked, not what is being written. @param {State} state */
-function filterView({ audit, who }) {
+function filterView({ audit, principal }) {
   const { fields, filter, failure, isExporting } = audit;
   /** @param {keyof Filter} name */
   const data = (name) => ({ name, "data-field": "edit_filter", "data-name": name });
@@ -58,7 +58,7 @@ function filterView({ audit, who }) {
     entry("phase", p.audit.columns.phase, select(data("phase"), options, fields.phase)),
     field(p.audit.columns.outcome, "outcome", { list: "outcomes" }),
     h("datalist", { id: "outcomes" }, OUTCOMES.map((value) => h("option", { value, key: value }))), // prettier-ignore
-    (who?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
+    (principal?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
     field(p.audit.since, "since", { type: "datetime-local" }),
     field(p.audit.until, "until", { type: "datetime-local" }),
     field(p.audit.text, "text", { type: "search", placeholder: p.audit.textHint }),
@@ -140,8 +140,8 @@ function openRow(row) {
 }
 
 /** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
-function verificationView({ verification: { phase, failure, found }, who }) {
-  if (!who?.isOperator) return fine(p.verification.forOperators);
+function verificationView({ verification: { phase, failure, found }, principal }) {
+  if (!principal?.isOperator) return fine(p.verification.forOperators);
   const isRunning = phase === "loading";
   const section = { "aria-labelledby": "verification-title", "aria-busy": String(isRunning) };
   const verifying = { class: "button", id: "verify", "aria-disabled": String(isRunning) };
@@ -154,7 +154,7 @@ function verificationView({ verification: { phase, failure, found }, who }) {
   ]);
 }
 
-/** @param {Found} found */
+/** @param {Verification} found */
 function foundView(found) {
   const { is_whole: isWhole, problems, days, pruned } = found;
   const list = { class: "problems", "aria-label": p.verification.problems, hidden: problems.length === 0 };

@@ -11,7 +11,7 @@ import { isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
-import { readingView } from "./reading_view.js";
+import { previewView } from "./preview_view.js";
 import { testsView, trialView } from "./trial_view.js";
 
 /** @param {State} state */
@@ -27,7 +27,7 @@ export function pageView(state) {
       state.isOn && listing && !listing.is_writable && h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
       listing && h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
-      listing && readingView(state),
+      listing && previewView(state),
     ]),
     h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
   ];
@@ -37,7 +37,7 @@ export function pageView(state) {
 function failureView({ failure, skills, skill, listing }) {
   if (!failure) return null;
   const login = { class: "button small", href: "/login", target: "_blank", rel: "noopener" };
-  const retry = skills && listing ? "looked" : skills && skill ? "open_skill" : "load_skills";
+  const retry = skills && listing ? "refresh" : skills && skill ? "open_skill" : "load_skills";
   return h("div", { class: "line line-error", role: "alert", key: "failure" }, [
     icon("alert"),
     h("p", {}, failure.message),

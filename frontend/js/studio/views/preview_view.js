@@ -14,7 +14,7 @@ import { box, fine } from "./parts.js";
 const MAX_EXCERPT_CHARS = 80;
 
 /** @param {State} state */
-export function readingView({ question, history, preview, skill }) {
+export function previewView({ question, history, preview, skill }) {
   return h("section", { class: "studio-reading", "aria-labelledby": "reading-title", key: "reading" }, [
     h("h3", { id: "reading-title" }, s.reading),
     fine(s.readingHelp),
@@ -35,7 +35,7 @@ export function readingView({ question, history, preview, skill }) {
       entry("time", s.time, question.time, "2026-11-22T14:05", s.timeHelp),
     ]),
     preview ? preview.calls.map((call, index) => callView(call, index, skill)) : fine(s.noReading),
-    preview && silentView(preview.not_fired, skill),
+    preview && notFiredHooks(preview.not_fired, skill),
   ]);
 }
 
@@ -77,7 +77,7 @@ function lineView({ role, text, hook }) {
   ]);
 }
 
-/** Those of this skill first. @param {readonly import("../state.js").Silent[]} silent @param {string} skill */
-function silentView(silent, skill) {
+/** Those of this skill first. @param {readonly import("../state.js").NotFiredHook[]} silent @param {string} skill */
+function notFiredHooks(silent, skill) {
   return notFiredView([...silent].sort((a, b) => Number(b.skill === skill) - Number(a.skill === skill)));
 }
