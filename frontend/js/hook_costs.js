@@ -13,9 +13,9 @@
  * @property {number} lostCalls in which it kept a cache from tokens that were the same as before
  * @property {number} lostTokens
  *
- * @typedef {object} HookFate
+ * @typedef {object} HookActivity
  * @property {number | null} firedAgo in which turn it last fired: 0 is the last one; null: in none whose trace is there
- * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} silence why it did not fire in the last turn
+ * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} notFired why it did not fire in the last turn
  */
 
 import { isUserMessage } from "../sdk/conversation.js";
@@ -54,19 +54,19 @@ export function comparedCalls(traces) {
 }
 
 /** When each hook last fired, or why not, by its key. @param {readonly {ago: number, trace: TurnTrace}[]} turns newest first */
-export function hookFates(turns) {
-  /** @type {Map<string, HookFate>} */
-  const fates = new Map();
-  const fateOf = (/** @type {{skill: string, hook: string}} */ named) => {
-    const known = fates.get(hookKey(named)) ?? { firedAgo: null, silence: null };
-    fates.set(hookKey(named), known);
+export function hookActivity(turns) {
+  /** @type {Map<string, HookActivity>} */
+  const activity = new Map();
+  const activityOf = (/** @type {{skill: string, hook: string}} */ named) => {
+    const known = activity.get(hookKey(named)) ?? { firedAgo: null, notFired: null };
+    activity.set(hookKey(named), known);
     return known;
   };
   for (const { ago, trace } of turns) {
-    for (const injected of trace.injected) fateOf(injected).firedAgo ??= ago;
-    if (ago === 0) for (const silent of trace.notFired) fateOf(silent).silence ??= silent;
+    for (const injected of trace.injected) activityOf(injected).firedAgo ??= ago;
+    if (ago === 0) for (const hook of trace.notFired) activityOf(hook).notFired ??= hook;
   }
-  return fates;
+  return activity;
 }
 
 /** @param {{skill?: string | null, hook?: string | null}} named */

@@ -74,7 +74,7 @@
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
- *   | {type: "no_sound", reason: string, isAway: boolean}
+ *   | {type: "no_sound", reason: string, isNotLoaded: boolean}
  *   | {type: "sound_back"}
  *   | {type: "codecs", codecs: import("../sdk/voice/opus.js").Codecs}
  *   | {type: "speech_lost"}

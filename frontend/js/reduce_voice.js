@@ -69,9 +69,9 @@ export function switchedOffIfReadOnly(state) {
   return switchedOff(state, t.voice.openElsewhere);
 }
 
-/** Say why no sound can be played here, and go on without. @param {State} state @param {{reason: string, isAway: boolean}} event @returns {State} */
-export function soundFailed(state, { reason, isAway }) {
-  const why = isAway ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
+/** Say why no sound can be played here, and go on without. @param {State} state @param {{reason: string, isNotLoaded: boolean}} event @returns {State} */
+export function soundFailed(state, { reason, isNotLoaded }) {
+  const why = isNotLoaded ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
   return speech.soundFailed(withNotice(state, warning(NO_SOUND, why)));
 }
 

@@ -37,7 +37,7 @@ export class Channel {
       createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
       worklet: new URL("./voice/player_worklet.js", import.meta.url),
       onHeard: (heard) => dispatch({ type: "heard", ...heard }),
-      onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
+      onFailed: (reason, isNotLoaded) => dispatch({ type: "no_sound", reason, isNotLoaded }),
       onRestored: () => dispatch({ type: "sound_back" }),
       onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
     });

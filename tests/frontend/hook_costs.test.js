@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { comparedCalls, hookCosts, hookFates, hookTokens, tracedTurns } from "../../frontend/js/hook_costs.js";
+import { comparedCalls, hookCosts, hookActivity, hookTokens, tracedTurns } from "../../frontend/js/hook_costs.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
@@ -80,12 +80,12 @@ test("a call that was tried again counts once, and a process hook has no sum", (
 test("each hook says when it last fired, and why it stayed out of the last turn", () => {
   const page = twoTurns();
 
-  const fates = hookFates(tracedTurns(page.state));
+  const activity = hookActivity(tracedTurns(page.state));
 
-  assert.deepEqual([...fates.keys()], ["calm / clock", "calm / mood"]);
-  assert.deepEqual(fates.get("calm / clock"), { firedAgo: 0, silence: null });
-  assert.equal(fates.get("calm / mood").firedAgo, 1);
-  assert.equal(fates.get("calm / mood").silence.path, "when.channel");
+  assert.deepEqual([...activity.keys()], ["calm / clock", "calm / mood"]);
+  assert.deepEqual(activity.get("calm / clock"), { firedAgo: 0, notFired: null });
+  assert.equal(activity.get("calm / mood").firedAgo, 1);
+  assert.equal(activity.get("calm / mood").notFired.path, "when.channel");
 });
 
 test("the inspector says of each call what hooks cost and what is the same as before", () => {

@@ -101,7 +101,7 @@ test("there is Opus where server and browser have it, for each direction", () =>
   assert.deepEqual(of(null), ["pcm16", undefined]);
 });
 
-test("the server is told once it is known, and told of PCM where a codec fails", () => {
+test("formats are sent once it is known what the browser can, and PCM where a codec fails", () => {
   const server = { type: "ready", skills: [], model: {}, speech: { opus: { state: "ready" }, tts: {}, stt: {}, vad: {} }, limits: {} };
   const settings = { speak: "spoken", turnDetection: "server_vad" };
   const configured = (state) => state.effects.find(({ frame }) => frame?.type === "configure")?.frame;
@@ -109,8 +109,8 @@ test("the server is told once it is known, and told of PCM where a codec fails",
   assert.deepEqual(configured(state).input, PCM);
 
   state = reduce(state, { type: "codecs", codecs: BOTH });
-  const { type: _, ...told } = configured(state);
-  assert.deepEqual(told, { input: { ...PCM, format: "opus" }, output: { format: "opus" } });
+  const { type: _, ...formats } = configured(state);
+  assert.deepEqual(formats, { input: { ...PCM, format: "opus" }, output: { format: "opus" } });
 
   state = reduce(state, { type: "codecs", codecs: { encodes: true, decodes: false } });
   assert.deepEqual(configured(state), { type: "configure", output: { format: "pcm16" } });
@@ -206,7 +206,7 @@ test("a busy encoder loses sound rather than time", () => {
   assert.equal(FakeCodec.made[0].state, "closed");
 });
 
-test("decoding that nothing was given to does at once what it is told", () => {
+test("decoding that nothing was given to does at once what it is asked", () => {
   const done = [];
   const decoding = new OpusDecoding(assert.fail, assert.fail);
   decoding.end();

@@ -91,8 +91,8 @@ test("a message is answered, and what hooks put into the turn comes back with th
 test("a sentence is reported when its sound begins and when it was heard, the last one of a turn too, and before the end", async (t) => {
   const { parley, server } = await connected(t);
   parley.channel.player.begin = () => {}; // a loudspeaker, which says below what was heard
-  const told = [];
-  for (const type of ["text", "speaking", "sentence", "end"]) parley.on(type, ({ turnId, text }) => told.push([type, turnId, text]));
+  const events = [];
+  for (const type of ["text", "speaking", "sentence", "end"]) parley.on(type, ({ turnId, text }) => events.push([type, turnId, text]));
   void parley.send("Hello");
   await later();
   const { id } = server.sent("chat").at(-1);
@@ -100,7 +100,7 @@ test("a sentence is reported when its sound begins and when it was heard, the la
   const audio = { format: "pcm16", sample_rate: 16_000 };
   server.say(at.start(), at.text("Hi. Bye."), at.sentence(0, "Hi.", audio), at.sentenceEnd(0, 900));
   server.say(at.sentence(1, " Bye.", audio), at.sentenceEnd(1, 500), at.end());
-  assert.deepEqual(told, [
+  assert.deepEqual(events, [
     ["text", id, "Hi. Bye."],
     ["speaking", id, "Hi."],
   ]);
@@ -110,7 +110,7 @@ test("a sentence is reported when its sound begins and when it was heard, the la
   parley.channel.player.onHeard({ turnId: id, index: 0, ms: 900, isOver: true });
   parley.channel.player.onHeard({ turnId: id, index: 1, ms: 500, isOver: true });
 
-  assert.deepEqual(told.slice(2), [
+  assert.deepEqual(events.slice(2), [
     ["sentence", id, "Hi."],
     ["speaking", id, " Bye."],
     ["sentence", id, " Bye."],
@@ -221,7 +221,7 @@ test("a token that cannot be had is a problem, and is asked for again", async (t
   assert.deepEqual([asked, parley.state.connection], [2, "waiting"]);
 });
 
-test("who may not enter is told so, and nobody waits for ever", async () => {
+test("a client that may not enter gets the reason, and no call waits for ever", async () => {
   const parley = new Parley({ url: "https://talk.example" });
   const answer = parley.send("Hello").catch(({ message }) => message);
   await later();

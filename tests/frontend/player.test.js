@@ -178,7 +178,7 @@ function playerPage({ state = "running", addModule = async () => {}, browser = "
     createNode: () => node,
     worklet: "player_worklet.js",
     onHeard: (heard) => page.heard.push(heard),
-    onFailed: (reason, isAway) => page.failed.push(isAway ? `away: ${reason}` : reason),
+    onFailed: (reason, isNotLoaded) => page.failed.push(isNotLoaded ? `away: ${reason}` : reason),
     onRestored: () => (page.mended += 1),
     onBlocked: (isBlocked) => page.blocked.push(isBlocked),
     later: (act) => page.waits.push(act),
@@ -286,14 +286,14 @@ test("a browser without audio threads says so once and goes on silently", async 
 });
 
 test("what a server that was away did not send is asked for again, in a context of its own", async () => {
-  let isAway = true;
-  const page = playerPage({ addModule: async () => isAway && Promise.reject(new Error("not loaded")) });
+  let isNotLoaded = true;
+  const page = playerPage({ addModule: async () => isNotLoaded && Promise.reject(new Error("not loaded")) });
   page.player.unlock();
   await page.settled();
   page.player.resumeIfSilent();
   page.player.resumeIfSilent(); // one start at a time
   await page.settled();
-  isAway = false;
+  isNotLoaded = false;
   page.player.resumeIfSilent();
   await page.settled();
   page.player.resumeIfSilent();

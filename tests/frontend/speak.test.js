@@ -57,7 +57,7 @@ for (const [what, act] of [
   ["the next message", (page) => page.ask("And?", "t2")],
   ["speech", (page) => page.receive({ type: "speech_started", utterance: "u1", audio_ms: 1 })],
   ["another conversation", (page) => page.dispatch({ type: "open_conversation", id: "c2", at: 5 })],
-  ["a player that fails", (page) => page.dispatch({ type: "no_sound", reason: "x", isAway: false })],
+  ["a player that fails", (page) => page.dispatch({ type: "no_sound", reason: "x", isNotLoaded: false })],
 ]) {
   test(`reading is ended by ${what}, and what was to be heard is dropped`, () => {
     const page = reading();
@@ -96,6 +96,6 @@ test("why it cannot be read, or only in part, is said on the page", () => {
 test("reading is not offered without a voice, without sound, nor while a turn runs", () => {
   assert.equal(button(answered()), "Read aloud");
   assert.equal(button(answered({ tts: { ...PART, state: "loading" } })), undefined);
-  assert.equal(button(answered().dispatch({ type: "no_sound", reason: "x", isAway: false })), undefined);
+  assert.equal(button(answered().dispatch({ type: "no_sound", reason: "x", isNotLoaded: false })), undefined);
   assert.equal(button(answered().ask("More", "t2")), undefined);
 });

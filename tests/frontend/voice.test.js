@@ -265,7 +265,7 @@ test("another microphone takes effect at once", () => {
   );
 });
 
-test("the server is told the rate of the microphone, and nothing that would discard an utterance twice", () => {
+test("the server is sent the rate of the microphone, and nothing that would discard an utterance twice", () => {
   const page = new Page();
   page.sent = [];
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 48_000 });
@@ -273,7 +273,7 @@ test("the server is told the rate of the microphone, and nothing that would disc
   assert.deepEqual(page.sentOf("configure"), [{ type: "configure", input: { format: "pcm16", sample_rate: 48_000 } }]);
 });
 
-test("a microphone that is on stays on over a lost connection, and the new server is told its rate", () => {
+test("a microphone that is on stays on over a lost connection, and the new server is sent its rate", () => {
   const page = listening();
   page.receive(ear("u1").started());
   page.lose();
@@ -285,7 +285,7 @@ test("a microphone that is on stays on over a lost connection, and the new serve
   assert.equal(page.sentOf("configure")[0].input.sample_rate, 16_000);
 });
 
-test("whoever speaks as the connection goes is told that it was lost; whoever is silent is not", () => {
+test("speech that is lost with the connection is reported, silence is not", () => {
   const { detected, started, stopped, nothing } = ear("u1");
   const lost = (...frames) => listening().receive(...frames).lose(1001);
   const held = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
@@ -469,12 +469,12 @@ test("a browser that cannot play shows the reply to its end", () => {
 
 test("while the server does not send the player, replies are text, and the page says so", () => {
   const page = listening();
-  page.dispatch({ type: "no_sound", reason: "not loaded", isAway: true });
-  const told = page.state.notices.map(({ message }) => message);
+  page.dispatch({ type: "no_sound", reason: "not loaded", isNotLoaded: true });
+  const messages = page.state.notices.map(({ message }) => message);
 
   page.dispatch({ type: "sound_back" });
 
-  assert.match(told.join(), /The server did not send .*not loaded.*shown as text until it does/);
+  assert.match(messages.join(), /The server did not send .*not loaded.*shown as text until it does/);
   assert.deepEqual(page.sentOf("configure").map(({ voice }) => voice), [false, true]); // prettier-ignore
   assert.deepEqual(page.state.notices, []);
 });

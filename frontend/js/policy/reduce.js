@@ -64,7 +64,7 @@ const REDUCERS = {
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {
   const reducer = REDUCERS[event.type];
-  if (!reducer) throw new TypeError(`no step \`${event.type}\``);
+  if (!reducer) throw new TypeError(`no reducer for \`${event.type}\``);
   return reducer({ ...state, effects: [] }, event);
 }
 

@@ -307,11 +307,11 @@ export function approvalFields() {
   };
 }
 
-/** Tells at once, and whenever it changes. @param {(isNarrow: boolean) => void} tell */
-export function watchWidth(tell) {
+/** Report whether the screen is narrow, at once and whenever it changes. @param {(isNarrow: boolean) => void} onChange */
+export function watchWidth(onChange) {
   const query = matchMedia("(max-width: 46rem)"); // as in layout.css
-  query.addEventListener("change", () => tell(query.matches));
-  tell(query.matches);
+  query.addEventListener("change", () => onChange(query.matches));
+  onChange(query.matches);
 }
 
 /** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */

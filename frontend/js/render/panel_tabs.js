@@ -27,11 +27,11 @@ export function showPanelTab(panel) {
   return true;
 }
 
-/** Tells of the document of a tab that has been loaded, once more if it is loaded again. @param {(document: Document) => void} tell */
-export function watchPanelTabs(tell) {
+/** Report the document of each panel tab that has been loaded, again if it is loaded again. @param {(document: Document) => void} onLoaded */
+export function watchPanelTabs(onLoaded) {
   window.addEventListener("message", ({ origin, source }) => {
     const tab = origin === location.origin ? [...tabs.values()].find((one) => one === source) : undefined;
-    if (tab) tell(tab.document);
+    if (tab) onLoaded(tab.document);
   });
   window.addEventListener("pagehide", () => tabs.forEach((tab) => tab.close()));
 }

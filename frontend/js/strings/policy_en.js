@@ -71,8 +71,8 @@ export const en = {
     begun: "Verifying the audit log.",
     problems: "Problems found",
     days: "Each day with its last hash, to compare with the server's log",
-    fates: { pruned: "deleted as too old", closed: "closed", open: "open" },
-    day: (/** @type {string} */ day, /** @type {string} */ fate, /** @type {number} */ entries) => `${day}, ${fate}, entries: ${entries} `,
+    dayStates: { pruned: "deleted as too old", closed: "closed", open: "open" },
+    day: (/** @type {string} */ day, /** @type {string} */ dayState, /** @type {number} */ entries) => `${day}, ${dayState}, entries: ${entries} `,
     unchanged: (/** @type {number} */ entries, /** @type {number} */ days) =>
       `${counted(entries, "entry", "entries")} of ${counted(days, "day", "days")}: unchanged.`,
     changed: (/** @type {number} */ entries, /** @type {number} */ days, /** @type {number} */ places) =>

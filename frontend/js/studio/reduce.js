@@ -265,7 +265,7 @@ const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, 
 export function reduce(state, event) {
   /** @type {Reducer | null} */
   const reducer = REDUCERS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
-  if (!reducer) throw new TypeError(`no step \`${event.type}\``);
+  if (!reducer) throw new TypeError(`no reducer for \`${event.type}\``);
   return reducer({ ...state, effects: [] }, event);
 }
 

@@ -136,7 +136,7 @@ export type ChannelEvent =
   | Exclude<SocketEvent, { type: "frame" }>
   | MicrophoneEvent
   | { type: "heard"; turnId: string; index: number; ms: number; isOver: boolean }
-  | { type: "no_sound"; reason: string; isAway: boolean }
+  | { type: "no_sound"; reason: string; isNotLoaded: boolean }
   | { type: "sound_back" }
   | { type: "codecs"; codecs: import("../voice/opus.js").Codecs }
   | { type: "sound_blocked"; isBlocked: boolean };

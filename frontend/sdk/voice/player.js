@@ -11,7 +11,7 @@ export class Player {
    * @param {(context: AudioContext) => AudioWorkletNode} options.createNode
    * @param {URL | string} options.worklet
    * @param {(heard: HeardSentence) => void} options.onHeard
-   * @param {(reason: string, isAway: boolean) => void} options.onFailed there is no sound; `isAway`: the server did not give us the
+   * @param {(reason: string, isNotLoaded: boolean) => void} options.onFailed there is no sound; `isNotLoaded`: the server did not give us the
    *   audio thread's part
    * @param {() => void} options.onRestored there is, after all
    * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
@@ -99,7 +99,7 @@ export class Player {
     this.lastId += 1;
     this.sentences.set(this.lastId, this.open);
     this.#postInOrder({ type: "begin", id: this.lastId, rate: this.decoder?.rate ?? rate });
-    this.later(() => this.#tellIfBlocked());
+    this.later(() => this.#reportBlocked());
   }
 
   /** @param {ArrayBuffer} sound */
@@ -163,15 +163,15 @@ export class Player {
 
   async #start() {
     this.isStarting = true;
-    let isAway = false;
+    let isNotLoaded = false;
     try {
       const context = this.createContext();
       this.context = context;
-      context.onstatechange = () => this.#tellIfBlocked(); // Safari interrupts, too: for a call, say
+      context.onstatechange = () => this.#reportBlocked(); // Safari interrupts, too: for a call, say
       const { audioWorklet } = context;
-      isAway = Boolean(audioWorklet);
+      isNotLoaded = Boolean(audioWorklet);
       await audioWorklet.addModule(this.worklet);
-      isAway = false;
+      isNotLoaded = false;
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
       node.connect(context.destination);
@@ -181,21 +181,21 @@ export class Player {
       void this.context?.close().catch(() => {}); // it remembers what it could not load
       this.context = null;
       this.flush();
-      this.#started(false, error instanceof Error ? error.message : String(error), isAway);
+      this.#started(false, error instanceof Error ? error.message : String(error), isNotLoaded);
       return null;
     }
   }
 
-  /** Says what has changed by it. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isAway] */
-  #started(isPlaying, reason = "", isAway = false) {
+  /** Says what has changed by it. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isNotLoaded] */
+  #started(isPlaying, reason = "", isNotLoaded = false) {
     const hadFailed = this.hasFailed;
     this.isStarting = false;
     this.hasFailed = !isPlaying;
     if (isPlaying && hadFailed) this.onRestored();
-    if (!isPlaying && !hadFailed) this.onFailed(reason, isAway);
+    if (!isPlaying && !hadFailed) this.onFailed(reason, isNotLoaded);
   }
 
-  #tellIfBlocked() {
+  #reportBlocked() {
     if (!this.context) return;
     const isBlocked = this.context.state !== "running" && this.sentences.size > 0;
     if (isBlocked !== this.isBlocked) this.onBlocked(isBlocked);

@@ -159,8 +159,8 @@ function foundView(found) {
   const { is_whole: isWhole, problems, days, pruned } = found;
   const list = { class: "problems", "aria-label": p.verification.problems, hidden: problems.length === 0 };
   const dayViews = [...pruned, ...days].map(({ replica, day, entries, last_hash: hash, is_closed: isClosed }) => {
-    const fate = isClosed === undefined ? "pruned" : isClosed ? "closed" : "open";
-    const words = p.verification.day(`${replica} ${day}`, p.verification.fates[fate], entries);
+    const dayState = isClosed === undefined ? "pruned" : isClosed ? "closed" : "open";
+    const words = p.verification.day(`${replica} ${day}`, p.verification.dayStates[dayState], entries);
     return h("li", { key: `${replica} ${day}` }, words, h("code", {}, hash));
   });
   return [
