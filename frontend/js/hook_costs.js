@@ -13,8 +13,8 @@
  * @property {number} lostCalls in which it kept a cache from tokens that were the same as before
  * @property {number} lostTokens
  *
- * @typedef {object} HookActivity
- * @property {number | null} firedAgo in which turn it last fired: 0 is the last one; null: in none whose trace is there
+ * @typedef {object} HookActivity When a hook last fired, or why it did not.
+ * @property {number | null} firedAgo turns since it last fired, 0 for the last turn; null if it fired in no traced turn
  * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} notFired why it did not fire in the last turn
  */
 
@@ -48,12 +48,12 @@ export function hookCosts(traces) {
   return [...sums.values()].sort((a, b) => b.tokens - a.tokens || hookKey(a).localeCompare(hookKey(b)));
 }
 
-/** How many calls had one before them. @param {readonly TurnTrace[]} traces */
+/** Return how many calls can be compared with one before them. @param {readonly TurnTrace[]} traces */
 export function comparedCalls(traces) {
   return traces.flatMap(({ calls }) => calls).filter(({ attempt, common }) => attempt === 1 && common).length;
 }
 
-/** When each hook last fired, or why not, by its key. @param {readonly {ago: number, trace: TurnTrace}[]} turns newest first */
+/** Return the activity of each hook, by its key. @param {readonly {ago: number, trace: TurnTrace}[]} turns newest first */
 export function hookActivity(turns) {
   /** @type {Map<string, HookActivity>} */
   const activity = new Map();

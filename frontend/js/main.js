@@ -59,13 +59,13 @@ function dispatch(event) {
   schedule(draw);
 }
 
-/** Before the next frame, or soon where nobody looks. @param {() => void} act */
+/** Call `act` before the next frame, or soon if the page is hidden. @param {() => void} act */
 function schedule(act) {
   if (document.hidden) setTimeout(act);
   else requestAnimationFrame(act);
 }
 
-/** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
+/** Draw the state once it is stored, so that a reload shows all that was seen. */
 async function draw() {
   const drawn = state;
   try {
@@ -77,7 +77,7 @@ async function draw() {
   }
 }
 
-/** What was changed by now, or the store hangs. */
+/** Resolve when all changes are stored, or the store hangs. */
 function stored() {
   return Promise.race([saves.settled(), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
 }
@@ -219,7 +219,7 @@ async function logOut() {
   dispatch({ type: "warn", code: "logout_failed", message: t.storage.logoutFailed });
 }
 
-/** The conversation that is open will be open there, too. @param {string} path */
+/** Leave for another address, where the same conversation is open. @param {string} path */
 async function leaveFor(path) {
   await null; // what this event has to store is on its way now
   await stored();
@@ -227,7 +227,7 @@ async function leaveFor(path) {
   if (location.pathname === path) location.reload(); // only the fragment differs: the address alone loads nothing
 }
 
-/** 120 bits, in the letters that ids may have. */
+/** Return a new id: 120 random bits in the characters that ids may have. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes))
@@ -235,7 +235,7 @@ function newId() {
     .replaceAll("/", "_");
 }
 
-/** What is in the field survives a reload of this tab. @param {string} text */
+/** Put a text into the message field, and keep it over a reload of this tab. @param {string} text */
 function compose(text) {
   page.setInput(text);
   keepText(() => sessionStorage, text);

@@ -1,7 +1,7 @@
 /**
  * Markdown as models write it → blocks. Text becomes text: no HTML, no scheme but
  * http and https. Every piece of text knows where it stands in the source (`at`),
- * so that what was said can be told from what was only streamed.
+ * so that what was said can be marked apart from what was only streamed.
  * Work grows with the length of the text, whatever it holds.
  *
  * @typedef {import("./markdown_inline.js").Inline} Inline
@@ -13,7 +13,7 @@
  *   | import("./markdown_table.js").Table
  *   | {type: "rule"}} Block
  *   level: of a heading in its text, from 1 without gaps, whatever its number of marks
- * @typedef {{isDone: boolean | null, blocks: Block[]}} Item isDone: of a task; null = it is none
+ * @typedef {{isDone: boolean | null, blocks: Block[]}} Item isDone: whether the task is done; null if it is no task
  * @typedef {[Block, number]} Read a block, and the line after it
  * @typedef {{text: string, at: number}} Line
  * @typedef {{block: Block, at: number, end: number}} Placed where a block begins, and the next one or the text ends

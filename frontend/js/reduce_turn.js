@@ -1,5 +1,5 @@
 /**
- * A turn of the page: what `sdk/turn.js` does not do with every client's.
+ * Turns of the page: what `sdk/turn.js` does not do for every client.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Conversation} Conversation
@@ -49,7 +49,7 @@ function leaveOut(state, conversation, path) {
  * rest sent, message by message.
  *
  * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
- * @returns {State | null} null: it is about something else
+ * @returns {State | null} null if the error is about another frame
  */
 export function refusedTurn(state, error) {
   const { turn } = state;

@@ -84,7 +84,7 @@ export class Channel {
     if (this.wantsOpus) void this.#offerOpus().catch(() => {}); // PCM will do
   }
 
-  /** For good. */
+  /** Close the connection and the devices for good. */
   close() {
     this.leave.abort();
     this.socket.close();
@@ -93,12 +93,12 @@ export class Channel {
     this.player.close();
   }
 
-  /** To be called in a user's gesture before anything is to be heard. */
+  /** Unlock sound: call it in a user's gesture before a reply is to be heard. */
   unlock() {
     if (!this.leave.signal.aborted) this.player.unlock();
   }
 
-  /** Of others, nothing. @param {{type: string}} effect */
+  /** Carry out the effect, if it is one of the socket, player or microphone. @param {{type: string}} effect */
   perform(effect) {
     const known = /** @type {import("./types/client.js").Effect} */ (effect);
     switch (known.type) {
@@ -118,7 +118,7 @@ export class Channel {
     }
   }
 
-  /** Load it, and say what this browser can do. Until then, and on this machine, sound is PCM. */
+  /** Load the codec and report what this browser can do. Until then, and on this machine, sound is PCM. */
   async #offerOpus() {
     const { OpusDecoding, OpusEncoding, opusCodecs } = await import("./voice/opus.js");
     this.encoding = new OpusEncoding(
@@ -129,7 +129,7 @@ export class Channel {
     this.dispatch({ type: "codecs", codecs: await opusCodecs() });
   }
 
-  /** Whether the server was told to expect packets. */
+  /** Return whether the server expects packets of Opus. */
   #encodes() {
     return formatsOf(this.state()).input.format === "opus";
   }

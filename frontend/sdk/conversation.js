@@ -79,7 +79,7 @@ export function insertBeforeTurn(history, message, turnId) {
 }
 
 /**
- * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null = answered
+ * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null if it is answered
  * @returns {readonly Message[]}
  */
 export function withAnswer(history, turnId, answer) {
@@ -156,7 +156,7 @@ export function withLateHook(conversation, hook) {
  * Keeps what hooks remember after a turn beside it, in whichever branch it stands.
  *
  * @param {Conversation} conversation @param {string} turnId @param {string} state
- * @returns {Conversation | null} null: the turn is in none
+ * @returns {Conversation | null} null if no message is of the turn
  */
 export function withTurnState(conversation, turnId, state) {
   const { conversationHistory, branches } = conversation;

@@ -32,7 +32,7 @@
  * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent
  *
  * @typedef {{id: string, name: string, url: string, width: number, height: number}} AttachedImage
- *   `url`: a data: URL, of a document one of text; "" = this browser has lost it
+ *   `url`: a data: URL, of a document one of text; empty if this browser has lost it
  * @typedef {{type: "text", text: string} | {type: "image_url", image_url: {url: string}}} Part
  * @typedef {Omit<Message, "content"> & {content: string | Part[]}} SentMessage
  *

@@ -33,7 +33,7 @@ export class Parley {
   #saves;
   /** @type {Map<string, Set<(detail: any) => void>>} */
   #listeners = new Map();
-  /** @type {Map<string, (result: TurnResult) => void>} turn → whoever waits for its end */
+  /** @type {Map<string, (result: TurnResult) => void>} turn → settles its promise */
   #ends = new Map();
   /** @type {Set<{isSo: () => boolean, resolve: () => void, reject: (error: Error) => void}>} */
   #waiting = new Set();
@@ -209,7 +209,7 @@ export class Parley {
     this.channel.close();
   }
 
-  /** What cannot be read is not overwritten: nothing can be sent then. */
+  /** Load the conversation. One that cannot be read is not overwritten: nothing can be sent then. */
   async #load() {
     try {
       const record = await this.#store.load(this.client.openId ?? "");
@@ -306,7 +306,7 @@ export class Parley {
     this.#giveUp("not_authenticated");
   }
 
-  /** @param {string} reason why nothing is waited for any more */
+  /** @param {string} reason why the waiting calls are rejected */
   #giveUp(reason) {
     for (const { reject } of this.#waiting) reject(new Error(reason));
     this.#waiting.clear();
@@ -364,7 +364,7 @@ export class Parley {
     this.#ends.delete(turnId);
   }
 
-  /** @param {string} turnId @param {string} otherwise why it has not begun @returns {Promise<TurnResult>} */
+  /** @param {string} turnId @param {string} otherwise error if it has not begun @returns {Promise<TurnResult>} */
   #endOf(turnId, otherwise) {
     this.#refuseClosed();
     if (this.client.turn?.id !== turnId) throw new Error(otherwise);

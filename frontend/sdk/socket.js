@@ -66,7 +66,7 @@ export function retryDelayMs(attempt, random) {
   return delay * (1 + JITTER * (2 * random - 1));
 }
 
-/** @param {unknown} data @returns {ServerFrame | null} null = not for us: sound, a newer type, nonsense */
+/** @param {unknown} data @returns {ServerFrame | null} null for sound, types of newer servers and invalid frames */
 export function parseFrame(data) {
   if (typeof data !== "string") return null;
   try {
@@ -102,7 +102,7 @@ export class Socket {
     this.attempt = 0; // tries since the last `ready`
     this.heardAt = 0; // when anything last came in
     this.isPinged = false; // a ping is out and nothing came since
-    this.silentlyAt = -Infinity; // the last reconnection that nobody was told of
+    this.silentlyAt = -Infinity; // when it last reconnected without a report
     this.isReady = false;
     this.droppedSound = 0; // messages of the microphone that found the network full
     /** @type {number | null} of the heartbeat while connected, of the next try while not */
@@ -153,7 +153,7 @@ export class Socket {
   }
 
   /**
-   * The network is back, the machine has slept, or somebody looks at the page: do now what a timer would do
+   * The network is back, the machine has slept, or the user looks at the page: do now what a timer would do
    * later. Our clock may have stood still in the sleep, so what it says of the silence counts for nothing.
    */
   wake() {

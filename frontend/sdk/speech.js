@@ -80,7 +80,7 @@ function understood(state, frame, at) {
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent", canResend: false } } : asked;
 }
 
-/** @template {ClientState} S @param {S} state @param {string} deviceId "" = the system's @returns {S} */
+/** @template {ClientState} S @param {S} state @param {string} deviceId empty for the system's @returns {S} */
 export function switchingOn(state, deviceId) {
   return withEffects(withVoice(state, { mic: "starting", problem: null }), { type: "microphone", isOn: true, deviceId });
 }

@@ -132,7 +132,7 @@ class ParleyTalk extends HTMLElement {
     if (!repeat) this.parley?.hold(event.type === "pointerdown" || event.type === "keydown");
   }
 
-  /** @param {import("./types/parley.js").State | null} state null = it was not pressed yet */
+  /** @param {import("./types/parley.js").State | null} state null until the button is pressed */
   #show(state) {
     const isOn = state !== null && state.microphone !== "off";
     const isHeldToTalk = this.#isHeldToTalk();

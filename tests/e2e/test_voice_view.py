@@ -154,7 +154,7 @@ async def test_a_spoken_question_that_fails_says_so_in_the_voice_view_and_aloud(
     await enough_sound(page)
     await page.tab.mouse.up()
 
-    await expect(stage.get_by_role("alert")).to_contain_text("refused the key. Ask whoever runs this server")
+    await expect(stage.get_by_role("alert")).to_contain_text("refused the key. Ask the operator of this server")
     await expect(stage.get_by_role("alert")).to_be_visible()
     await page.until(lambda: any(frame.get("trigger") == "speak" for frame in page.frames))
     for scheme in ("light", "dark"):

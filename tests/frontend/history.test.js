@@ -71,7 +71,7 @@ function walk(seed) {
       witness.hooks.push(`hook ${count}`);
     },
     stale() {
-      const ghost = lastEnded ?? "nobody";
+      const ghost = lastEnded ?? "none";
       page.receive(turn(ghost).sentence(0, "UNSAID "), turn(ghost).hook("GHOST"), turn(ghost).text("UNSAID "));
       if (cutOff.length) page.receive(turn(pick(cutOff)).sentence(0, "UNSAID "), turn(pick(cutOff)).text("UNSAID "));
     },

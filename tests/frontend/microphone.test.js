@@ -16,7 +16,7 @@ function microphone(t) {
   return { mic: new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore }), asked };
 }
 
-test("a start that fails after it was stopped or overtaken fails nobody", async (t) => {
+test("a start that fails after it was stopped or overtaken is no failure", async (t) => {
   const { mic, asked } = microphone(t);
   const first = mic.start("a");
   const second = mic.start("b");
@@ -28,7 +28,7 @@ test("a start that fails after it was stopped or overtaken fails nobody", async 
   assert.equal(await second, null);
 });
 
-test("a start that fails is told to whoever asked for it", async (t) => {
+test("a start that fails rejects", async (t) => {
   const { mic, asked } = microphone(t);
   const start = mic.start("a");
   asked[0](new Error("gone"));
@@ -209,7 +209,7 @@ test("a sentence that begins while there is no connection is dropped as a whole"
   assert.deepEqual([hear(SPEECH, 1000), told], [0, ["dropped"]]);
 });
 
-test("whoever is silent as the connection changes is heard at once", () => {
+test("a user who is silent as the connection changes is heard at once", () => {
   const { gate: it, hear, told } = gate();
 
   it.close();

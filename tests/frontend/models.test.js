@@ -49,7 +49,7 @@ test("operators alone have the picker, and their page asks which models there ar
   assert.equal(opener(page).attributes["aria-haspopup"], "dialog");
   assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 1);
   page.receive({ type: "model", name: "other", host: "h", location: "local" });
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 2, "somebody else has picked");
+  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 2, "another operator has picked");
 });
 
 test("a found model is offered while the embedded one answers, and no longer", () => {

@@ -69,7 +69,7 @@ test("a greeting is for a conversation without messages", () => {
   assert.equal(answered(nudge(talked(), "greet")), 0);
 });
 
-test("a silence is broken for somebody who is there and does nothing else", () => {
+test("a silence is broken for a user who is there and does nothing else", () => {
   const page = nudge(talked(), "still-there");
   assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ role }) => role), ["user", "assistant"]);
 

@@ -449,7 +449,7 @@ test("the library makes the same history as the page, and sends the same, whatev
     const both = (event, forClient = event) => (page.dispatch(event), client.dispatch({ at: 1, ...forClient }));
     const say = (frame) => both({ type: "frame", frame, at: 1 });
     const audio = () => (random() < 0.5 ? { format: "pcm16", sample_rate: 16_000 } : null);
-    const now = () => turn(page.state.turn?.id ?? "nobody");
+    const now = () => turn(page.state.turn?.id ?? "none");
     const acts = [
       () => both({ type: "submit", text: `q${count}`, turnId: `t${count}`, at: 2 }, { type: "ask", text: `q${count}`, images: [], turnId: `t${count}`, at: 2 }),
       () => say(now().start()),

@@ -103,7 +103,7 @@ test("what cannot be read is marked at once, and is neither checked nor saved", 
   assert.deepEqual(page.focus, ["editor"]);
 });
 
-test("what somebody else stored is shown beside the changes, and neither is lost", () => {
+test("what another user stored is shown beside the changes, and neither is lost", () => {
   const mine = { [PRE]: [AUDIT, SCAN, AUDIT] };
   const page = both()
     .write(mine)

@@ -57,7 +57,7 @@ export class PolicyPage {
     this.dispatch({ type: "policy_loaded", scope, schema: {}, effective, document: stored.document, etag });
   }
 
-  /** Somebody else has stored it. */
+  /** Another user stores a document. */
   change(document) {
     this.stored = { document, version: this.stored.version + 1 };
     return this;

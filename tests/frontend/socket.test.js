@@ -213,7 +213,7 @@ test("waking up reconnects at once while waiting, and asks a silent socket", () 
   );
 });
 
-test("a socket that looks alive is asked at once by whoever wakes, and given up without an answer", () => {
+test("a socket that looks alive is probed at once after waking, and given up without an answer", () => {
   const page = connected();
   page.ready();
   page.clock.advance(1_000); // as our clock has it: it may have stood still while the machine slept
@@ -229,7 +229,7 @@ test("a socket that looks alive is asked at once by whoever wakes, and given up 
   assert.equal(page.events.at(-1).type, "disconnected");
 });
 
-test("a socket that answers whoever wakes stays", () => {
+test("a socket that answers after waking stays", () => {
   const page = connected();
   page.ready();
   page.socket.wake();

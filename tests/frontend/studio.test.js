@@ -70,7 +70,7 @@ test("what is typed while a save is under way stays unsaved", () => {
   assert.equal(saved.buffers[HINT].etag, "h2");
 });
 
-test("a version of somebody else is shown, and either one can be kept", () => {
+test("another author's version is shown, and either one can be kept", () => {
   const failure = { kind: "refused", code: "version_stale", message: "m", current: "Theirs.", etag: "h9" };
   const state = after(opened(), { type: "typed", value: "Mine.", cursor: 0 }, { type: "save" }, { type: "save_failed", path: HINT, failure });
   assert.deepEqual(state.conflict, { path: HINT, current: "Theirs.", etag: "h9" });
@@ -139,7 +139,7 @@ test("a failed test is shown at its line, in a file that was never opened too", 
   assert.deepEqual(effect(read, "line"), { type: "line", line: 5 });
 });
 
-test("whoever makes or renames something goes on in the editor", () => {
+test("the editor has the focus after something was made or renamed", () => {
   const created = after(opened(), { type: "skill_created", listing: listing({ name: "loud" }) });
   const shown = after(created, { ...effect(created, "load_skill"), type: "skill_loaded", listing: listing({ name: "loud" }) });
   assert.equal(effect(shown, "load_file").focuses, true);

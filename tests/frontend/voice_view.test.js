@@ -91,13 +91,13 @@ test("a microphone that is on can always be switched off", () => {
   const page = listening().lose();
 
   assert.ok(!button(page).attributes.disabled);
-  assert.match(line(page), /Not connected\. Nobody hears you/);
+  assert.match(line(page), /Not connected\. You are not heard/);
 });
 
 test("a microphone that the system mutes is told of, until it is not any more", () => {
   const page = listening();
   page.dispatch({ type: "microphone_muted", isMuted: true });
-  assert.match(line(page), /muted by the system or another program\. Nobody hears you/);
+  assert.match(line(page), /muted by the system or another program\. You are not heard/);
 
   page.dispatch({ type: "microphone_muted", isMuted: false });
 
@@ -157,11 +157,11 @@ test("the talk fills an empty page, and a narrow screen unless its text is wante
   assert.deepEqual(sizes, ["large", "small", "large", "small", "large", "small", null]);
 });
 
-test("muted by the user, the page says that nobody hears, until the microphone is off", () => {
+test("muted by the user, the page says that the user is not heard, until the microphone is off", () => {
   const page = listening().dispatch({ type: "mute" });
   assert.equal(line(page), "Muted");
   assert.equal(control(page, "mute").attributes["aria-pressed"], "true");
-  assert.match(textOf(composerView(page.state)), /Nobody hears you/);
+  assert.match(textOf(composerView(page.state)), /You are not heard/);
 
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
 

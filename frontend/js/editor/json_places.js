@@ -70,7 +70,7 @@ function unquoted(quoted) {
   }
 }
 
-/** The string around the cursor, as a key or a value; null = the cursor is in none. @param {string} text @param {number} cursor @returns {Place | null} */
+/** Return the string around the cursor, as a key or a value; null if the cursor is in no string. @param {string} text @param {number} cursor @returns {Place | null} */
 export function placeAt(text, cursor) {
   /** @type {Place | null} */
   let place = null;

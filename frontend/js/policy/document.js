@@ -9,7 +9,7 @@
  * @typedef {keyof typeof PRESETS} Preset
  * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Inherited
  *   the handlers in force that a document can neither remove nor reorder; open: the others that decide until the
- *   document names the stage, null if they cannot be known from here
+ *   document names the stage, null if this page cannot know them
  */
 
 import { p } from "../strings/policy.js";

@@ -13,7 +13,7 @@ import { announced, asking, confirming, failed, focused, initialState, patched }
 /** @param {State} state */
 const loadApprovals = (state) => asking(state, "remembered", { type: "load_approvals" });
 
-/** @type {Record<View, (state: State, filter: Filter) => State>} a view reads what it shows when it is opened: the others may have changed it */
+/** Read what a view shows when it is opened, as other users may have changed it. @type {Record<View, (state: State, filter: Filter) => State>} */
 const LOADERS = { policy: loadPolicy, audit: asked, approvals: loadApprovals };
 
 /** @type {Reducer} */
@@ -34,7 +34,7 @@ const REDUCERS = {
   /** A view is opened; without a filter, the audit log as it was asked for last. @param {State} state @param {{view: View, filter?: Filter}} event */
   show: (state, { view, filter = state.audit.filter }) => LOADERS[view]({ ...state, view }, filter),
 
-  /** Somebody else has logged in in another tab: nothing of the one before is theirs. */
+  /** Another user has logged in in another tab: start anew, without anything of the one before. */
   principal(state, { principal }) {
     if (!state.principal || state.principal.user === principal.user) return { ...state, principal };
     const fresh = initialState();
@@ -42,7 +42,7 @@ const REDUCERS = {
     return LOADERS[state.view]({ ...fresh, principal, audit, view: state.view }, state.audit.filter); // as in the address
   },
 
-  /** The user is back at this tab: what others did shows; the audit log is left where it is being read. */
+  /** Read the view again when the user comes back to the tab; the audit log stays where it is being read. */
   refresh: (state) => (state.view === "audit" ? state : LOADERS[state.view](state, state.audit.filter)),
 
   load_approvals: loadApprovals,
@@ -56,7 +56,7 @@ const REDUCERS = {
   revoked,
   revoke_failed(state, { failure }) {
     const { revoking: id } = state.remembered;
-    if (failure.code === "approval_unknown") return revoked(state, { id }); // by somebody else: that is what was wanted
+    if (failure.code === "approval_unknown") return revoked(state, { id }); // revoked by another user already
     return failed(patched(state, "remembered", { revoking: null }), "remembered", failure);
   },
 };

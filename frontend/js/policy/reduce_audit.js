@@ -11,7 +11,7 @@ export const MAX_ROWS = 2_000; // beyond it a filter or an export serves better 
 const MAX_CHARS = 256; // as long as a field takes
 const TIMES = ["since", "until"];
 
-/** @param {State} state @param {string | null} cursor null: from the newest on @param {Filter} filter @param {Partial<State["audit"]>} change */
+/** @param {State} state @param {string | null} cursor null for the newest page @param {Filter} filter @param {Partial<State["audit"]>} change */
 function askedFrom(state, cursor, filter, change) {
   const requestId = state.audit.requestId + 1;
   return asking(state, "audit", { type: "load_audit", filter, cursor, requestId }, { ...change, requestId });
@@ -21,7 +21,7 @@ function askedFrom(state, cursor, filter, change) {
 export const asked = (state, filter) =>
   askedFrom(state, null, filter, { filter, fields: filter, next: null, openIds: [] });
 
-/** The same, and the address follows. @param {State} state @param {Filter} filter */
+/** Search with the filter and put it into the page's address. @param {State} state @param {Filter} filter */
 function filtered(state, filter) {
   const query = String(parametersOf(filter));
   return withEffects(asked(state, filter), { type: "address", fragment: query ? `#/audit?${query}` : "#/audit" });
@@ -38,7 +38,7 @@ export const AUDIT_REDUCERS = {
   edit_filter: (state, { name, value }) =>
     patched(state, "audit", { fields: { ...state.audit.fields, [name]: value } }),
 
-  /** The page after the last one. */
+  /** Load the page after the last one. */
   more_audit: (state) => (canContinue(state) ? askedFrom(state, state.audit.next, state.audit.filter, {}) : state),
 
   /** @param {State} state @param {{requestId: number, rows: AuditRow[], next: string | null}} event */
@@ -70,7 +70,7 @@ export const AUDIT_REDUCERS = {
   exported: (state) => announced(patched(state, "audit", { isExporting: false }), p.audit.exported),
   export_audit_failed: (state, { failure }) => failed(patched(state, "audit", { isExporting: false }), "audit", failure),
 
-  /** The server reads all of the log for it, so it is asked for. */
+  /** Verify the log; only on request, as the server reads all of it. */
   verify(state) {
     if (state.verification.phase === "loading") return state;
     return announced(asking(state, "verification", { type: "verify" }, { found: null }), p.verification.begun);
@@ -110,11 +110,11 @@ function mapped(filter, text, time) {
   return Object.fromEntries(names.map((name) => [name, (TIMES.includes(name) ? time : text)(filter[name])]));
 }
 
-/** @param {string} moment @returns {string} for a field of type datetime-local, to the minute; empty = none */
+/** @param {string} moment @returns {string} for a field of type datetime-local, to the minute; empty if there is none */
 function localTime(moment) {
   const time = new Date(moment);
   return isoTime(new Date(time.getTime() - time.getTimezoneOffset() * 60_000)).slice(0, 16);
 }
 
-/** @param {Date} time @returns {string} RFC 3339; empty = none */
+/** @param {Date} time @returns {string} RFC 3339; empty if it is no time */
 const isoTime = (time) => (Number.isNaN(time.getTime()) ? "" : time.toISOString());

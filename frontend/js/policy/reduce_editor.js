@@ -11,7 +11,7 @@ import { announced, asking, confirming, emptyEditor, failed, focused, patched, w
 
 const MAX_CHECKED_CHARS = 8192; // that the server reads without storing it
 
-/** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
+/** Return the draft, its problems, and whether it differs from the stored document and can be saved. @param {State} state */
 export function draftOf({ editor: { base, conflict, phase, refused, text } }) {
   const { document, problems } = readDocument(text);
   const isDirty = base !== null && (problems.length > 0 || !isSame(document, base.document));
@@ -20,7 +20,7 @@ export function draftOf({ editor: { base, conflict, phase, refused, text } }) {
   return { document, problems, all: [...problems, ...refused], isDirty, canSave };
 }
 
-/** @param {State} state @returns {Inherited} */
+/** Return what the draft inherits. @param {State} state @returns {Inherited} */
 export function inherited({ editor: { base, effective, scope } }) {
   const stages = STAGES.map((name) => {
     const stored = base?.document[name];
@@ -39,7 +39,7 @@ export function loading(state) {
   return phase === "saving" ? state : asking(state, "editor", { type: "load_policy", scope }, { retry: "load_policy" });
 }
 
-/** The text is another, and what the server says of it is asked for. @param {State} state @param {string} text */
+/** Change the text and have the server check it. @param {State} state @param {string} text */
 function edited(state, text) {
   const next = patched(state, "editor", { text, saved: null, failure: null });
   const { document, problems, isDirty } = draftOf(next);
@@ -59,14 +59,14 @@ function requestFailed(state, { type, failure }) {
   return announced(focused(patched(ready, "editor", { refused }), "editor"), p.editor.refused(path, message));
 }
 
-/** What the server has found, unless the text is another by now. @param {State} state @param {string} of @param {readonly Problem[]} refused */
+/** Keep what the server has found, unless the text has changed since. @param {State} state @param {string} of @param {readonly Problem[]} refused */
 const checked = (state, of, refused) => (of === state.editor.text ? patched(state, "editor", { refused }) : state);
 
 /** @type {Record<string, Reducer>} */
 export const EDITOR_REDUCERS = {
   load_policy: loading,
 
-  /** What was read replaces the text, unless there are changes in it: then it is shown beside them. */
+  /** Replace the text by what was read, unless it has changes: then show the conflict. */
   policy_loaded(state, { scope, schema, effective, document, etag }) {
     const { base: known, phase, saved } = state.editor;
     if (scope !== state.editor.scope || phase === "saving") return state; // too late
@@ -119,7 +119,7 @@ export const EDITOR_REDUCERS = {
     return asking(state, "editor", sent, { phase: "saving", refused: [] });
   },
 
-  /** What was changed meanwhile stays, and waits for the next saving. */
+  /** Keep what was changed while it was saved; it waits for the next saving. */
   policy_saved(state, { version, etag, document }) {
     if (state.editor.phase !== "saving") return state; // of a document that was left meanwhile
     const saved = p.editor.saved(version);

@@ -1,5 +1,5 @@
 /**
- * The only module that asks the server. What went wrong is thrown as an error whose cause is a Failure.
+ * Sends the page's requests to the server; no other module of it does. What went wrong is thrown as an error whose cause is a Failure.
  *
  * @import { Failure } from "./state.js"
  * @typedef {(effect: any) => Promise<import("./state.js").Event | null>} ServerRequest
@@ -16,7 +16,7 @@ const PAGE_ROWS = "50";
 /**
  * @param {string} path
  * @param {{method?: string, etag?: string, body?: unknown, limitMs?: number, as?: "json" | "blob"}} [options]
- *   limitMs 0: as long as it takes
+ *   limitMs 0: without a limit
  * @returns {Promise<{body: any, etag: string}>}
  */
 export async function request(path, { method = "GET", etag, body, limitMs = LIMIT_MS, as = "json" } = {}) {
@@ -31,7 +31,7 @@ export async function request(path, { method = "GET", etag, body, limitMs = LIMI
   return { body: read, etag: answer.headers.get("ETag") ?? "" };
 }
 
-/** @param {number} status 0: no answer @param {any} error as the server describes it @returns {Failure} */
+/** @param {number} status 0 if there was no answer @param {any} error as the server describes it @returns {Failure} */
 export function failureOf(status, error) {
   const code = String(error?.code ?? `status_${status}`);
   if (status === 0) return { kind: "offline", code, message: p.unreachable, path: null };
@@ -41,7 +41,7 @@ export function failureOf(status, error) {
   return { kind: "refused", code, message, path: error?.path ? String(error.path) : null };
 }
 
-/** What each effect asks, and the event of its answer; null = none. Without an answer it is `<effect>_failed`. @satisfies {Record<string, ServerRequest>} */
+/** Requests by effect; each returns the event of its answer. Without an answer that is `<effect>_failed`. @satisfies {Record<string, ServerRequest>} */
 export const REQUESTS = {
   async load_policy({ scope }) {
     const paths = ["available", "config", `config?scope=${scope}`];

@@ -29,7 +29,7 @@ export function guardApproval() {
   for (const part of controls) part.inert = true;
   moveFromPointer(box);
   requestAnimationFrame(() => {
-    // Now it is about to be seen: in a tab that nobody looks at, this waits.
+    // Now it is about to be seen: in a hidden tab, this waits.
     if (id !== shownId) return;
     opensAt = performance.now() + REST_MS;
     setTimeout(() => controls.forEach((part) => (part.inert = false)), REST_MS);

@@ -1,6 +1,6 @@
 /**
- * The arguments of a tool call, for somebody who is asked about it: a table, with the JSON on demand. What is not
- * told apart by sight stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
+ * The arguments of a tool call, for the user who is asked about it: a table, with the JSON on demand. What looks alike
+ * stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
  */
 
 import { escapedJson } from "../../sdk/escaped_json.js";
@@ -35,7 +35,7 @@ function rowView([name, value]) {
   return h("tr", {}, h("th", { scope: "row", dir: "auto" }, escapedJson(name)), h("td", { dir: "auto" }, escapedJson(text)));
 }
 
-/** Reads as what it is: no other value of JSON looks the same. @param {string} text */
+/** Return whether the text cannot be taken for another JSON value. @param {string} text */
 function isPlain(text) {
   if (text === "" || text !== text.trim()) return false;
   try {

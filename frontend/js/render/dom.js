@@ -118,7 +118,7 @@ function unchanged(parent, before, wanted) {
   let count = 0;
   while (count < wanted.length && before[count] === wanted[count]) count += 1;
   const last = count > 0 ? parent.childNodes[count - 1] : undefined;
-  return last && shown.get(last) === wanted[count - 1] ? count : 0; // somebody else may have had a hand in it
+  return last && shown.get(last) === wanted[count - 1] ? count : 0; // code that is not ours may have changed it
 }
 
 /**

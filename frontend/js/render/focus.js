@@ -3,7 +3,7 @@
 /** @type {string | null} the request drawn last */
 let shownId = null;
 
-/** @type {string | null} what was said of the edited arguments when they were drawn last; null: they could not be edited */
+/** @type {string | null} problem of the edited arguments when they were drawn last; null if they were not being edited */
 let shownProblem = null;
 
 /** After each drawing. @param {HTMLTextAreaElement} message the field that the user may be writing in */
@@ -25,7 +25,7 @@ export function focusApproval(message) {
   if (isLeft && isFocusFree()) box?.focus();
 }
 
-/** @type {string} the turn whose message was edited when it was drawn last; "" = none */
+/** @type {string} the turn whose message was edited when it was drawn last; empty if there was none */
 let editedTurn = "";
 
 /**
@@ -64,7 +64,7 @@ export function isFocusFree() {
   return activeElement === body || document.getElementById("approval")?.contains(activeElement) === true;
 }
 
-/** @typedef {Readonly<Record<string, string | null>>} Layers id → selector of the button that opened it; null: it is closed */
+/** @typedef {Readonly<Record<string, string | null>>} Layers id → selector of the button that opened it; null if it is closed */
 
 /** @type {Layers} those drawn last */
 let shownLayers = {};

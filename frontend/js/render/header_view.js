@@ -120,7 +120,7 @@ function diagnosticsMark({ diagnostics, skills }) {
 function menuView(state, conversation) {
   const { server, panel } = state;
   const disabled = conversation?.access !== "write";
-  // How the server's programs fare is its operators' business; without login there is nobody to log out.
+  // The state of hook processes is for operators; without a login there is no user to log out.
   const hasHooks = server?.user?.is_operator || panel === "hooks";
   return [
     h(

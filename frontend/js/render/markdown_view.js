@@ -34,7 +34,7 @@ const plainView = memo((/** @type {Block} */ block) => blockView(block, null));
 /** @param {Block[]} blocks @param {Mark | null} mark @param {"auto" | null} [dir] @returns {Child[]} */
 const blocksView = (blocks, mark, dir) => blocks.map((block) => blockView(block, mark, dir));
 
-/** @param {Block} block @param {Mark | null} mark @param {"auto" | null} dir null: as what it stands in, which finds its direction in its own text @returns {import("./dom.js").Described} */
+/** @param {Block} block @param {Mark | null} mark @param {"auto" | null} dir null inside an element that takes its direction from its own text @returns {import("./dom.js").Described} */
 function blockView(block, mark, dir = "auto") {
   switch (block.type) {
     case "paragraph":

@@ -330,7 +330,7 @@ export function isPicker(target) {
   return target instanceof HTMLDialogElement && target.id === "models";
 }
 
-/** What the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null: it is another form */
+/** What the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null for another form */
 export function otherEndpoint(form) {
   if (!(form instanceof HTMLFormElement) || form.id !== "other-model") return null;
   const filled = new FormData(form);

@@ -14,7 +14,7 @@ import { errorView, noticeView } from "./lines_view.js";
 import { endView } from "./turn_view.js";
 import { locale, primary, t } from "../strings.js";
 
-/** The button that begins to talk; none while the page listens. @param {State} state */
+/** Return the button that begins to talk; null while the page listens. @param {State} state */
 export function talkButton(state) {
   if (state.voice.mic !== "off") return null;
   const why = whyNot(state);
@@ -33,14 +33,14 @@ export function talkButton(state) {
   );
 }
 
-/** What to do once it listens, or why it cannot. @param {State} state */
+/** Return what to do once the page listens, or why it cannot. @param {State} state */
 export function talkHint(state) {
   return whyNot(state) ?? languageProblem(state) ?? voiceNews(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
 }
 
 /**
  * How much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
- * screen as long as replies are heard; null: nobody talks.
+ * screen as long as replies are heard; null while the microphone is off.
  *
  * @param {State} state
  */
@@ -63,7 +63,7 @@ export function talkView(state) {
     h(
       "div",
       { class: "talk-words" },
-      // Told once: a screen reader that names every change would talk into the conversation.
+      // Announced once: a screen reader that names every change would talk into the conversation.
       h("p", { role: "status", class: "visually-hidden" }, statusOf(voice), isVoiceLoading(state) && ` ${t.voice.voiceLoading}`),
       h("p", { class: "voice-state" }, wordsOf(state)),
       captions(state),
@@ -104,7 +104,7 @@ function troubleWith(state, asked) {
   ].filter(Boolean);
 }
 
-/** That what is spoken in the chosen language will not be understood; null: it may be. @param {State} state */
+/** Return the warning that speech in the chosen language will not be understood, or null. @param {State} state */
 export function languageProblem({ settings: { language }, speech }) {
   const known = speech?.stt_languages ?? [];
   if (!language || !known.length || known.some((tag) => primary(tag) === primary(language))) return null;
@@ -113,7 +113,7 @@ export function languageProblem({ settings: { language }, speech }) {
   return t.voice.languageUnknown(names.of(language) ?? language, list);
 }
 
-/** That replies cannot be heard yet, or can be from now on; null: nothing new. @param {State} state */
+/** Return the news that the voice is loading or has just become ready, or null. @param {State} state */
 function voiceNews(state) {
   if (isVoiceLoading(state)) return t.voice.voiceLoading;
   return state.voice.isVoiceNew ? t.voice.voiceReady : null;
@@ -164,7 +164,7 @@ function control(action, name, label, attributes) {
   );
 }
 
-/** Why the page listens no more, with a way to try again. @param {State} state */
+/** Return the line that says why the page stopped listening, with a button to try again. @param {State} state */
 export function problemLine({ voice: { problem } }) {
   if (!problem) return null;
   return h(
@@ -176,13 +176,13 @@ export function problemLine({ voice: { problem } }) {
   );
 }
 
-/** The state in a word, for the header. @param {State} state */
+/** Return the state in a word, for the header. @param {State} state */
 export function talkState(state) {
   if (state.voice.mic === "off") return null;
   return h("p", { class: `talk-state talk-state-${phaseOf(state)}`, key: "talk-state" }, nameOf(phaseOf(state)));
 }
 
-/** Why the server or this tab cannot listen; null = it can. @param {State} state */
+/** Return why the server or this tab cannot listen; null if it can. @param {State} state */
 function whyNot(state) {
   const { connection, speech } = state;
   if (connection.phase !== "online") return t.voice.notConnected;

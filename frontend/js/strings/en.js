@@ -162,7 +162,7 @@ export const en = {
     languageUnknown: (/** @type {string} */ chosen, /** @type {string} */ known) =>
       `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator to set speech.stt to an endpoint that knows ${chosen}.`,
     muted: "Muted",
-    unmuteToGoOn: "Nobody hears you until you press Mute again.",
+    unmuteToGoOn: "You are not heard until you press Mute again.",
     pushToTalk: "Push to talk",
     stop: "Stop",
     showText: "Show text",
@@ -178,7 +178,7 @@ export const en = {
     recognitionLoading: "Speech recognition is still loading",
     voiceLoading: "The voice is still loading. Replies are text until then.",
     voiceReady: "The voice is ready. Replies are spoken from now on.",
-    notHeard: (/** @type {string} */ why) => `${why}. Nobody hears you.`,
+    notHeard: (/** @type {string} */ why) => `${why}. You are not heard.`,
     hearing: "Hearing you…",
     speaking: "Speaking…",
     interrupt: "Talk to interrupt.",
@@ -372,7 +372,7 @@ export const en = {
       other_client: (/** @type {string} */ tool, /** @type {boolean} */ isAllowed) =>
         `${tool} was answered from another device or tab: ${isAllowed ? "allowed" : "not allowed"}.`,
       remembered: (/** @type {string} */ tool) => `${tool} was allowed: you have told this server to remember it.`,
-      timeout: (/** @type {string} */ tool) => `${tool} did not run: nobody answered in time.`,
+      timeout: (/** @type {string} */ tool) => `${tool} did not run: there was no answer in time.`,
       disconnect: (/** @type {string} */ tool) => `${tool} did not run: the connection was lost before an answer.`,
     },
   },
@@ -549,7 +549,7 @@ export const en = {
   /** What the user can do about an error, by its code. @type {Record<string, string>} */
   cures: {
     provider_unreachable: "The model does not answer. Check that it runs and that its address is right, then retry.",
-    provider_auth: "The model's server refused the key. Ask whoever runs this server to check it.",
+    provider_auth: "The model's server refused the key. Ask the operator of this server to check it.",
     provider_rate_limited: "The model's server limits requests. Wait a moment, then retry.",
     provider_timeout: "The model took too long. Retry, or ask for something shorter.",
     provider_protocol: "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
@@ -559,7 +559,7 @@ export const en = {
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",
     rate_limited: "Too many requests. Wait a moment, then retry.",
-    internal: "Something went wrong on the server. Retry; if it happens again, ask whoever runs it to look at its log.",
+    internal: "Something went wrong on the server. Retry; if it happens again, ask its operator to look at its log.",
     speech_unavailable: "This server cannot hear or speak right now. Try again in a moment, or type.",
     hook_signature_invalid:
       "This server cannot verify a message that a skill added earlier (its secret may have changed). You can leave the message out.",
@@ -571,7 +571,7 @@ export const en = {
   login: {
     title: "Log in · Parley",
     token: "Access token",
-    help: "Whoever runs this server gave it to you. This browser stays logged in for a while.",
+    help: "The operator of this server gave it to you. This browser stays logged in for a while.",
     submit: "Log in",
     unreachable: "The server cannot be reached. Try again.",
     answered: (/** @type {number} */ status) => `The server answered ${status}`,
@@ -581,7 +581,7 @@ export const en = {
   sessions: {
     title: "Sessions",
     about: "Browsers that are logged in. A revoked one must log in again, and its connections are closed.",
-    none: "Nobody is logged in on the page.",
+    none: "No one is logged in on the page.",
     program: (/** @type {string} */ browser, /** @type {string} */ system) => `${browser} on ${system}`,
     time: (/** @type {string} */ since, /** @type {string} */ until) => `Since ${since}, until ${until}`,
     current: "This browser",

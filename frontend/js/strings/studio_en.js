@@ -72,7 +72,7 @@ export const en = {
   modelNow: "the one that answers now",
   modelHelp: "Its name, or local or cloud.",
   user: "User",
-  nobody: "nobody is logged in",
+  noUser: "no user is logged in",
   time: "Time",
   timeHelp: "In the server's zone. Empty: now.",
   hasTools: "Tools are on",

@@ -4,7 +4,7 @@ import { CONVERSATIONS, Database, SUMMARIES, result } from "../database.js";
 
 const MAX_MESSAGES = 50;
 
-/** @returns {Promise<{text: string, history: import("./state.js").ChatMessage[]} | null>} null: there is none, or nothing is kept */
+/** @returns {Promise<{text: string, history: import("./state.js").ChatMessage[]} | null>} null if there is none, or the browser keeps nothing */
 export async function lastConversation() {
   try {
     const database = new Database(indexedDB, () => undefined);

@@ -62,7 +62,7 @@ async function put(effect) {
   if (answer) dispatch(answer);
 }
 
-/** The last one that was asked for, once nobody types and the one before is answered. @param {Extract<Effect, {type: keyof typeof REQUESTS}>} effect */
+/** Request the newest preview, once typing pauses and the one before is answered. @param {Extract<Effect, {type: keyof typeof REQUESTS}>} effect */
 function preview(effect) {
   clearTimeout(previewTimer);
   previewTimer = window.setTimeout(async () => {
@@ -110,7 +110,7 @@ window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("pagehide", () => state.isTrying && dispatch({ type: "try_it" })); // the browser may keep the page
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());
 
-/** Read as a query, so that no address of anybody's can be malformed. */
+/** Open the skill that the address names; read as a query, which is never malformed. */
 function showFromAddress() {
   dispatch({ type: "show", skill: new URLSearchParams(location.hash.replace("#/", "skill=")).get("skill") ?? "" });
 }

@@ -26,7 +26,7 @@ function withoutBuffer(state, path) {
   return { ...state, buffers };
 }
 
-/** Asks what the model would read. @param {State} state @returns {State} */
+/** Ask the server for the preview of what the model would read. @param {State} state @returns {State} */
 function previewing(state) {
   if (!state.skill || !state.listing) return state;
   const { text, tools, hasTools, hasHistory, channel, language, model, user, time } = state.question;
@@ -69,7 +69,7 @@ function opened(state, path, { focuses = false, line = 0 } = {}) {
   return withEffects(next, { type: "load_file", skill: state.skill, path, focuses, ...(line && { line }) });
 }
 
-/** Another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
+/** Open another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
 function skillOpened(state, skill, options) {
   const fresh = { ...initialState(), ...keptAcrossSkills(state), skill };
   const next = withEffects(fresh, { type: "load_skill", skill, ...options }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
@@ -88,7 +88,7 @@ const REDUCERS = {
     const first = skills.find((/** @type {{name: string}} */ { name }) => name === state.skill) ?? skills[0];
     return state.listing || !first ? next : skillOpened(next, first.name);
   },
-  /** The page's address names a skill. */
+  /** Open the skill that the page's address names. */
   show: (state, { skill }) => (skill === state.skill || !skill ? state : REDUCERS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
   open_skill(state, { skill, isConfirmed = false }) {
     if (!isConfirmed && hasEdits(state)) return confirming(state, { type: "open_skill", skill }, s.leaveEdits);
@@ -97,7 +97,7 @@ const REDUCERS = {
   load_skill_failed(state, event) {
     const shown = failed(state, event);
     if (event.failure.code !== "skill_unknown" || hasEdits(state)) return shown;
-    return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // somebody has deleted it
+    return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // it was deleted
   },
   skill_loaded: (state, { skill, listing, focuses }) => (skill === state.skill ? listed(state, listing, { focuses }) : state),
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
@@ -106,7 +106,7 @@ const REDUCERS = {
     const next = withBuffer(state, path, { text, etag, saved: text });
     return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
-  /** The user is back at this window: others may have changed the files. */
+  /** Read the skill again when the user comes back to the window, as others may have changed it. */
   refresh: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
   typed: (state, { value }) => previewing(withBuffer(state, state.path, { text: value })),
@@ -130,7 +130,7 @@ const REDUCERS = {
     const conflict = { path, current: failure.current, etag: failure.etag };
     return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), { type: "focus", ids: ["conflict"] });
   },
-  /** What somebody else has written is taken; what was typed here goes. */
+  /** Take the version on disk instead of what was typed here. */
   take_theirs(state) {
     const { conflict } = state;
     if (!conflict) return state;
@@ -138,7 +138,7 @@ const REDUCERS = {
     const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
     return REDUCERS.refresh?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
   },
-  /** What stands here replaces it. */
+  /** Replace the version on disk by what was typed here. */
   keep_mine(state) {
     const { conflict } = state;
     if (!conflict) return state;
@@ -217,9 +217,9 @@ const REDUCERS = {
   },
   download: (state) => withEffects(state, { type: "download", skill: state.skill }),
 
-  /** A field of the question. */
+  /** Change a field of the question that is previewed and tried. */
   ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
-  /** The switches of the page's panel. */
+  /** Take over which skills are switched off on the page. */
   skills_off: (state, { names }) => previewing({ ...state, skillsOff: names }),
   conversation(state, { text, history }) {
     return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
@@ -257,7 +257,7 @@ function stepping(state, way) {
   return listing?.[way].length ? withEffects(state, { type: "step", skill, way, etag: listing.etag }) : state;
 }
 
-/** What outlives a skill. @param {State} state */
+/** Return the fields that stay when another skill is opened. @param {State} state */
 const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
   ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }); // prettier-ignore
 

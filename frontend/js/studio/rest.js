@@ -1,5 +1,5 @@
 /**
- * The only module of the studio that asks the server. What went wrong is thrown as an error whose cause is a Failure.
+ * Sends the studio's requests to the server; no other module of it does. What went wrong is thrown as an error whose cause is a Failure.
  *
  * @import { Event, Failure } from "./state.js"
  * @typedef {(effect: any, dispatch: (event: Event) => void) => Promise<Event | null>} ServerRequest
@@ -17,7 +17,7 @@ let trying = null;
 
 /**
  * @param {string} path
- * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [options] etag null: there must be none yet
+ * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [options] etag null if the file must not exist yet
  * @returns {Promise<Response>}
  */
 async function fetched(path, { method = "GET", etag, body, signal = AbortSignal.timeout(LIMIT_MS) } = {}) {
@@ -39,7 +39,7 @@ async function request(path, options) {
   });
 }
 
-/** @param {number} status 0: no answer @param {any} error as the server describes it @param {string} etag @returns {Failure} */
+/** @param {number} status 0 if there was no answer @param {any} error as the server describes it @param {string} etag @returns {Failure} */
 export function failureOf(status, error, etag) {
   const code = String(error?.code ?? `status_${status}`);
   const said = { current: typeof error?.current === "string" ? error.current : null, etag: etag.replaceAll('"', "") };
@@ -53,7 +53,7 @@ const of = (skill, rest = "") => `${ROOT}/${encodeURIComponent(skill)}${rest}`;
 /** @param {string} skill @param {string} path @param {string} [rest] */
 const fileOf = (skill, path, rest = "") => of(skill, `/file${rest}?path=${encodeURIComponent(path)}`);
 
-/** What each effect asks, and the event of its answer; null = none. Without an answer it is `<effect>_failed`. @satisfies {Record<string, ServerRequest>} */
+/** Requests by effect; each returns the event of its answer, or null. Without an answer that is `<effect>_failed`. @satisfies {Record<string, ServerRequest>} */
 export const REQUESTS = {
   async load_skills() {
     const [{ is_on: isOn, skills }, { schema }] = await Promise.all([request(ROOT), request("/api/hooks/schema")]);

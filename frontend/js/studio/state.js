@@ -1,18 +1,18 @@
 /**
- * What the studio knows. Only `reduce` makes another one of it.
+ * State of the studio. Only `reduce` makes the next one.
  *
  * @import { Schema } from "../editor/completion.js"
  * @import { REQUESTS } from "./rest.js"
  *
  * @typedef {{type: string, [name: string]: any}} Event `type` names a reducer
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string, of?: string}} Failure
- *   of: the event that told of it
+ *   of: type of the event that reported it
  * @typedef {{severity: "error" | "warning" | "info", file: string, path: string, message: string}} Diagnostic
- * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null: it cannot be edited
+ * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null if it cannot be edited
  * @typedef {{at: string, action: string, path: string}} Edit
  * @typedef {{name: string, etag: string, is_writable: boolean, files: readonly FileItem[],
  *   diagnostics: readonly Diagnostic[], undo: readonly Edit[], redo: readonly Edit[]}} Listing
- * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null: it is not on disk yet
+ * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null until it is on disk
  * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
  * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} NotFiredHook
@@ -49,7 +49,7 @@ export const initialState = () => ({
   history: /** @type {readonly ChatMessage[]} */ ([]), // of the last conversation, before its last question
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
   preview: /** @type {Preview | null} */ (null),
-  asked: 0, // which preview was asked for last: others come too late
+  asked: 0, // number of the newest preview; answers to earlier ones are dropped
   trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),
   isTrying: false,
   failure: /** @type {Failure | null} */ (null),
@@ -60,7 +60,7 @@ export const initialState = () => ({
 /** @param {State} state @param {...Effect} effects @returns {State} */
 export const withEffects = (state, ...effects) => ({ ...state, effects: [...state.effects, ...effects] });
 
-/** Said to screen readers. @param {State} state @param {string} text @returns {State} */
+/** Announce a text to screen readers. @param {State} state @param {string} text @returns {State} */
 export function announced(state, text) {
   const n = (state.announcements.at(-1)?.n ?? 0) + 1;
   return { ...state, announcements: [...state.announcements, { n, text }].slice(-MAX_ANNOUNCEMENTS) };
@@ -78,5 +78,5 @@ export function editsOf({ buffers }) {
 /** @param {State} state */
 export const hasEdits = (state) => Object.keys(editsOf(state)).length > 0;
 
-/** What is wrong with the skill as it stands here. @param {State} state */
+/** Return the problems of the skill with its unsaved edits. @param {State} state */
 export const diagnosticsOf = ({ preview, listing }) => preview?.diagnostics ?? listing?.diagnostics ?? [];

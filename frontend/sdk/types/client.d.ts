@@ -8,11 +8,11 @@ import type { MicrophoneEvent } from "../voice/microphone_control.js";
 /** One conversation as it is stored. */
 export interface ConversationRecord {
   id: string;
-  /** "" = made from the first user message */
+  /** empty if it is made from the first user message */
   title: string;
   createdAt: number;
   updatedAt: number;
-  /** 0 = it is not pinned */
+  /** when it was pinned; 0 if it is not */
   pinnedAt: number;
   conversationHistory: readonly Message[];
   /** the other versions, the one shown last at the end */
@@ -21,7 +21,7 @@ export interface ConversationRecord {
   historySegments: readonly Segment[];
 }
 
-/** "read": somebody else writes the conversation */
+/** "read": another tab or page writes the conversation */
 export type Access = "opening" | "write" | "read";
 export type Conversation = Omit<ConversationRecord, "historySegments"> & { access: Access; revision: number };
 
@@ -36,13 +36,13 @@ export interface Turn {
   /** every `text` delta so far: for display alone */
   streamed: string;
   playback: Playback;
-  /** what the server was last told of the playback: sentence and half second */
+  /** the playback as it was last reported to the server: sentence and half second */
   reported: string;
   /** the user agreed to send without messages that do not verify */
   leavesOut: boolean;
   /** it was typed, and sent once at most */
   canResend: boolean;
-  /** id of the one that it answers; "" = the user asked */
+  /** id of the nudge that it answers; empty if the user asked */
   nudge: string;
   /** `turn_end.state` of a turn that has no message to keep it on before its end */
   hookState: string;
@@ -97,9 +97,9 @@ export interface ClientState {
   /** the server's engines */
   speech: SpeechStatus | null;
   voice: Speaking;
-  /** false = no sound can be played here */
+  /** whether sound can be played here */
   canPlay: boolean;
-  /** what of Opus this browser can do; null = PCM will do, or nobody knows yet */
+  /** what this browser can do of Opus; null if sound is PCM, or before that is known */
   codecs: import("../voice/opus.js").Codecs | null;
   /** the conversation that the user is in */
   openId: string | null;

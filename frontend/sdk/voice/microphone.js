@@ -30,7 +30,7 @@ export class Microphone {
     this.starts = 0; // a start that was overtaken by a stop ends itself
   }
 
-  /** @param {string} deviceId "" = the system's @returns {Promise<number | null>} the sample rate; null = stopped meanwhile */
+  /** @param {string} deviceId empty for the system's @returns {Promise<number | null>} the sample rate; null if it was stopped meanwhile */
   async start(deviceId) {
     this.stop();
     const start = this.starts;
@@ -38,7 +38,7 @@ export class Microphone {
       const rate = await this.#open(deviceId, () => start !== this.starts);
       return start === this.starts ? rate : null;
     } catch (error) {
-      if (start !== this.starts) return null; // whoever stopped it does not care, nor does the start after it
+      if (start !== this.starts) return null; // it was stopped, or started again, meanwhile
       throw error;
     }
   }

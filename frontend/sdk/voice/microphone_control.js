@@ -41,7 +41,7 @@ export class MicrophoneControl {
     navigator.mediaDevices?.addEventListener("devicechange", () => void this.#listDevices());
   }
 
-  /** @param {string} deviceId "" = the system's */
+  /** @param {string} deviceId empty for the system's */
   async open(deviceId) {
     this.gate = this.#newGate();
     try {

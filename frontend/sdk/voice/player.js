@@ -1,5 +1,5 @@
 /**
- * Plays the sound of sentences and tells what was heard of each.
+ * Plays the sound of sentences and reports how much of each was heard.
  *
  * @typedef {{turnId: string, index: number, ms: number, isOver: boolean}} HeardSentence
  */
@@ -11,10 +11,10 @@ export class Player {
    * @param {(context: AudioContext) => AudioWorkletNode} options.createNode
    * @param {URL | string} options.worklet
    * @param {(heard: HeardSentence) => void} options.onHeard
-   * @param {(reason: string, isNotLoaded: boolean) => void} options.onFailed there is no sound; `isNotLoaded`: the server did not give us the
-   *   audio thread's part
-   * @param {() => void} options.onRestored there is, after all
-   * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
+   * @param {(reason: string, isNotLoaded: boolean) => void} options.onFailed there is no sound; `isNotLoaded`: the server did not send
+   *   the module of the audio thread
+   * @param {() => void} options.onRestored there is sound again
+   * @param {(isBlocked: boolean) => void} options.onBlocked the browser plays nothing until the user touches the page
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
    */
@@ -38,7 +38,7 @@ export class Player {
     this.onBlocked = onBlocked;
     this.later = later;
     this.browser = browser;
-    this.isBlocked = false; // as we have told
+    this.isBlocked = false; // as it was last reported
     /** @type {import("./opus.js").OpusDecoding | null} */
     this.opus = null;
     /** @type {AudioContext | null} */
@@ -47,13 +47,13 @@ export class Player {
     this.node = null;
     /** @type {{turnId: string, index: number} | null} whose sound the next binary message is */
     this.open = null;
-    /** @type {import("./opus.js").OpusDecoding | null} of the open sentence; null = it is PCM */
+    /** @type {import("./opus.js").OpusDecoding | null} of the open sentence; null if that is PCM */
     this.decoder = null;
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
     this.isStarting = false;
-    this.hasFailed = false; // nothing is taken until a start succeeds: nobody would ever say that it was heard
+    this.hasFailed = false; // no sound is taken until a start succeeds: it would never be reported as heard
   }
 
   /**
@@ -78,7 +78,7 @@ export class Player {
   }
 
   /**
-   * Binary messages after a `sentence` are its sound; those of a turn that was cut are nobody's.
+   * Binary messages after a `sentence` are its sound; those of a turn that was cut are dropped.
    *
    * @param {import("../frames.js").ServerFrame} frame @param {string | null} turnId the turn that may be heard
    */
@@ -116,7 +116,7 @@ export class Player {
     this.open = null;
   }
 
-  /** Nothing more of that sentence is heard, nor told of. @param {string} turnId @param {number} index */
+  /** Drop the sentence: it is neither played nor reported any more. @param {string} turnId @param {number} index */
   skip(turnId, index) {
     for (const [id, sentence] of this.sentences) {
       if (sentence.turnId !== turnId || sentence.index !== index) continue;
@@ -134,7 +134,7 @@ export class Player {
     this.#post({ type: "flush" });
   }
 
-  /** For good. */
+  /** Close the player for good. */
   close() {
     this.flush();
     this.hasFailed = true;
@@ -186,7 +186,7 @@ export class Player {
     }
   }
 
-  /** Says what has changed by it. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isNotLoaded] */
+  /** Report a change between sound and no sound. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isNotLoaded] */
   #started(isPlaying, reason = "", isNotLoaded = false) {
     const hadFailed = this.hasFailed;
     this.isStarting = false;

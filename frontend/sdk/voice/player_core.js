@@ -20,7 +20,7 @@ export class PlayerCore {
     this.isPaused = false;
     this.isWaiting = true; // for BUFFER_MS, or the end of the sentence
     this.underruns = 0;
-    /** @type {Heard[]} ends that nobody was told of yet */
+    /** @type {Heard[]} sentences that have ended and are not reported yet */
     this.ended = [];
   }
 

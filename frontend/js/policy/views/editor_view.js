@@ -71,7 +71,7 @@ function documentView(state) {
   const { phase, scope, text } = state.editor;
   const { all, canSave } = draftOf(state);
   const problems = all.map((problem) => ({ ...problem, line: lineOf({ file: "policy.json", ...problem }, text) }));
-  // None is disabled in earnest: that would take the focus from whoever has just pressed it.
+  // aria-disabled, because `disabled` would take the focus from a button that was just pressed.
   const disabled = (/** @type {boolean} */ isOff) => ({ "aria-disabled": String(isOff) });
   const saving = { type: "submit", class: "button primary", id: "save", ...disabled(!canSave) };
   const marked = problems.map(({ line, message }) => ({ line, severity: "error", message }));

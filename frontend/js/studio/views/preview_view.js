@@ -31,7 +31,7 @@ export function previewView({ question, history, preview, skill }) {
       ]),
       entry("language", s.language, question.language, "de"),
       entry("model", s.model, question.model, s.modelNow, s.modelHelp),
-      entry("user", s.user, question.user, s.nobody),
+      entry("user", s.user, question.user, s.noUser),
       entry("time", s.time, question.time, "2026-11-22T14:05", s.timeHelp),
     ]),
     preview ? preview.calls.map((call, index) => callView(call, index, skill)) : fine(s.noReading),
