@@ -1,5 +1,5 @@
 /**
- * What a click or a change means: `data-action` and `data-change` → event. Pure;
+ * Events of clicks and changes: `data-action` and `data-change` → event. Pure;
  * ids and the time come in with `now`.
  *
  * @typedef {import("./reduce.js").Event} Event

@@ -28,7 +28,7 @@ export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
   }
 }
 
-/** Those that can be attached, as far as the browser can tell. @param {FileList | readonly File[] | null | undefined} files */
+/** Return the files that can be attached, as far as the browser can tell. @param {FileList | readonly File[] | null | undefined} files */
 export function attachable(files) {
   return Array.from(files ?? []).filter((file) => file.type.startsWith("image/") || isDocument(file));
 }

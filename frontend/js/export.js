@@ -35,7 +35,7 @@ export function asJson(record) {
 }
 
 /**
- * A branch without what it shares with the history on screen.
+ * Return a branch without what it shares with the history on screen.
  *
  * @param {import("./branches.js").Branch} branch @param {readonly import("../sdk/frames.js").Message[]} messages
  */

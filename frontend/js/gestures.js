@@ -93,7 +93,7 @@ function tapped(actions, target) {
   else if (event) actions.dispatch(event);
 }
 
-/** Of all gestures a panel knows only these two. @param {PageActions} actions @param {Document} document of a panel's tab */
+/** Listen to clicks and changes in a panel's tab. @param {PageActions} actions @param {Document} document of a panel's tab */
 function listenToPanel(actions, document) {
   document.addEventListener("click", ({ target }) => tapped(actions, target));
   document.addEventListener("change", ({ target }) => altered(actions, target));
@@ -188,9 +188,9 @@ function leaveActions({ dispatch, state }, isRenamed) {
   dispatch({ type: "list_actions", id: null });
 }
 
-/** The button that records while it is held. */
+/** Selector of the button that records while it is held. */
 const HOLD = "[data-action=hold]";
-/** What has a meaning of its own for the space bar, or for what is typed. */
+/** Selector of elements that use the space bar themselves. */
 const CONTROLS = "input, textarea, select, button, summary, a, audio, video, dialog";
 
 /**

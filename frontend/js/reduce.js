@@ -273,7 +273,7 @@ function set(state, change) {
   return withEffects(voice.settingsChanged({ ...state, settings }, change), { type: "settings", settings });
 }
 
-/** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */
+/** End by Esc the nearest thing that can end. @param {State} state @returns {State} */
 function escaped(state) {
   if (state.actionsId) return { ...state, actionsId: null };
   if (state.editedTurn) return branches.editing(state, null);

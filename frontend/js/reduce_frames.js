@@ -93,8 +93,8 @@ function traced(state, { turn_id, event, data }) {
 }
 
 /**
- * An error with the turn's id comes before its `turn_end`. One without, while a
- * turn waits for its `turn_start`, is the answer to our `chat`.
+ * Show an error in its turn or on the page. One without a turn's id, while a turn waits for its `turn_start`, answers
+ * our `chat`.
  *
  * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
  * @returns {State}

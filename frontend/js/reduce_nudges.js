@@ -1,5 +1,5 @@
 /**
- * Nudges: a skill asks for a turn that no words of the user begin. The page answers or says nothing.
+ * Nudges: a skill asks for a turn without a question of the user. The page answers or ignores it.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("../sdk/frames.js").Nudge} Nudge

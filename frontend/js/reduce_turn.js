@@ -45,7 +45,7 @@ function leaveOut(state, conversation, path) {
 }
 
 /**
- * The error, if it refuses the running turn. If the user has agreed to leave out what does not verify, that is done and the
+ * End the running turn if the error refuses it. If the user has agreed to leave out what does not verify, that is done and the
  * rest sent, message by message.
  *
  * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
@@ -60,7 +60,7 @@ export function refusedTurn(state, error) {
   return hasMore ? retriedWithoutUnverified(next, { turnId: nextId(turn.id), at }) : next;
 }
 
-/** A turn id of its own for each attempt; ids hold 64 characters. @param {string} turnId */
+/** Return the turn id of the next attempt; ids hold 64 characters. @param {string} turnId */
 function nextId(turnId) {
   const [stem = "", count = "1"] = turnId.split("_r");
   return `${stem}_r${Number(count) + 1}`;

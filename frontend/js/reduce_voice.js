@@ -75,12 +75,12 @@ export function soundFailed(state, { reason, isNotLoaded }) {
   return speech.soundFailed(withNotice(state, warning(NO_SOUND, why)));
 }
 
-/** Sound can be played again, from the next reply on. @param {State} state @returns {State} */
+/** Play sound again, from the next reply on. @param {State} state @returns {State} */
 export function soundRestored(state) {
   return { ...state, canPlay: true, notices: state.notices.filter(({ code }) => code !== NO_SOUND) };
 }
 
-/** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */
+/** Show or remove the notice that the browser plays nothing until the user touches the page. @param {State} state @param {boolean} isBlocked @returns {State} */
 export function blocked(state, isBlocked) {
   if (isBlocked)
     return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));

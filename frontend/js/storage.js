@@ -59,7 +59,7 @@ export const sessionKey = () => readItem(() => localStorage, SESSION_KEY) || nul
 /** @param {string} key empty to log out @returns {boolean} whether the browser has kept it */
 export const keepSessionKey = (key) => writeItem(() => localStorage, SESSION_KEY, key);
 
-/** What every request but those for files carries. @returns {Record<string, string>} */
+/** Return the headers of every request but those for files. @returns {Record<string, string>} */
 export function sessionHeaders() {
   const key = sessionKey();
   return key ? { "Parley-Session-Key": key } : {};

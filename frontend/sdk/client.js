@@ -160,7 +160,7 @@ function cleared(state) {
   return conversation ? withConversation(state, { ...conversation, conversationHistory: [], branches: [] }) : state;
 }
 
-/** What goes on, in one word. @param {State} state @returns {import("./types/parley.js").State["phase"]} */
+/** Return the phase of the conversation, in one word. @param {State} state @returns {import("./types/parley.js").State["phase"]} */
 export function phaseOf({ connection, voice, turn }) {
   if (connection.phase !== "online") return "offline";
   if (voice.phase === "maybe" || voice.phase === "speaking" || voice.isHeld) return "hearing";

@@ -60,7 +60,7 @@ export function playNextAudio(playback) {
 }
 
 /**
- * The listener has heard `heardMs` of the sentence being played; `isOver`: all of it.
+ * Note that `heardMs` of the sentence being played were heard, with `isOver` all of it.
  *
  * @param {Playback} playback @param {number} index @param {number} heardMs @param {boolean} isOver
  * @returns {Playback}
@@ -156,7 +156,7 @@ export function cutAtReached(playback, streamed) {
 }
 
 /**
- * What these segments leave in the conversation: neighbouring sentences joined
+ * Return the messages that these segments leave in the conversation: neighbouring sentences joined
  * unless a hook or a file stands between; tools leave nothing.
  *
  * @param {readonly Segment[]} historySegments @param {string} turnId
@@ -285,7 +285,7 @@ function asHookSegment(frame) {
 }
 
 /**
- * The part of a sentence that was heard, back to a word boundary; "" if that is less than a word.
+ * Return the part of a sentence that was heard, back to a word boundary; empty if that is less than a word.
  *
  * @param {Playing} playing
  */
@@ -305,7 +305,7 @@ function shortestMs({ text, spoken }) {
 }
 
 /**
- * Up to the start of the word that was being spoken: a word counts when the next one has begun.
+ * Return where the word begins that was being spoken: a word counts once the next one has begun.
  *
  * @param {import("./frames.js").Word[]} words @param {number} heardMs
  */

@@ -60,7 +60,7 @@ const KNOWN = {
   pong: true,
 };
 
-/** Before the `attempt`-th try, counted from 1. @param {number} attempt @param {number} random 0 to 1 */
+/** Return the delay before the `attempt`-th try, counted from 1. @param {number} attempt @param {number} random 0 to 1 */
 export function retryDelayMs(attempt, random) {
   const delay = Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS);
   return delay * (1 + JITTER * (2 * random - 1));
@@ -120,7 +120,7 @@ export class Socket {
     this.#startTimer(SILENCE_MS); // asked again then
   }
 
-  /** For good. */
+  /** Close the socket for good. */
   close() {
     this.asked += 1;
     this.#drop();
@@ -140,12 +140,12 @@ export class Socket {
     this.#startTimer(SILENCE_MS);
   }
 
-  /** Dropped if the socket is not open: what must not be lost is sent again by its owner. @param {ClientFrame} frame */
+  /** Send a frame, or drop it if the socket is not open: the caller sends again what must not be lost. @param {ClientFrame} frame */
   send(frame) {
     if (this.socket?.readyState === 1) this.socket.send(JSON.stringify(frame));
   }
 
-  /** Of the microphone. Late sound is worth nothing: what the network does not take is dropped. @param {ArrayBuffer} pcm */
+  /** Send sound of the microphone. Late sound is of no use, so what the network does not take is dropped. @param {ArrayBuffer} pcm */
   sendSound(pcm) {
     if (this.socket?.readyState !== 1 || !this.isReady) return;
     if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.droppedSound += 1;

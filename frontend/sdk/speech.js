@@ -92,7 +92,7 @@ export function muteToggled(state) {
 }
 
 /**
- * The formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
+ * Return the formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
  * can, and on the server's own machine, there is only PCM.
  *
  * @param {ClientState} state @returns {Pick<import("./frames.js").ClientSettings, "input" | "output">}
@@ -136,7 +136,7 @@ function discardFrames({ voice, settings, connection }) {
   return [{ type: "send", frame: { type: "configure", turn_detection: settings.turnDetection } }];
 }
 
-/** The key of push-to-talk goes down or up. @template {ClientState} S @param {S} state @param {boolean} isHeld @returns {S} */
+/** Follow the key of push-to-talk, down or up. @template {ClientState} S @param {S} state @param {boolean} isHeld @returns {S} */
 export function pushToTalk(state, isHeld) {
   const { voice, settings } = state;
   const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && canSend(state);

@@ -116,7 +116,7 @@ class ParleyTalk extends HTMLElement {
     return parley;
   }
 
-  /** In which the key or the finger stays down while one speaks. */
+  /** Return whether the button is held to talk now. */
   #isHeldToTalk() {
     return this.parley?.state.microphone === "on" && this.hasAttribute("push-to-talk");
   }
@@ -165,7 +165,7 @@ class ParleyTalk extends HTMLElement {
     this.#status.textContent = this.#texts.problems[code] ?? (detail || code);
   }
 
-  /** The oldest question about a tool that is open, or none. */
+  /** Show the oldest open question about a tool, or remove it. */
   #ask() {
     const [request] = this.parley?.approvals.values() ?? [];
     if (!request) return this.#question.replaceChildren();

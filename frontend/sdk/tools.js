@@ -6,7 +6,7 @@
 
 const MAX_OUTPUT_BYTES = 1 << 20;
 
-/** What the server is told of them. @param {readonly Tool[]} tools */
+/** Return the tools as `configure` declares them. @param {readonly Tool[]} tools */
 export function declared(tools) {
   return tools.map(({ name, description, parameters = { type: "object", properties: {} } }) => ({ name, description, parameters }));
 }

@@ -80,7 +80,7 @@ export function begun(state, conversation, turnId) {
 }
 
 /**
- * The user message is safe: now it may be sent.
+ * Send the turn once its user message is stored.
  *
  * @template {ClientState} S @param {S} state @param {{id: string, revision: number}} event @returns {S}
  */
@@ -112,7 +112,7 @@ export function sent(state, turn) {
 }
 
 /**
- * There is another connection: what never began on the last one is sent again.
+ * Send a turn again that never began on the last connection.
  *
  * @template {ClientState} S @param {S} state @returns {S}
  */
@@ -146,7 +146,7 @@ function isUnsent({ phase }) {
 }
 
 /**
- * A typed turn that never began, and was not sent twice, waits for another connection.
+ * Let a typed turn that never began, and was not sent twice, wait for another connection.
  *
  * @template {ClientState} S @param {S} state @param {Turn} turn
  * @returns {S | null} null if the turn may not wait
@@ -169,7 +169,7 @@ function keptWaiting(state, { attempt, code }) {
 }
 
 /**
- * The socket is gone, and every turn with it that has begun or may have; one whose end has arrived plays on.
+ * Follow the loss of the socket: a turn that has begun, or may have, is lost; one whose end has arrived plays on.
  *
  * @template {ClientState} S
  * @param {S} state @param {{attempt: number, code: number, silently: boolean}} event
@@ -212,7 +212,7 @@ export function cutByFailure(state, answer) {
 }
 
 /**
- * The turn's `turn_end` is awaited: hooks that come before it are kept too.
+ * End the turn and remember it until its `turn_end`: hooks that come before are kept too.
  *
  * @template {ClientState} S
  * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut @param {Answer} answer
@@ -226,7 +226,7 @@ function cutTurn(state, turn, playback, answer) {
 }
 
 /**
- * The running turn's playback goes on, and the end of the turn flushes it.
+ * Take the next playback of the running turn, and end the turn if playback has come to its end.
  *
  * @template {ClientState} S
  * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback
@@ -296,7 +296,7 @@ export function rolledBack(state, { id, conversationId }) {
 }
 
 /**
- * A turn that leaves no trace in the conversation but its reason.
+ * Roll the turn back and report why it was aborted.
  *
  * @template {ClientState} S
  * @param {S} state @param {Pick<Turn, "id" | "conversationId">} turn @param {{message?: string}} why
@@ -307,8 +307,8 @@ export function aborted(state, turn, { message = "" }) {
 }
 
 /**
- * The error is the answer to our `chat`: the server refused the turn before it began. One that is draining is left for
- * another, soon; one whose messages it cannot read would make all that follow unreadable.
+ * End the turn that the server refused before it began, if the error answers its `chat`. If the server is draining, the
+ * turn waits for another one; if it cannot read the messages, the turn is rolled back, or no later turn could be read.
  *
  * @template {ClientState} S
  * @param {S} state @param {import("./frames.js").ErrorFrame} error

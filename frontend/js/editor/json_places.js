@@ -92,7 +92,7 @@ export function placeAt(text, cursor) {
   return place;
 }
 
-/** The line of a JSON path such as `$.hooks[1].when`, or of what of it is there; counted from 1. @param {string} text @param {string} path */
+/** Return the line of a JSON path such as `$.hooks[1].when`, or of its longest part that exists; counted from 1. @param {string} text @param {string} path */
 export function lineOfPath(text, path) {
   const wanted = stepsOf(path);
   let best = { length: 0, offset: text.length - text.trimStart().length };

@@ -32,10 +32,10 @@ function places(...places) {
   return places;
 }
 
-/** What a handler may leave out, as JSON. @type {Readonly<Record<string, string>>} */
+/** Defaults of a handler, as JSON. @type {Readonly<Record<string, string>>} */
 const DEFAULTS = { filter: "null", locked: "false", config: "{}" };
 
-/** A JSON object as it is being written; only the server says what else is wrong with it. @param {string} text */
+/** Parse the JSON object that is being written; only the server says what else is wrong with it. @param {string} text */
 export function readDocument(text) {
   const failed = (/** @type {string} */ message) => ({ document: {}, problems: [{ path: "$", message }] });
   try {
@@ -47,14 +47,14 @@ export function readDocument(text) {
   }
 }
 
-/** As it is shown: a stage that is on is its list, what a handler may leave out is left out, a bare handler is one line. @param {PolicyDocument} document */
+/** Return the document as it is shown: a stage that is on is its list, what a handler may leave out is left out, a bare handler is one line. @param {PolicyDocument} document */
 export const pretty = (document) =>
   JSON.stringify(inFewWords(document), null, 2).replace(/\{\s+("type": "[^"]*")\s+\}/g, "{ $1 }");
 
-/** Whether two documents mean the same. @param {PolicyDocument} one @param {PolicyDocument} other */
+/** Return whether two documents mean the same. @param {PolicyDocument} one @param {PolicyDocument} other */
 export const isSame = (one, other) => ordered(inFewWords(one)) === ordered(inFewWords(other));
 
-/** What is no document stays as it is: the server says what is wrong with it. @param {PolicyDocument} document @returns {Record<string, unknown>} */
+/** Return the document without defaults. What is no document stays as it is: the server says what is wrong with it. @param {PolicyDocument} document @returns {Record<string, unknown>} */
 function inFewWords(document) {
   const stages = Object.entries(document).filter(([, stage]) => stage !== null);
   return Object.fromEntries(stages.map(([name, stage]) => [name, stageInFewWords(stage)]));
@@ -75,7 +75,7 @@ function stageInFewWords(stage) {
   return enabled === true ? short : { enabled, handlers: short };
 }
 
-/** Equal for values whose keys only stand in another order. @param {unknown} value */
+/** Return JSON that is equal for values whose keys only stand in another order. @param {unknown} value */
 function ordered(value) {
   return JSON.stringify(value, (_, part) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
@@ -84,7 +84,7 @@ function ordered(value) {
   );
 }
 
-/** The handlers of a stage that work. @param {PolicyStage | null | undefined} stage @returns {readonly Handler[]} */
+/** Return the handlers of a stage, unless it is disabled. @param {PolicyStage | null | undefined} stage @returns {readonly Handler[]} */
 export function handlersOf(stage) {
   const { enabled = true, handlers = [] } = Array.isArray(stage) ? { handlers: stage } : (stage ?? {});
   return enabled && Array.isArray(handlers) ? handlers : [];
@@ -93,13 +93,13 @@ export function handlersOf(stage) {
 /** @param {readonly Handler[]} handlers @param {string} type */
 const has = (handlers, type) => handlers.some((handler) => handler?.type === type);
 
-/** Whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Inherited} inherited */
+/** Return whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Inherited} inherited */
 export function isOn(preset, document, inherited) {
   const { type, places } = PRESETS[preset];
   return places.every(([stage]) => has(inherited[stage].locked, type) || has(own(document, inherited, stage), type));
 }
 
-/** Whether no document can switch the preset off. @param {Preset} preset @param {Inherited} inherited */
+/** Return whether no document can switch the preset off. @param {Preset} preset @param {Inherited} inherited */
 export const isLocked = (preset, inherited) =>
   PRESETS[preset].places.every(([stage]) => has(inherited[stage].locked, PRESETS[preset].type));
 

@@ -31,7 +31,7 @@ const REDUCERS = {
   ...EDITOR_REDUCERS,
   ...AUDIT_REDUCERS,
 
-  /** A view is opened; without a filter, the audit log as it was asked for last. @param {State} state @param {{view: View, filter?: Filter}} event */
+  /** Open a view; the audit log without a filter as it was searched last. @param {State} state @param {{view: View, filter?: Filter}} event */
   show: (state, { view, filter = state.audit.filter }) => LOADERS[view]({ ...state, view }, filter),
 
   /** Another user has logged in in another tab: start anew, without anything of the one before. */
@@ -68,15 +68,15 @@ export function reduce(state, event) {
   return reducer({ ...state, effects: [] }, event);
 }
 
-/** What a click on an element means, by its data-action. @param {DOMStringMap} data @returns {Event} */
+/** Return the event of a click on an element, by its data-action. @param {DOMStringMap} data @returns {Event} */
 export const clicked = ({ action = "", ...data }) => ({ ...data, type: action });
 
-/** What an input into a field means, by its data-field. @param {DOMStringMap} data @param {{type: string, value: string, checked: boolean}} field */
+/** Return the event of an input into a field, by its data-field. @param {DOMStringMap} data @param {{type: string, value: string, checked: boolean}} field */
 export function entered({ field = "", ...data }, { type, value, checked }) {
   return { ...data, type: field, value: type === "checkbox" ? checked : value };
 }
 
-/** The view and filter of the page's address; a reload and a shared link lead to the same. @param {string} fragment `#/audit?tool=send` */
+/** Return the view and filter of the page's address; a reload and a shared link lead to the same. @param {string} fragment `#/audit?tool=send` */
 export function routeOf(fragment) {
   // A slash begins the fragment: it keeps it apart from the conversations of the other page.
   const [name = "", query = ""] = fragment.slice(2).split(/\?(.*)/s);

@@ -92,7 +92,7 @@ export const EDITOR_REDUCERS = {
   check_failed: (state, { of, failure: { path, message } }) =>
     checked(state, of, path === null ? [] : [{ path, message }]),
 
-  /** One of the presets is switched: the document is written anew. */
+  /** Switch a preset, which writes the document anew. */
   preset(state, { name, value }) {
     const { document, problems } = draftOf(state);
     return problems.length
@@ -107,7 +107,7 @@ export const EDITOR_REDUCERS = {
   read_yaml_failed: requestFailed,
   go_to: (state, { line }) => withEffects(state, { type: "line", line: Number(line) }),
 
-  /** What is in the way is said, and the focus goes there. */
+  /** Save the draft, or say what prevents it and move the focus there. */
   save(state) {
     const { base, conflict, phase, scope } = state.editor;
     if (!base || phase !== "ready") return state;
@@ -127,7 +127,7 @@ export const EDITOR_REDUCERS = {
     return loading(announced(ready, saved)); // what is in force has changed with it
   },
 
-  /** Another document is chosen, or this one is to be read again: changes ask first. */
+  /** Choose another document, or read this one again; ask first if there are changes. */
   choose_scope(state, { value, isConfirmed }) {
     const { scope } = state.editor;
     if (value === scope) return state;
@@ -143,7 +143,7 @@ export const EDITOR_REDUCERS = {
   },
 };
 
-/** The text stays as it is, over what is stored now; saving it is a step of its own. @param {State} state */
+/** Keep the draft over what is stored now; it still has to be saved. @param {State} state */
 function mineKept(state) {
   const { conflict: base } = state.editor;
   return base ? focused(patched(state, "editor", { base, conflict: null }), "save", "policy-title") : state;

@@ -12,12 +12,12 @@ let shownId = null;
 let opensAt = Infinity;
 let pointer = { x: -1, y: -1 };
 
-/** The pointer, or the finger, is there. @param {{clientX: number, clientY: number}} event */
+/** Note where the pointer or finger is. @param {{clientX: number, clientY: number}} event */
 export function pointed({ clientX, clientY }) {
   pointer = { x: clientX, y: clientY };
 }
 
-/** After each drawing. */
+/** Guard a new request; called after each drawing. */
 export function guardApproval() {
   const box = document.getElementById("approval");
   const id = box?.dataset.approval ?? null;
@@ -36,7 +36,7 @@ export function guardApproval() {
   });
 }
 
-/** Whether the request has been seen for long enough to be answered. */
+/** Return whether the request has been seen for long enough to be answered. */
 export function takesAnswers() {
   return performance.now() >= opensAt;
 }

@@ -1,5 +1,5 @@
 /**
- * May this tool run? The oldest open request, above the message field.
+ * The oldest open request to run a tool, above the message field.
  *
  * Not modal: the conversation goes on beside it. The focus goes to the box
  * itself, never to a button, so that no key that was meant for something else
@@ -87,7 +87,7 @@ export function approvalView({ approvals, now }) {
   );
 }
 
-/** The message, but for a first line that only asks what the title asks. @param {Approval["frame"]} frame */
+/** Return the message without a first line that only asks what the title asks. @param {Approval["frame"]} frame */
 function reasonOf({ message, tool }) {
   const [first = "", ...rest] = message.split("\n");
   return [en, t].some(({ approval }) => approval.plain(tool) === first) ? rest.join("\n") : message;
@@ -120,7 +120,7 @@ function button(action, id, label, style, disabled) {
   );
 }
 
-/** More than these arguments that a yes may be remembered for. @param {Approval["frame"]} frame @returns {[string, string][]} */
+/** Return the wider choices that a yes may be remembered for. @param {Approval["frame"]} frame @returns {[string, string][]} */
 function widerChoices({ tool, remember_for, command_name }) {
   /** @type {[string, string | undefined][]} */
   const names = [

@@ -78,7 +78,7 @@ export function composerView(state) {
   );
 }
 
-/** Files can be pasted and dropped, too. @param {boolean} disabled */
+/** Return the button that attaches files, which can be pasted and dropped, too. @param {boolean} disabled */
 function attachButton(disabled) {
   return [
     h("input", { type: "file", id: "picker", hidden: true, multiple: true, accept: "image/*,text/plain,.txt,.md,.markdown,.csv,.tsv,application/pdf,.pdf", disabled }),

@@ -72,7 +72,7 @@ function withRunning(groups, running) {
   return running?.nudge ? [...groups, { key: running.id, messages: UNASKED }] : groups;
 }
 
-/** Whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */
+/** Return whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */
 function isFirstReply(state, groups) {
   const [first] = groups;
   const isReply = first?.messages.some(({ role }) => role === "assistant") ?? false;
@@ -81,7 +81,7 @@ function isFirstReply(state, groups) {
 
 const versionsIn = memoVersions();
 
-/** Of each turn the same list as the last time, as long as the conversation is the same. */
+/** Return `versionsOf` with a memory: the same lists as last time while the conversation is the same. */
 function memoVersions() {
   /** @type {WeakMap<readonly Message[], {branches: Conversation["branches"], versions: ReturnType<typeof versionsOf>}>} */
   const known = new WeakMap();
@@ -96,7 +96,7 @@ function memoVersions() {
 }
 
 /**
- * The history by turn. A user message, or a message of another turn, begins the next.
+ * Group the history by turn. A user message, or a message of another turn, begins the next.
  *
  * @param {readonly Message[]} history
  */

@@ -21,7 +21,7 @@ const PANELS = [
   { panel: "inspector", name: "inspect" },
 ];
 
-/** The button that opens a panel, as a selector. @param {import("../state.js").Panel} panel */
+/** Return the selector of the button that opens a panel. @param {import("../state.js").Panel} panel */
 export function openerOf(panel) {
   const hasButton = PANELS.some((listed) => listed.panel === panel);
   return hasButton ? `.header-buttons > [data-panel=${panel}]` : ".header [popovertarget=menu]";

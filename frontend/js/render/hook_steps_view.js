@@ -80,7 +80,7 @@ function sidesOf(change) {
   return { before: textOf(change?.before), after: textOf(change?.after) };
 }
 
-/** Lines of a text inside stand as lines, so that they are compared one by one. @param {unknown} value @returns {string} */
+/** Format a value with the lines of its texts as lines, so that they are compared one by one. @param {unknown} value @returns {string} */
 function textOf(value) {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map(textOf).join("\n");

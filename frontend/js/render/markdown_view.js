@@ -19,7 +19,7 @@ const ABOVE = 2; // the headings of the page that a text stands under
 /** @param {string} source */
 export const markdownView = (source) => growingView()(source);
 
-/** For one text that grows, and is drawn again and again: what stands in it already costs nothing. @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described} */
+/** Return a view for one text that grows: what stands in it already is not drawn again. @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described} */
 export function growingView() {
   const read = growingMarkdown();
   return (source, mark = null) => {
@@ -62,7 +62,7 @@ function fenceView({ language, lines }, mark) {
   return h("div", { class: "code-block" }, block, h("button", copy, t.turns.copy));
 }
 
-/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
+/** Show a table, which scrolls where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
 function tableView({ align, head, rows }, mark, dir) {
   const cell = (/** @type {string} */ tag) => (/** @type {Inline[]} */ inline, /** @type {number} */ column) => {
     const kind = { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null };
@@ -74,7 +74,7 @@ function tableView({ align, head, rows }, mark, dir) {
   return h("div", region, h("table", { dir }, h("thead", {}, row("th", head)), body));
 }
 
-/** Code is never said, so that only what a cut left unheard is marked in it. @param {Line[]} lines @param {Mark | null} mark @returns {Child[]} */
+/** Show code. It is never spoken, so that only what a cut left unheard is marked in it. @param {Line[]} lines @param {Mark | null} mark @returns {Child[]} */
 function codeView(lines, mark) {
   const from = mark?.kind === "unheard" ? mark.from : Infinity;
   const first = lines.findIndex(({ text, at }) => at + text.length > from);
@@ -95,7 +95,7 @@ function listView({ start, items }, mark, dir) {
   return start === null ? h("ul", { dir }, children) : h("ol", { dir, start: start === 1 ? null : start }, children);
 }
 
-/** A lone paragraph in an item needs no paragraph around it. @param {Block[]} blocks @param {Mark | null} mark @returns {Child[]} */
+/** Show the blocks of an item; a lone paragraph needs no element around it. @param {Block[]} blocks @param {Mark | null} mark @returns {Child[]} */
 function itemView([first, ...rest], mark) {
   if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], mark);
   return [...inlineView(first.inline, mark), ...blocksView(rest, mark)];

@@ -8,7 +8,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
-/** Of this server, and nothing else of it: a path that leads out of the folder is not followed. */
+/** Addresses below `/media/` of this server; a path that leads out of the folder does not match. */
 const OURS = /^\/media\/[\w-]+(\?[\w=&.~-]*)?$/;
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"]);
 

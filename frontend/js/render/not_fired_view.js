@@ -25,7 +25,7 @@ function itemView({ skill, hook, timing, fired, ...why }) {
   );
 }
 
-/** Says a reason whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
+/** Show the reason; one whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
 export function reasonView({ reason, code = "", detail = "", path }) {
   if (path) return [t.inspector.conditionFailed, h("code", {}, path)];
   return t.inspector.reasons[code]?.(detail) ?? reason;

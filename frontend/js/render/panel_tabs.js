@@ -12,7 +12,7 @@ import { t } from "../strings.js";
 /** @type {Map<Panel, Window>} */
 const tabs = new Map();
 
-/** By the user's hand: browsers allow no other. @param {Panel} panel */
+/** Open a panel in a tab, in a user's gesture, as browsers demand. @param {Panel} panel */
 export function openPanelTab(panel) {
   if (showPanelTab(panel)) return;
   const tab = window.open("panel.html", "_blank");

@@ -5,7 +5,7 @@ import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
 import { languageProblem } from "./voice_view.js";
 
-/** What may be spoken, each in its own words. */
+/** Languages that may be spoken, each in its own words. */
 const LANGUAGES = [
   ["en", "English"],
   ["zh", "中文"],

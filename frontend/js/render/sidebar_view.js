@@ -63,7 +63,7 @@ function searchField() {
   });
 }
 
-/** Those whose title or messages hold what is searched for. @param {State} state */
+/** Return the conversations whose title or messages hold the searched text. @param {State} state */
 function shown(state) {
   const { text, found } = state.search;
   const wanted = text.trim().toLocaleLowerCase();
@@ -81,7 +81,7 @@ function groupView({ label, summaries }, { openId, actionsId }) {
   );
 }
 
-/** The open conversation stands in the list before it has a record. @param {State} state */
+/** Return the conversations of the list, with the open one before it has a record. @param {State} state */
 function listed(state) {
   const open = openConversation(state);
   const isListed = state.conversations.some(({ id }) => id === open?.id);
@@ -90,7 +90,7 @@ function listed(state) {
     : state.conversations;
 }
 
-/** There may be thousands, and few of them change. */
+/** View of an item, drawn once: there may be thousands, and few change. */
 const itemView = memoAll(describe, ({ summary }) => summary);
 
 /** @param {{summary: import("../state.js").Summary, isOpen: boolean, hasActions: boolean}} shown */

@@ -53,7 +53,7 @@ export function skillsView(state) {
 }
 
 /**
- * What the traces of the conversation say of its hooks.
+ * Activity and costs of hooks, by the traces of the conversation.
  *
  * @typedef {object} Usage
  * @property {Map<string, import("../hook_costs.js").HookCost>} costs by hook
@@ -108,7 +108,7 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
   );
 }
 
-/** What came of the skill's own tests when it was last loaded. @param {import("../../sdk/frames.js").SkillTests} tests */
+/** Show the result of the skill's own tests when it was last loaded. @param {import("../../sdk/frames.js").SkillTests} tests */
 function testsView({ count, failed, not_run, failures }) {
   const leftOut = not_run > 0 && h("p", { class: "fine" }, t.skills.testsNotRun(not_run));
   if (failures.length === 0) {

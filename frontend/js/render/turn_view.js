@@ -37,7 +37,7 @@ import { t } from "../strings.js";
  * @property {boolean} hasTrace
  */
 
-/** One that is over is described once for each way it may stand: nothing in it changes any more. */
+/** View of a turn; one that is over is described once for each way it may be shown. */
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
@@ -97,7 +97,7 @@ const messageView = memo((/** @type {Message} */ message) => {
   return message._hook ? hookView(message) : markdownView(message.content);
 });
 
-/** What was reached, and behind it what has streamed; of that, the sentence being heard is marked. @param {Turn} turn @param {Decided} decided @returns {Child[]} */
+/** Show what was reached and behind it what has streamed, with the sentence being heard marked. @param {Turn} turn @param {Decided} decided @returns {Child[]} */
 function liveBody({ id, playback, streamed }, decided) {
   const { playing, historySegments } = playback;
   const isHeard = playing !== null && playing.heardMs > 0;
@@ -105,7 +105,7 @@ function liveBody({ id, playback, streamed }, decided) {
   return withText(parts(historySegments), unsaidText(playback, streamed), mark, decided, growingOf(id));
 }
 
-/** Without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
+/** Mark a text without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
 function allOf(text, kind) {
   return { from: text.length - text.trimStart().length, to: text.trimEnd().length, kind };
 }
@@ -153,7 +153,7 @@ function partView(part, { asked, refused }) {
   return isAsked || isRefused ? toolView(part.call, part.result, { isAsked, isRefused }) : segmentView(part);
 }
 
-/** Neighbouring sentences as one text. @param {readonly Segment[]} segments */
+/** Join neighbouring sentences to one text. @param {readonly Segment[]} segments */
 function parts(segments) {
   /** @type {Part[]} */
   const found = [];
@@ -179,7 +179,7 @@ const segmentView = memo((/** @type {Exclude<Segment, {kind: "sentence"}>} */ se
   }
 });
 
-/** A persistent hook, where it stands in the conversation. @param {Message} message */
+/** Show a persistent hook where it stands in the conversation. @param {Message} message */
 function hookView(message) {
   return h(
     "details",

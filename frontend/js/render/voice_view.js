@@ -39,7 +39,7 @@ export function talkHint(state) {
 }
 
 /**
- * How much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
+ * Return how much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
  * screen as long as replies are heard; null while the microphone is off.
  *
  * @param {State} state
@@ -51,7 +51,7 @@ export function sizeOf(state) {
   return isEmpty(state) || (isNarrow && isHeard && !voice.isFolded) ? "large" : "small";
 }
 
-/** The spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
+/** Show the spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
 export function talkView(state) {
   const { voice } = state;
   if (voice.mic === "off") return null;
@@ -74,7 +74,7 @@ export function talkView(state) {
 
 const BARS = [1, 2, 3, 4, 5];
 
-/** What was understood, and the sentence that is being said; else what can be done now, or what went wrong. @param {State} state */
+/** Show what was understood and the sentence being said, else what can be done now or what went wrong. @param {State} state */
 function captions(state) {
   const turn = visibleTurn(state);
   const { playing } = turn?.playback ?? {};
@@ -93,7 +93,7 @@ function captions(state) {
   ];
 }
 
-/** What the conversation says of a question that was not answered, or not well. @param {State} state @param {Message} asked */
+/** Return the problems of the last question, as the conversation shows them. @param {State} state @param {Message} asked */
 function troubleWith(state, asked) {
   const view = state.views[asked._turn ?? ""] ?? null;
   const isOver = !visibleTurn(state) && (asked._answer !== "stopped" || view?.end?.reason === "aborted"); // else the user did it

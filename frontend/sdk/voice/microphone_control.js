@@ -69,7 +69,7 @@ export class MicrophoneControl {
     this.wakeLock = null;
   }
 
-  /** Nothing is passed on until there is another connection and its user pauses. */
+  /** Drop sound until there is another connection and the user pauses. */
   waitForPause() {
     this.gate.close();
   }
@@ -78,7 +78,7 @@ export class MicrophoneControl {
     return new PauseGate(() => this.dispatch({ type: "speech_lost" }));
   }
 
-  /** The lock is lost with every look away, and asked for again; in Safari so is the sound. */
+  /** Request the wake lock again: the browser releases it, and Safari the sound, when the page is hidden. */
   async stayAwake() {
     if (!this.isOn() || document.hidden) return;
     this.microphone.wake();
@@ -86,7 +86,7 @@ export class MicrophoneControl {
     if (!this.isOn()) void this.wakeLock?.release(); // switched off meanwhile
   }
 
-  /** The user took back what was granted. */
+  /** Return whether the user has revoked the permission. */
   #isForbidden() {
     return this.permission !== null && this.permission.state !== "granted";
   }
@@ -98,7 +98,7 @@ export class MicrophoneControl {
   }
 }
 
-/** Null where the browser does not say, or grants it for this once only. @returns {Promise<PermissionStatus | null>} */
+/** Return the permission if it is granted; null where the browser does not say, or grants it once only. @returns {Promise<PermissionStatus | null>} */
 async function granted() {
   const name = /** @type {PermissionName} */ ("microphone");
   const permission = await navigator.permissions?.query({ name }).catch(() => null);

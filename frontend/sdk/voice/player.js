@@ -57,7 +57,7 @@ export class Player {
   }
 
   /**
-   * From now on, sound may come as packets.
+   * Decode sentences that come as Opus packets from now on.
    *
    * @param {typeof import("./opus.js").OpusDecoding} Decoding @param {() => void} onFailed it must come as PCM again
    */
@@ -65,20 +65,20 @@ export class Player {
     this.opus = new Decoding((pcm) => this.#post({ type: "push", pcm }, [pcm]), onFailed);
   }
 
-  /** To be called in a user's gesture at least once: browsers keep a page silent until then. A start that failed is tried again. */
+  /** Start the player, in a user's gesture at least once, as browsers keep a page silent until then; retry a failed start. */
   unlock() {
     if (this.hasFailed && !this.isStarting) this.node = null;
     this.node ??= this.#start();
     void this.context?.resume().catch(() => {});
   }
 
-  /** The user touched the page, or the server is back. */
+  /** Try again to play, when the user touched the page or the server is back. */
   resumeIfSilent() {
     if (this.isBlocked || this.hasFailed) this.unlock();
   }
 
   /**
-   * Binary messages after a `sentence` are its sound; those of a turn that was cut are dropped.
+   * Follow the frames: binary messages after a `sentence` are its sound; those of a turn that was cut are dropped.
    *
    * @param {import("../frames.js").ServerFrame} frame @param {string | null} turnId the turn that may be heard
    */
@@ -126,7 +126,7 @@ export class Player {
     }
   }
 
-  /** Silence at once; what comes of the open sentence is dropped, too. */
+  /** Be silent at once, and drop what still comes of the open sentence. */
   flush() {
     this.open = null;
     this.sentences.clear();
@@ -216,7 +216,7 @@ export class Player {
 }
 
 /**
- * From the audio thread to the ear. Firefox on Linux must not be asked: meanwhile it holds a lock that its audio thread
+ * Return how long sound takes from the audio thread to the ear. Firefox on Linux must not be asked: meanwhile it holds a lock that its audio thread
  * wants, and waits for the sound server, which waits for the audio thread. Now and then that tab hangs for good.
  *
  * @param {AudioContext} context @param {string} browser

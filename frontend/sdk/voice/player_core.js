@@ -7,7 +7,7 @@
  * @typedef {{id: number, ms: number, isOver: boolean}} Heard
  */
 
-/** Buffered before a sentence begins, and again after it ran dry. */
+/** Sound that is buffered before a sentence begins, and again after it ran dry. */
 export const BUFFER_MS = 100;
 const FIRST_SAMPLES = 1 << 14;
 
@@ -36,7 +36,7 @@ export class PlayerCore {
     });
   }
 
-  /** More of the sentence begun last. @param {Int16Array} samples */
+  /** Append samples to the sentence that was begun last. @param {Int16Array} samples */
   push(samples) {
     const piece = this.pieces.at(-1);
     if (!piece || piece.isEnded) return;
@@ -54,13 +54,13 @@ export class PlayerCore {
     if (piece) piece.isEnded = true;
   }
 
-  /** Nothing more of that one is rendered; what stands behind it is. @param {number} id */
+  /** Drop one sentence; those behind it are rendered. @param {number} id */
   skip(id) {
     if (this.pieces[0]?.id === id) this.isWaiting = true;
     this.pieces = this.pieces.filter((piece) => piece.id !== id);
   }
 
-  /** Nothing of what is here is ever rendered. */
+  /** Drop all sentences. */
   flush() {
     this.pieces = [];
     this.ended = [];
@@ -79,7 +79,7 @@ export class PlayerCore {
     }
   }
 
-  /** What was heard since the last call: ends first, then the sentence being played. @returns {Heard[]} */
+  /** Return what was heard since the last call: ends first, then the sentence being played. @returns {Heard[]} */
   report() {
     const heard = this.ended;
     this.ended = [];

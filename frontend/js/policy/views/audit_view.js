@@ -36,7 +36,7 @@ export function auditView(state) {
   ];
 }
 
-/** Exports follow what was asked, not what is being written. @param {State} state */
+/** Show the filter. Exports use the last search, not what is being typed. @param {State} state */
 function filterView({ audit, principal }) {
   const { fields, filter, failure, isExporting } = audit;
   /** @param {keyof Filter} name */
@@ -84,7 +84,7 @@ const COLUMNS = [
   ["user", ({ entry }) => text(entry.user)],
 ];
 
-/** Roles are said again: browsers forget a table's when CSS makes cards of it. @param {State} state */
+/** Show the entries. Roles are explicit, as browsers drop a table's when CSS makes cards of it. @param {State} state */
 function tableView({ audit: { rows, next, phase, openIds } }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const head = { scope: "col", role: "columnheader" };
@@ -97,19 +97,19 @@ function tableView({ audit: { rows, next, phase, openIds } }) {
   ]);
 }
 
-/** What was called, or said of it: the rest is in the details. @param {AuditRow} row */
+/** Return what was called, or said about it; the rest is in the details. @param {AuditRow} row */
 function aboutView({ entry: { arguments: given, message } }) {
   const about = text(message) || (given === undefined ? "" : JSON.stringify(given));
   return about && h("code", {}, about.length > MAX_ABOUT ? `${about.slice(0, MAX_ABOUT)}…` : about);
 }
 
-/** With how a human answered. @param {AuditRow} row */
+/** Return the outcome, with the answer of the user. @param {AuditRow} row */
 function outcomeView({ entry: { outcome, approval } }) {
   const words = [outcome, approval].map(text).filter(Boolean).join(", ");
   return words && h("span", { class: BAD.includes(text(outcome)) ? "tag tag-warning" : "tag" }, words);
 }
 
-/** A row is drawn once: there may be thousands. */
+/** View of a row, drawn once as there may be thousands. */
 const closedRow = memo((/** @type {AuditRow} */ row) => summaryRow(row, false));
 
 /** @param {AuditRow} row @param {boolean} isOpen */
@@ -124,7 +124,7 @@ function summaryRow(row, isOpen) {
   ]);
 }
 
-/** With all that the entry says. @param {AuditRow} row */
+/** Show all fields of the entry. @param {AuditRow} row */
 function openRow(row) {
   const { id, entry, replica, day, number, hash, ts } = row;
   const rest = Object.entries(entry).filter(([name]) => !SHOWN_ABOVE.includes(name));
@@ -139,7 +139,7 @@ function openRow(row) {
   return [summaryRow(row, true), h("tr", { role: "row", class: "details", id: key, key }, cell)];
 }
 
-/** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
+/** Show to operators whether the log is as it was written; to others, what the hashes are for. @param {State} state */
 function verificationView({ verification: { phase, failure, found }, principal }) {
   if (!principal?.isOperator) return fine(p.verification.forOperators);
   const isRunning = phase === "loading";

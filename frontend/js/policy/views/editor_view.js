@@ -36,7 +36,7 @@ export function editorView(state) {
   ];
 }
 
-/** Two versions beside each other, when another user has stored one. @param {State} state */
+/** Show two versions beside each other, when another user has stored one. @param {State} state */
 function conflictView({ editor: { conflict, text } }) {
   if (!conflict) return null;
   const lines = withContext(diffLines(pretty(conflict.document), text)).map((line, key) => {
@@ -140,7 +140,7 @@ function problemView({ line, path, message }, key) {
   );
 }
 
-/** What decides now, with what documents above cannot change. @param {State} state */
+/** Show the policy in force, with the handlers that this document cannot change. @param {State} state */
 function inForceView({ editor: { effective } }) {
   const hasLocked = STAGES.some((name) => handlersOf(effective[name]).some(({ locked }) => locked));
   return h("details", { class: "in-force", key: "in-force" }, [
