@@ -20,7 +20,10 @@ export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
   if (!first.length || !isOpen()) return;
   dispatch({ type: "reading_images", count: first.length });
   for (const file of first) {
-    const image = await (isDocument(file) ? readDocument : readPicture)(file, { id: id(), budgetBytes: budgetBytes() }).catch((error) => {
+    const image = await (isDocument(file) ? readDocument : readPicture)(file, {
+      id: id(),
+      budgetBytes: budgetBytes(),
+    }).catch((error) => {
       dispatch(unreadable(String(error?.message ?? error)));
       return null;
     });

@@ -51,7 +51,9 @@ export function asMarkdown(record) {
     if (message._media) return quoted(t.export.notKept(message._media.name));
     if (message._hook)
       return quoted(`${t.export.hook(`${message._skill}/${message._hook}`, message.role)}\n\n${message.content}`);
-    const images = (message._images ?? []).map((one) => holdsText(one) ? documentText(one) : t.export.image(one.name));
+    const images = (message._images ?? []).map((one) =>
+      holdsText(one) ? documentText(one) : t.export.image(one.name),
+    );
     const text = [message.content.trim(), ...images].filter(Boolean).join("\n\n");
     return `**${message.role === "user" ? t.export.you : "Parley"}**\n\n${text}`;
   });

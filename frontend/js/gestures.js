@@ -44,12 +44,17 @@ export function listenToUser(actions) {
     if (endpoint) actions.dispatch({ type: "pick_endpoint", choice: endpoint });
     else actions.send();
   });
-  document.addEventListener("close", ({ target }) => page.isPicker(target) && actions.dispatch({ type: "models", isOpen: false }), { capture: true });
+  document.addEventListener(
+    "close",
+    ({ target }) => page.isPicker(target) && actions.dispatch({ type: "models", isOpen: false }),
+    { capture: true },
+  );
   document.addEventListener("keydown", (event) => pressed(actions, event));
   document.addEventListener("input", ({ target }) => {
     if (target === page.input()) actions.written();
     if (target === page.messageEditor()) page.fitEditor();
-    if (isIn(target, "#search")) actions.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
+    if (isIn(target, "#search"))
+      actions.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
   });
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
@@ -130,7 +135,13 @@ function sendEdited({ dispatch, now, touched }) {
   const editor = page.messageEditor();
   if (!editor) return;
   touched(); // by hand: sound may be played
-  dispatch({ type: "ask_again", asked: editor.dataset.turn ?? "", text: editor.value, turnId: now.id(), at: now.time() });
+  dispatch({
+    type: "ask_again",
+    asked: editor.dataset.turn ?? "",
+    text: editor.value,
+    turnId: now.id(),
+    at: now.time(),
+  });
 }
 
 /** @param {PageActions} actions @param {DOMStringMap} data */
@@ -184,7 +195,10 @@ function pressed(actions, event) {
 /** @param {PageActions} actions @param {boolean} isRenamed the title that was written counts */
 function leaveActions({ dispatch, state }, isRenamed) {
   const { actionsId, conversations } = state();
-  page.leaveListTitle(actionsId ?? "", isRenamed ? null : (conversations.find(({ id }) => id === actionsId)?.title ?? ""));
+  page.leaveListTitle(
+    actionsId ?? "",
+    isRenamed ? null : (conversations.find(({ id }) => id === actionsId)?.title ?? ""),
+  );
   dispatch({ type: "list_actions", id: null });
 }
 

@@ -72,7 +72,8 @@ function messageOf(value) {
   if (Number.isFinite(_at)) message._at = _at;
   if (_unverified === true) message._unverified = true;
   const images = list(_images).filter(isImage);
-  if (images.length) message._images = images.map(({ id, name, url, width, height }) => ({ id, name, url, width, height }));
+  if (images.length)
+    message._images = images.map(({ id, name, url, width, height }) => ({ id, name, url, width, height }));
   if (isMedia(_media)) {
     const { url, content_type, name, size } = _media;
     message._media = { url, content_type, name, size };

@@ -293,7 +293,6 @@ dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });
 listen();
 await list();
 openFromAddress();
-if (!store)
-  dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
+if (!store) dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
 channel.connect();
 void navigator.serviceWorker?.register("/service_worker.js").catch(() => {}); // without it, only the words "offline" are missing

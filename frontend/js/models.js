@@ -95,7 +95,10 @@ export function isDemo({ options }) {
 /** @param {any} body */
 function known(body) {
   const options = Array.isArray(body?.options) ? body.options : [];
-  return { options: options.filter(Boolean).map(asOption), decidedBy: body?.decided_by ? String(body.decided_by) : null };
+  return {
+    options: options.filter(Boolean).map(asOption),
+    decidedBy: body?.decided_by ? String(body.decided_by) : null,
+  };
 }
 
 /** @param {any} option @returns {ModelOption} */

@@ -58,7 +58,10 @@ export function unanswered(state) {
   const next = withEffects({ ...state, approvals: [] }, { type: "leave_approval" });
   return state.approvals
     .filter(isLost)
-    .reduce((noticed, { frame }) => withOutcome(noticed, { ...frame, approved: false, by: "disconnect" }, frame.tool), next);
+    .reduce(
+      (noticed, { frame }) => withOutcome(noticed, { ...frame, approved: false, by: "disconnect" }, frame.tool),
+      next,
+    );
 }
 
 /** @param {State} state @param {string} id @returns {State} */

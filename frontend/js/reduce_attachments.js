@@ -18,7 +18,8 @@ export function reading(state, count) {
 export function attached(state, image) {
   const next = { ...state, pendingImages: Math.max(0, state.pendingImages - 1) };
   if (!image) return next;
-  if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
+  if (next.attachments.length >= MAX_ATTACHED)
+    return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
   return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [t.images.added(image.name)]);
 }
 

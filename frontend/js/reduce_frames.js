@@ -32,7 +32,9 @@ export function received(state, frame, at) {
       return connected(state, frame);
     case "model": {
       const { name, host, location } = frame;
-      return state.server ? withModels({ ...state, server: { ...state.server, model: { name, host, location } } }) : state;
+      return state.server
+        ? withModels({ ...state, server: { ...state.server, model: { name, host, location } } })
+        : state;
     }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };

@@ -47,7 +47,10 @@ export function failureSpoken({ turn }, after) {
   const why = error ? adviceOn(error) || error.message : (end?.message ?? "");
   const id = `${turn.id.slice(0, 60)}_why`;
   const speakTurn = { id, turnId: turn.id, hasBegun: false, hasEnded: false, last: -1, heard: -1, isFailure: true };
-  return withEffects({ ...after, speakTurn }, { type: "send", frame: { type: "speak", id, text: `${t.turns.failed} ${why}` } });
+  return withEffects(
+    { ...after, speakTurn },
+    { type: "send", frame: { type: "speak", id, text: `${t.turns.failed} ${why}` } },
+  );
 }
 
 /**
@@ -76,7 +79,9 @@ export function speakTurnReceived(state, frame) {
       return isShown ? withNotice(state, frame) : state;
     case "error": {
       const next = { ...state, speakTurn: null };
-      return isShown ? withNotice(next, { type: "notice", level: "error", code: frame.code, message: frame.message }) : next;
+      return isShown
+        ? withNotice(next, { type: "notice", level: "error", code: frame.code, message: frame.message })
+        : next;
     }
     default:
       return state;
@@ -100,7 +105,8 @@ export function endSpeakTurn(before, after) {
   const was = before.speakTurn;
   if (!was) return after;
   const isOnline = after.connection.phase === "online";
-  const goesOn = isOnline && after.canPlay && !after.turn && after.voice.phase !== "speaking" && after.openId === before.openId;
+  const goesOn =
+    isOnline && after.canPlay && !after.turn && after.voice.phase !== "speaking" && after.openId === before.openId;
   if (goesOn && after.speakTurn?.id === was.id) return after;
   const next = withEffects(goesOn ? after : { ...after, speakTurn: null }, { type: "sound", act: "flush" });
   if (was.hasEnded || !isOnline) return next;

@@ -39,7 +39,8 @@ function leaveOut(state, conversation, path) {
   const index = Number(/^\$\.messages\[(\d+)\]/.exec(path ?? "")?.[1] ?? NaN);
   const sent = fitToLimits(conversation.conversationHistory, state.server?.limits ?? null)?.messages ?? [];
   const named = /** @type {Message | undefined} */ (sent[index]); // one of a hook goes as it is kept
-  const isNamed = (/** @type {Message} */ m) => m.content === named?.content && m.role === named.role && m._sig === named._sig;
+  const isNamed = (/** @type {Message} */ m) =>
+    m.content === named?.content && m.role === named.role && m._sig === named._sig;
   const isOut = named ? isNamed : (/** @type {Message} */ m) => m.role === "system";
   return withHistory(conversation, (history) => history.map((m) => (isOut(m) ? { ...m, _unverified: true } : m)));
 }

@@ -82,8 +82,7 @@ export function soundRestored(state) {
 
 /** Show or remove the notice that the browser plays nothing until the user touches the page. @param {State} state @param {boolean} isBlocked @returns {State} */
 export function blocked(state, isBlocked) {
-  if (isBlocked)
-    return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));
+  if (isBlocked) return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));
   return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
 }
 

@@ -69,7 +69,11 @@ function view() {
 /** @param {Session} session */
 function sessionView({ id, user, address, browser, created, ends, is_current: isCurrent }) {
   const program = t.sessions.program(nameOf(browser, BROWSERS), nameOf(browser, SYSTEMS));
-  const revoked = { "data-id": id, "aria-label": t.sessions.revokeOne(user, program), disabled: state.revoking !== null };
+  const revoked = {
+    "data-id": id,
+    "aria-label": t.sessions.revokeOne(user, program),
+    disabled: state.revoking !== null,
+  };
   return h("li", { class: "remembered", key: id, "aria-busy": String(state.revoking === id) }, [
     h("div", { title: browser }, [
       h("strong", {}, user),

@@ -152,12 +152,19 @@ function withUrls(record, urlOf) {
   const known = new Map();
   const withUrl = (/** @type {Message} */ message) => {
     if (!message._images) return message;
-    const found = known.get(message) ?? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) };
+    const found = known.get(message) ?? {
+      ...message,
+      _images: message._images.map((image) => ({ ...image, url: urlOf(image) })),
+    };
     known.set(message, found);
     return found;
   };
   const { conversationHistory, branches = [] } = record; // old records have none
-  return { ...record, conversationHistory: conversationHistory.map(withUrl), branches: branches.map((branch) => branch.map(withUrl)) };
+  return {
+    ...record,
+    conversationHistory: conversationHistory.map(withUrl),
+    branches: branches.map((branch) => branch.map(withUrl)),
+  };
 }
 
 /** Return whether a visible message holds the text. @param {ConversationRecord} record @param {string} text */
@@ -171,10 +178,7 @@ export function memoryStore() {
   /** @type {Map<string, ConversationRecord>} */
   const records = new Map();
   return {
-    list: async () =>
-      [...records.values()]
-        .map(summaryOf)
-        .sort((a, b) => b.updatedAt - a.updatedAt),
+    list: async () => [...records.values()].map(summaryOf).sort((a, b) => b.updatedAt - a.updatedAt),
     find: async (text) => [...records.values()].filter((record) => holds(record, text)).map(({ id }) => id),
     load: async (id) => records.get(id) ?? null,
     save: async (record) => void records.set(record.id, record),

@@ -44,7 +44,9 @@ export function languageFor(chosen, preferred) {
 export function adviceOn({ code, retry_after_ms }) {
   const wait = retry_after_ms ? t.retryIn(Math.max(1, Math.ceil(retry_after_ms / 1000))) : "";
   const cure = t.cures[code];
-  return cure?.includes(t.waitThenRetry) && wait ? cure.replace(t.waitThenRetry, wait) : [cure, wait].filter(Boolean).join(" ");
+  return cure?.includes(t.waitThenRetry) && wait
+    ? cure.replace(t.waitThenRetry, wait)
+    : [cure, wait].filter(Boolean).join(" ");
 }
 
 /** "zh-CN" → "zh". @param {string} tag */

@@ -12,7 +12,17 @@ import { flushHistorySegments } from "./playback.js";
 
 /** @param {string} id @param {number} at @returns {Conversation} */
 export function newConversation(id, at) {
-  return { id, title: "", createdAt: at, updatedAt: at, pinnedAt: 0, conversationHistory: [], branches: [], access: "opening", revision: 0 };
+  return {
+    id,
+    title: "",
+    createdAt: at,
+    updatedAt: at,
+    pinnedAt: 0,
+    conversationHistory: [],
+    branches: [],
+    access: "opening",
+    revision: 0,
+  };
 }
 
 /**
@@ -149,7 +159,10 @@ export function withLateHook(conversation, hook) {
   const holds = (/** @type {readonly Message[]} */ branch) => branch.some(({ _turn }) => _turn === hook._turn);
   if (holds(conversationHistory) || !branches.some(holds))
     return { ...conversation, conversationHistory: insertLateHook(conversationHistory, hook) };
-  return { ...conversation, branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)) };
+  return {
+    ...conversation,
+    branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)),
+  };
 }
 
 /**
@@ -169,7 +182,10 @@ export function withTurnState(conversation, turnId, state) {
 /** Return the reply of a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
 export function replyTo(history, turnId) {
   const said = history.filter((message) => message._turn === turnId && isReply(message));
-  return said.map(({ content }) => content).join("").trim();
+  return said
+    .map(({ content }) => content)
+    .join("")
+    .trim();
 }
 
 /** Return the last user message, if it can be asked again. @param {readonly Message[]} history @returns {Message | null} */

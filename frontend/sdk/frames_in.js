@@ -66,10 +66,7 @@ function ofCutTurn(state, frame) {
   const conversation = state.loaded[conversationId];
   if (frame.type !== "hook" || !conversation) return state;
   const segments = [...(state.views[frame.turn_id]?.segments ?? []), { kind: /** @type {const} */ ("hook"), frame }];
-  return withConversation(
-    withView(state, frame.turn_id, { segments }),
-    withLateHook(conversation, hookMessage(frame)),
-  );
+  return withConversation(withView(state, frame.turn_id, { segments }), withLateHook(conversation, hookMessage(frame)));
 }
 
 /** @template {ClientState} S @param {S} state @param {TurnEnd} end @returns {S} */

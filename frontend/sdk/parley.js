@@ -64,7 +64,11 @@ export class Parley {
     this.#store = store;
     this.#tools = tools;
     /** @type {State} */
-    this.client = initialState(conversation, { speak, turnDetection }, tools.length ? { ...configure, tools: declared(tools) } : configure);
+    this.client = initialState(
+      conversation,
+      { speak, turnDetection },
+      tools.length ? { ...configure, tools: declared(tools) } : configure,
+    );
     this.#saves = saver({
       save: (record) => store.save(record),
       onSaved: ({ record: { id }, revision }) => this.#dispatch({ type: "saved", id, revision }),
@@ -276,7 +280,11 @@ export class Parley {
         return this.#resolved(frame.id, frame.approved, frame.by);
       case "notice":
       case "error": {
-        const { code, level = "error", message } = /** @type {{code: string, level?: "info" | "warning" | "error", message: string}} */ (frame);
+        const {
+          code,
+          level = "error",
+          message,
+        } = /** @type {{code: string, level?: "info" | "warning" | "error", message: string}} */ (frame);
         return this.#emit("notice", { code, level, message });
       }
       case "client_tool_call":
@@ -323,7 +331,8 @@ export class Parley {
       if (segment.kind === "sentence") this.#emit("sentence", { turnId, text: segment.text });
       if (segment.kind === "hook") this.#emit("hook", segment.frame);
       if (segment.kind === "tool") this.#emit("tool", { ...segment.call, result: segment.result });
-      if (segment.kind === "media") this.#emit("media", { ...segment.frame, url: new URL(segment.frame.url, this.url).href });
+      if (segment.kind === "media")
+        this.#emit("media", { ...segment.frame, url: new URL(segment.frame.url, this.url).href });
     });
   }
 
@@ -357,7 +366,11 @@ export class Parley {
     const asked = this.history.findLast((message) => isUserMessage(message) && message._turn === turnId);
     const { error, end } = this.client.views[turnId] ?? {};
     const reason = asked && !asked._answer ? "completed" : ANSWERS[asked?._answer ?? "failed"];
-    const problem = error ? { code: error.code, message: error.message } : end?.message ? { code: end.reason, message: end.message } : null;
+    const problem = error
+      ? { code: error.code, message: error.message }
+      : end?.message
+        ? { code: end.reason, message: end.message }
+        : null;
     const result = /** @type {TurnResult} */ ({ turnId, reason, text: replyTo(this.history, turnId), error: problem });
     this.#emit("end", result);
     this.#ends.get(turnId)?.(result);
@@ -420,5 +433,7 @@ function messageOf(error) {
 /** 120 bits, in the letters that ids may have. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
 }

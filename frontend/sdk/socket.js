@@ -212,7 +212,8 @@ export class Socket {
     else this.attempt += 1;
     this.onEvent({ type: "disconnected", attempt: this.attempt, code, silently });
     if (silently) this.connect();
-    else if (code === NOT_LOGGED_IN) this.#stopTimer(); // the same would be said to the next try
+    else if (code === NOT_LOGGED_IN)
+      this.#stopTimer(); // the same would be said to the next try
     else this.#startTimer(retryDelayMs(this.attempt, this.random()));
   }
 

@@ -7,7 +7,17 @@
 
 import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
 import { heard, questionSentences, withoutSound, withoutQuestion } from "./playback.js";
-import { canSend, lastEntries, openConversation, QUIET, withConversation, withEffects, without, withView, withVoice } from "./state.js";
+import {
+  canSend,
+  lastEntries,
+  openConversation,
+  QUIET,
+  withConversation,
+  withEffects,
+  without,
+  withView,
+  withVoice,
+} from "./state.js";
 import { begun, cutBySpeech, playedOn } from "./turn.js";
 
 const REPORT_MS = 500;
@@ -75,14 +85,20 @@ function understood(state, frame, at) {
   const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isLate ? "stopped" : "pending" };
   const added = withHistory(conversation, (history) => insertBeforeTurn(history, message, next.turn?.id));
   if (isLate) return withConversation(next, added);
-  const asked = withView(begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id), frame.turn_id, { isSpoken: true });
+  const asked = withView(begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id), frame.turn_id, {
+    isSpoken: true,
+  });
   // The server has the words already: nothing is to be sent once they are stored.
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent", canResend: false } } : asked;
 }
 
 /** @template {ClientState} S @param {S} state @param {string} deviceId empty for the system's @returns {S} */
 export function switchingOn(state, deviceId) {
-  return withEffects(withVoice(state, { mic: "starting", problem: null }), { type: "microphone", isOn: true, deviceId });
+  return withEffects(withVoice(state, { mic: "starting", problem: null }), {
+    type: "microphone",
+    isOn: true,
+    deviceId,
+  });
 }
 
 /** Mute or unmute the microphone by the user's wish; what was said up to here is answered. @template {ClientState} S @param {S} state @returns {S} */

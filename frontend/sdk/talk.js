@@ -136,9 +136,14 @@ class ParleyTalk extends HTMLElement {
   #show(state) {
     const isOn = state !== null && state.microphone !== "off";
     const isHeldToTalk = this.#isHeldToTalk();
-    const label = isHeldToTalk ? this.#texts.hold : isOn ? this.#texts.stop : this.getAttribute("label") || this.#texts.talk;
+    const label = isHeldToTalk
+      ? this.#texts.hold
+      : isOn
+        ? this.#texts.stop
+        : this.getAttribute("label") || this.#texts.talk;
     this.#button.replaceChildren(icon(isOn && !isHeldToTalk ? "stop" : "microphone"), label);
-    if (isHeldToTalk) this.#button.setAttribute("aria-pressed", String(state?.isHeld)); // else the label says it
+    if (isHeldToTalk)
+      this.#button.setAttribute("aria-pressed", String(state?.isHeld)); // else the label says it
     else this.#button.removeAttribute("aria-pressed");
     this.#button.dataset["phase"] = state?.phase ?? "idle";
     if (state) this.#status.textContent = this.#statusOf(state);

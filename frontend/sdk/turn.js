@@ -56,7 +56,11 @@ export function retried(state, { turnId, at }) {
   const conversation = openConversation(state);
   const unanswered = conversation && unansweredMessage(conversation.conversationHistory);
   if (!unanswered || state.turn || !canSend(state)) return state;
-  const next = begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+  const next = begun(
+    state,
+    { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at },
+    turnId,
+  );
   return state.views[unanswered._turn ?? ""]?.isSpoken ? withView(next, turnId, { isSpoken: true }) : next;
 }
 
@@ -234,7 +238,10 @@ function cutTurn(state, turn, playback, answer) {
  */
 export function playedOn(state, turn, playback) {
   const played = { ...turn, playback };
-  const next = withEffects({ ...state, turn: played }, { type: "reached", turnId: turn.id, before: turn.playback, after: playback });
+  const next = withEffects(
+    { ...state, turn: played },
+    { type: "reached", turnId: turn.id, before: turn.playback, after: playback },
+  );
   return playback.reachedEnd ? endReached(next, played, playback.reachedEnd) : next;
 }
 

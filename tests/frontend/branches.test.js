@@ -22,7 +22,11 @@ function answer(page, id, text) {
 }
 
 const again = (asked, turnId, text, at = 10) => ({ type: "ask_again", asked, turnId, at, ...(text && { text }) });
-const sentTexts = (page) => page.sentOf("chat").at(-1).messages.map(({ content }) => content);
+const sentTexts = (page) =>
+  page
+    .sentOf("chat")
+    .at(-1)
+    .messages.map(({ content }) => content);
 const actionsOf = (page) =>
   elements(conversationView(page.state)).flatMap(({ attributes }) => attributes["data-action"] ?? []);
 

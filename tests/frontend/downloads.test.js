@@ -6,7 +6,14 @@ import { modelsView } from "../../frontend/js/render/models_view.js";
 import { Page, READY } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
-const SMALL = { name: "small.gguf", parameters: "0.6 B", licence: "MIT", state: "absent", done_bytes: 0, total_bytes: 639e6 };
+const SMALL = {
+  name: "small.gguf",
+  parameters: "0.6 B",
+  licence: "MIT",
+  state: "absent",
+  done_bytes: 0,
+  total_bytes: 639e6,
+};
 const BIG = { ...SMALL, name: "big.gguf", parameters: "8 B", total_bytes: 5.03e9 };
 const RUNNING = { ...SMALL, state: "downloading", done_bytes: 320e6 };
 

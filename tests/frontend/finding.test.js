@@ -16,7 +16,9 @@ const summary = (id, updatedAt, pinnedAt = 0) => ({ id, title: id, updatedAt, pi
 const AS = { id: "here", at: 5 };
 
 const listed = (page) =>
-  elements(sidebarView(page.state)).filter(({ attributes }) => attributes.class === "conversation").map(textOf);
+  elements(sidebarView(page.state))
+    .filter(({ attributes }) => attributes.class === "conversation")
+    .map(textOf);
 
 function answered(page, id, question, reply) {
   const t = turn(id);
@@ -80,7 +82,10 @@ test("a conversation that is only in the list is loaded to be changed, stored, a
   arrives();
 
   assert.deepEqual([page.records.get("c2").title, page.records.get("c2").pinnedAt], ["New name", 7]);
-  assert.deepEqual(page.state.conversations.find(({ id }) => id === "c2"), { id: "c2", title: "New name", updatedAt: 1, pinnedAt: 7 });
+  assert.deepEqual(
+    page.state.conversations.find(({ id }) => id === "c2"),
+    { id: "c2", title: "New name", updatedAt: 1, pinnedAt: 7 },
+  );
   assert.deepEqual(page.effects.at(-1), { type: "release", id: "c2" });
   assert.equal(page.state.openId, "c1");
   assert.equal(page.records.get("c1").title, "");
@@ -92,11 +97,20 @@ test("deleting from the list leaves the open conversation and its turn alone, an
 
   page.dispatch({ type: "delete", id: "c2", nextId: "c9", at: 9 });
   arrives();
-  assert.deepEqual(page.effects.filter(({ type }) => type === "remove"), [{ type: "remove", id: "c2" }]);
-  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1"]);
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "remove"),
+    [{ type: "remove", id: "c2" }],
+  );
+  assert.deepEqual(
+    page.state.conversations.map(({ id }) => id),
+    ["c1"],
+  );
 
   page.dispatch({ type: "undo", at: 10 });
-  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1", "c2"]);
+  assert.deepEqual(
+    page.state.conversations.map(({ id }) => id),
+    ["c1", "c2"],
+  );
   assert.equal(page.records.get("c2").title, "Other");
   assert.deepEqual([page.state.openId, page.state.turn?.id], ["c1", "t2"]);
 });

@@ -46,7 +46,11 @@ function walk(seed) {
       if (!isRunning()) return;
       const text = `sentence ${(count += 1)}. `;
       const whole = streamed + text;
-      page.receive(turn(current().id).start(), turn(current().id).text(text), turn(current().id).sentence(count, whole));
+      page.receive(
+        turn(current().id).start(),
+        turn(current().id).text(text),
+        turn(current().id).sentence(count, whole),
+      );
       witness.said.push(whole);
       streamed = "";
     },

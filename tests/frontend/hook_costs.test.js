@@ -127,7 +127,10 @@ test("the skills panel shows texts of hooks, their costs, and when each fired", 
   const text = textOf(skillsView(page.state));
 
   assert.match(text, /2 hooks, ≈ 18 tokens in this conversation/);
-  assert.match(text, /mood.*≈ 8 tokens in 2 callsLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/);
+  assert.match(
+    text,
+    /mood.*≈ 8 tokens in 2 callsLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/,
+  );
   assert.match(text, /clock.*1 of 2 callsFired in the last turn\. TextText of clock/);
 });
 

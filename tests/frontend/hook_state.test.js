@@ -29,7 +29,10 @@ test("each turn is sent with the state of the one before, typed and spoken", () 
 
   page.receive(started("u1"));
 
-  assert.deepEqual(page.sentOf("chat").map(({ state }) => state), [undefined, "after t1"]);
+  assert.deepEqual(
+    page.sentOf("chat").map(({ state }) => state),
+    [undefined, "after t1"],
+  );
   assert.equal("state" in page.sentOf("chat")[0], false);
   assert.equal(page.sentOf("history").at(-1).state, "after t2");
 });
@@ -138,6 +141,9 @@ test("states are stored, exported and imported", () => {
 
   const states = ({ conversationHistory, branches }) =>
     [conversationHistory, ...branches].map((branch) => branch.flatMap(({ _state }) => _state ?? []));
-  assert.deepEqual(states(stored), [["after t1", "after t3"], ["after t1", "after t2"]]);
+  assert.deepEqual(states(stored), [
+    ["after t1", "after t3"],
+    ["after t1", "after t2"],
+  ]);
   assert.deepEqual(states(imported), states(stored));
 });

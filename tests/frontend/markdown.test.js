@@ -72,7 +72,10 @@ const CASES = [
   ["~~~\n```\n~~~", "[code:|```]"],
   ["> a\n> b\n\nc", "[quote|(a⏎b)](c)"],
   ["# Title\ntext\n---", "[heading1|Title](text)[rule]"],
-  ["### A\n##### B\n#### C\n### D\n# E\n> ## F\n\n## G", "[heading1|A][heading2|B][heading2|C][heading1|D][heading1|E][quote|[heading1|F]][heading2|G]"],
+  [
+    "### A\n##### B\n#### C\n### D\n# E\n> ## F\n\n## G",
+    "[heading1|A][heading2|B][heading2|C][heading1|D][heading1|E][quote|[heading1|F]][heading2|G]",
+  ],
   ["- [ ] a\n- [x] **b**\n  - [X] c\n- [y] d\n- []", "[list:-|☐(a);☑([strong|b])[list:-|☑(c)];([y] d);([])]"],
   ["[a](https://x.org/b) https://y.org/c.", "([link:https://x.org/b|a] [link:https://y.org/c|https://y.org/c].)"],
   [

@@ -74,7 +74,13 @@ function listening(t, resume) {
 test("a browser whose sound does not start says so, and the microphone is let go", async (t) => {
   const { closed } = listening(t, new Promise(() => {}));
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: async () => {} });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: async () => {},
+  });
 
   const { problem } = await mic.start("").catch(explain);
 
@@ -85,7 +91,13 @@ test("a browser whose sound does not start says so, and the microphone is let go
 test("a browser whose sound starts is listened to", async (t) => {
   const { closed } = listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: () => new Promise(ignore),
+  });
 
   assert.equal(await mic.start(""), 16_000);
   assert.deepEqual(closed, []);
@@ -95,7 +107,13 @@ test("a context that was interrupted while the page was out of sight is resumed"
   let resumed = 0;
   listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: () => new Promise(ignore),
+  });
   mic.wake(); // before there is any: nothing happens
   await mic.start("");
   mic.context.resume = async () => void (resumed += 1);
@@ -120,7 +138,13 @@ async function microphoneControl(t) {
   const browser = listening(t, Promise.resolve());
   const events = [];
   const ignore = () => {};
-  const microphone = new MicrophoneControl({ dispatch: (event) => events.push(event), isOn: () => true, isOnline: () => true, onFrame: ignore, onLevel: ignore });
+  const microphone = new MicrophoneControl({
+    dispatch: (event) => events.push(event),
+    isOn: () => true,
+    isOnline: () => true,
+    onFrame: ignore,
+    onLevel: ignore,
+  });
   return { browser, microphone, events };
 }
 

@@ -21,8 +21,7 @@ const FOUND = {
 const CHOICE = { kind: "endpoint", base_url: FOUND.base_url, model: "qwen3:8b" };
 
 const answer = (options, decided_by = null) => ({ status: 200, body: { options, decided_by } });
-const loaded = (...options) =>
-  new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
+const loaded = (...options) => new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
 const opened = (page) => page.dispatch({ type: "models", isOpen: true });
 
 function elements(described) {
@@ -37,12 +36,16 @@ const textOf = (described) =>
     .map(({ attributes }) => attributes.text)
     .join("|");
 const shown = (page) => textOf(modelsView(page.state));
-const opener = (page) => elements(headerView(page.state)).find(({ attributes }) => attributes["data-action"] === "models");
+const opener = (page) =>
+  elements(headerView(page.state)).find(({ attributes }) => attributes["data-action"] === "models");
 
 test("operators alone have the picker, and their page asks which models there are", () => {
   const page = new Page().receive(READY);
   assert.equal(opener(page), undefined);
-  assert.deepEqual(page.effects.filter(({ type }) => type === "load_models"), []);
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "load_models"),
+    [],
+  );
 
   page.receive(OPERATOR);
 
@@ -54,14 +57,21 @@ test("operators alone have the picker, and their page asks which models there ar
 
 test("a found model is offered while the embedded one answers, and no longer", () => {
   assert.equal(offerView(new Page().receive(OPERATOR).state.models), null);
-  assert.match(textOf(offerView(loaded(EMBEDDED, FOUND).state.models)), /qwen3:8b is available: Ollama on this machine/);
+  assert.match(
+    textOf(offerView(loaded(EMBEDDED, FOUND).state.models)),
+    /qwen3:8b is available: Ollama on this machine/,
+  );
   const other = { ...EMBEDDED, is_current: false };
   assert.equal(offerView(loaded(other, { ...FOUND, is_current: true }).state.models), null);
   assert.equal(offerView(loaded(EMBEDDED).state.models), null);
 });
 
 test("each model stands with its place and what its test has shown", () => {
-  const text = shown(opened(loaded(EMBEDDED, FOUND, { kind: "file", name: "q.gguf", measured: { first_token_ms: 2000, calls_tools: null } })));
+  const text = shown(
+    opened(
+      loaded(EMBEDDED, FOUND, { kind: "file", name: "q.gguf", measured: { first_token_ms: 2000, calls_tools: null } }),
+    ),
+  );
 
   assert.match(text, /SmolLM2\|Answers now\|Included, on this machine/);
   assert.match(text, /qwen3:8b\|Ollama on this machine · first word after 0\.3 s · calls tools/);
@@ -75,9 +85,15 @@ test("a pick is sent once, said, and answered", () => {
   page.dispatch({ type: "pick_model", key });
   page.dispatch({ type: "pick_model", key });
 
-  assert.deepEqual(page.effects.filter(({ type }) => type === "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
+  assert.deepEqual(
+    page.effects.filter(({ type }) => type === "pick_model"),
+    [{ type: "pick_model", choice: CHOICE }],
+  );
   assert.match(shown(page), /Testing qwen3:8b…/);
-  const now = [{ ...EMBEDDED, is_current: false }, { ...FOUND, is_current: true }];
+  const now = [
+    { ...EMBEDDED, is_current: false },
+    { ...FOUND, is_current: true },
+  ];
   page.dispatch({ type: "model_picked", ...answer(now) });
   assert.match(shown(page), /qwen3:8b answers from now on\./);
   assert.equal(page.state.models.options[1].isCurrent, true);
@@ -109,7 +125,15 @@ test("a setting that decides is named, and nothing can be picked", () => {
 test("a question about a tool closes the picker, which would keep the user from it", () => {
   const page = opened(loaded(EMBEDDED));
 
-  page.receive({ type: "approval_request", id: "a", tool: "delete", arguments: {}, message: "?", timeout_ms: 1000, remember_for: [] });
+  page.receive({
+    type: "approval_request",
+    id: "a",
+    tool: "delete",
+    arguments: {},
+    message: "?",
+    timeout_ms: 1000,
+    remember_for: [],
+  });
 
   assert.equal(page.state.models.isOpen, false);
   assert.equal(page.state.approvals.length, 1);

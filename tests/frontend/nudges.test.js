@@ -21,7 +21,13 @@ function hosted() {
 }
 
 function nudge(page, name, turnId = "t1", isAway = false) {
-  return page.dispatch({ type: "nudge", frame: { type: "nudge", id: `n-${turnId}`, skill: "host", name }, turnId, isAway, at: 5 });
+  return page.dispatch({
+    type: "nudge",
+    frame: { type: "nudge", id: `n-${turnId}`, skill: "host", name },
+    turnId,
+    isAway,
+    at: 5,
+  });
 }
 
 /** A conversation with one question and its answer. */
@@ -60,7 +66,10 @@ test("a greeting appears while it is written, without a message of the user, and
 
   assert.deepEqual(page.history, ["assistant: Good morning."]);
   assert.match(textOf(conversationView(page.state)), /Good morning/);
-  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Good morning."]);
+  assert.deepEqual(
+    page.records.get("c1").conversationHistory.map(({ content }) => content),
+    ["Good morning."],
+  );
   page.ask("Hello", "t2");
   assert.equal(page.sentOf("chat").at(-1).state, "after t1");
 });
@@ -71,7 +80,13 @@ test("a greeting is for a conversation without messages", () => {
 
 test("a silence is broken for a user who is there and does nothing else", () => {
   const page = nudge(talked(), "still-there");
-  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ role }) => role), ["user", "assistant"]);
+  assert.deepEqual(
+    page
+      .sentOf("chat")
+      .at(-1)
+      .messages.map(({ role }) => role),
+    ["user", "assistant"],
+  );
 
   const busy = {
     "hidden or typing": (page) => nudge(page, "still-there", "t1", true),
@@ -126,7 +141,10 @@ test("what hooks remember of a turn that was cut before its first word is kept b
   nudge(page, "still-there", "t4").receive(t4.start());
   assert.equal(page.sentOf("chat").at(-1).state, "after t3");
   page.ask("Wait", "t5").receive(t4.end("interrupted", { state: "after t4" }));
-  assert.deepEqual(page.state.loaded.c1.conversationHistory.map(({ _state }) => _state ?? ""), ["", "after t1", "after t2", "after t4", ""]);
+  assert.deepEqual(
+    page.state.loaded.c1.conversationHistory.map(({ _state }) => _state ?? ""),
+    ["", "after t1", "after t2", "after t4", ""],
+  );
 
   const gone = nudge(talked(), "still-there").receive(t1.start());
   gone.receive(t1.end("aborted", { rollback: true, state: "after t1" })).ask("And?", "t2");
@@ -147,7 +165,10 @@ test("who talks hears what a skill says first", () => {
 });
 
 test("the skills panel names what may speak first", () => {
-  assert.match(textOf(h("div", {}, skillsView(hosted().state))), /May speak first: greet \(connect\), still-there \(idle\)/);
+  assert.match(
+    textOf(h("div", {}, skillsView(hosted().state))),
+    /May speak first: greet \(connect\), still-there \(idle\)/,
+  );
 });
 
 test("the switch is there where a skill may speak first", () => {

@@ -72,19 +72,32 @@ test("a message is answered, and what hooks put into the turn comes back with th
   await later();
   const [{ id }] = server.sent("chat");
   const at = turn(id);
-  server.say(at.start(), at.hook("tone"), at.text("Hi."), at.sentence(0, "Hi."), at.sentenceEnd(0), at.end("completed", { state: "s1" }));
+  server.say(
+    at.start(),
+    at.hook("tone"),
+    at.text("Hi."),
+    at.sentence(0, "Hi."),
+    at.sentenceEnd(0),
+    at.end("completed", { state: "s1" }),
+  );
 
   assert.deepEqual(await answer, { turnId: id, reason: "completed", text: "Hi.", error: null });
-  assert.deepEqual(server.of("hook").map(({ name }) => name), ["tone"]);
+  assert.deepEqual(
+    server.of("hook").map(({ name }) => name),
+    ["tone"],
+  );
   void parley.send("More");
   await later();
   const { messages, state } = server.sent("chat")[1];
-  assert.deepEqual(messages.map(({ role, content }) => [role, content]), [
-    ["user", "Hello"],
-    ["system", "text of tone"],
-    ["assistant", "Hi."],
-    ["user", "More"],
-  ]);
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    [
+      ["user", "Hello"],
+      ["system", "text of tone"],
+      ["assistant", "Hi."],
+      ["user", "More"],
+    ],
+  );
   assert.equal(state, "s1");
 });
 
@@ -92,7 +105,8 @@ test("a sentence is reported when its sound begins and when it was heard, the la
   const { parley, server } = await connected(t);
   parley.channel.player.begin = () => {}; // a loudspeaker, which says below what was heard
   const events = [];
-  for (const type of ["text", "speaking", "sentence", "end"]) parley.on(type, ({ turnId, text }) => events.push([type, turnId, text]));
+  for (const type of ["text", "speaking", "sentence", "end"])
+    parley.on(type, ({ turnId, text }) => events.push([type, turnId, text]));
   void parley.send("Hello");
   await later();
   const { id } = server.sent("chat").at(-1);
@@ -121,7 +135,10 @@ test("a sentence is reported when its sound begins and when it was heard, the la
 
 test("a message goes out once it is stored, and not if it cannot be", async (t) => {
   const saves = [];
-  const store = { load: async () => null, save: () => new Promise((resolve, reject) => saves.push({ resolve, reject })) };
+  const store = {
+    load: async () => null,
+    save: () => new Promise((resolve, reject) => saves.push({ resolve, reject })),
+  };
   const { parley, server } = await connected(t, { store });
   const answer = parley.send("Hello");
   await later();
@@ -186,7 +203,10 @@ test("a conversation that cannot be read is not overwritten, and can be read lat
     if (isBroken) throw new Error("locked");
     return { id: "c", conversationHistory: [{ role: "user", content: "Before" }], historySegments: [], branches: [] };
   };
-  const parley = new Parley({ url: "https://talk.example", store: { load, save: async (record) => void saved.push(record) } });
+  const parley = new Parley({
+    url: "https://talk.example",
+    store: { load, save: async (record) => void saved.push(record) },
+  });
   t.after(() => parley.close());
   const problems = [];
   parley.on("problem", ({ code }) => problems.push(code));
@@ -302,7 +322,10 @@ test("a message that the server cannot read is taken back, and the next one is s
   assert.deepEqual([server.of("give_back"), parley.history], [[{ text: "Look" }], []]);
   void parley.send("Hello");
   await later();
-  assert.deepEqual(server.sent("chat")[1].messages.map(({ content }) => content), ["Hello"]);
+  assert.deepEqual(
+    server.sent("chat")[1].messages.map(({ content }) => content),
+    ["Hello"],
+  );
 });
 
 test("where speech is only transcribed, words begin no turn and a message fails at once", async (t) => {
@@ -346,7 +369,8 @@ test("a conversation that is closed begins nothing any more, and says so", async
 
   assert.equal((await running).reason, "stopped");
   const { history } = parley;
-  for (const act of ["send", "talk", "connect", "retry"]) await assert.rejects(parley[act]("Hello"), { message: "closed" }, act);
+  for (const act of ["send", "talk", "connect", "retry"])
+    await assert.rejects(parley[act]("Hello"), { message: "closed" }, act);
   parley.stopTalking();
   parley.mute();
   parley.close();
@@ -392,8 +416,15 @@ test("closing while the history is read, or in the moment of connecting, begins 
 
 test("an address or a token that no browser can use is refused, and named", async (t) => {
   for (const url of ["http://", "mailto:shop@example.org"])
-    assert.throws(() => new Parley({ url }), { name: "TypeError", message: `url: ${url} is not the address of a server` });
-  for (const token of ["x=/", "two words", "é"]) assert.throws(() => new Parley({ url: "wss://talk.example", token }), /^TypeError: token: browsers send only letters/);
+    assert.throws(() => new Parley({ url }), {
+      name: "TypeError",
+      message: `url: ${url} is not the address of a server`,
+    });
+  for (const token of ["x=/", "two words", "é"])
+    assert.throws(
+      () => new Parley({ url: "wss://talk.example", token }),
+      /^TypeError: token: browsers send only letters/,
+    );
 
   const parley = new Parley({ url: "wss://talk.example/ws", token: () => "x=/" });
   t.after(() => parley.close());
@@ -412,7 +443,13 @@ test("a listener that fails does not stop the conversation", async (t) => {
   const answer = parley.send("Hello");
   await later();
   const { id } = server.sent("chat")[0];
-  server.say(turn(id).start(), turn(id).text("Hi."), turn(id).sentence(0, "Hi."), turn(id).sentenceEnd(0), turn(id).end());
+  server.say(
+    turn(id).start(),
+    turn(id).text("Hi."),
+    turn(id).sentence(0, "Hi."),
+    turn(id).sentenceEnd(0),
+    turn(id).end(),
+  );
 
   assert.equal((await answer).text, "Hi.");
   assert.deepEqual(reported.splice(0), ["my mistake"]);
@@ -451,16 +488,28 @@ test("the library makes the same history as the page, and sends the same, whatev
     const audio = () => (random() < 0.5 ? { format: "pcm16", sample_rate: 16_000 } : null);
     const now = () => turn(page.state.turn?.id ?? "none");
     const acts = [
-      () => both({ type: "submit", text: `q${count}`, turnId: `t${count}`, at: 2 }, { type: "ask", text: `q${count}`, images: [], turnId: `t${count}`, at: 2 }),
+      () =>
+        both(
+          { type: "submit", text: `q${count}`, turnId: `t${count}`, at: 2 },
+          { type: "ask", text: `q${count}`, images: [], turnId: `t${count}`, at: 2 },
+        ),
       () => say(now().start()),
       () => (say(now().text(`s${count} and more. `)), say(now().sentence(count, `s${count} and more. `, audio()))),
       () => say(now().sentenceEnd(count - 1, 1000)),
-      () => both({ type: "heard", turnId: page.state.turn?.id ?? "", index: count - 2, ms: 600, isOver: random() < 0.5 }),
+      () =>
+        both({ type: "heard", turnId: page.state.turn?.id ?? "", index: count - 2, ms: 600, isOver: random() < 0.5 }),
       () => say(now().hook(`h${count}`)),
       () => (say(now().call(`k${count}`)), say(now().result(`k${count}`))),
       () => say(now().end(["completed", "interrupted", "error"][count % 3], { state: `state ${count}` })),
       () => say({ type: "speech_started", utterance: `u${count}`, audio_ms: count }),
-      () => say({ type: "transcript", utterance: page.state.voice.utterance ?? "", text: `spoken ${count}`, final: true, turn_id: `v${count}` }),
+      () =>
+        say({
+          type: "transcript",
+          utterance: page.state.voice.utterance ?? "",
+          text: `spoken ${count}`,
+          final: true,
+          turn_id: `v${count}`,
+        }),
       () => both({ type: "stop" }),
       () => both({ type: "retry", turnId: `r${count}`, at: 3 }),
       () => (both({ type: "disconnected", attempt: 1, code: count % 2 ? 1006 : 1001, silently: false }), say(READY)),

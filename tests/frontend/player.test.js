@@ -171,7 +171,14 @@ class FakeNode {
 function playerPage({ state = "running", addModule = async () => {}, browser = "Chrome" } = {}) {
   const node = new FakeNode();
   const page = { node, heard: [], failed: [], blocked: [], waits: [], mended: 0, contexts: 0 };
-  const context = { state, outputLatency: 0, audioWorklet: { addModule }, destination: {}, resume: async () => {}, close: async () => {} };
+  const context = {
+    state,
+    outputLatency: 0,
+    audioWorklet: { addModule },
+    destination: {},
+    resume: async () => {},
+    close: async () => {},
+  };
   page.context = context;
   page.player = new Player({
     createContext: () => ((page.contexts += 1), context),

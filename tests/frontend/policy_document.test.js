@@ -94,7 +94,10 @@ test("the presets together are what is recommended, each handler where it works"
     ["audit", "ask", "redact"].map((name) => isOn(name, all, inherited())),
     [true, true, true],
   );
-  const none = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, false, document, inherited()), all);
+  const none = ["audit", "ask", "redact"].reduce(
+    (document, name) => withPreset(name, false, document, inherited()),
+    all,
+  );
   assert.deepEqual(none, {}, "a stage that is as in force again is left out");
 });
 

@@ -250,7 +250,9 @@ test("every button of every view means something", () => {
   page.dispatch({ type: "choose_scope", value: "operator" });
   page.change({}).dispatch({ type: "refresh" });
   views.push(pageView(page.dispatch({ type: "save_policy_failed", failure: OFFLINE }).state));
-  page.dispatch({ type: "principal", principal: { user: "ann", isOperator: true } }).dispatch({ type: "show", view: "audit" });
+  page
+    .dispatch({ type: "principal", principal: { user: "ann", isOperator: true } })
+    .dispatch({ type: "show", view: "audit" });
   page.dispatch({ type: "verify_failed", failure: OFFLINE });
   views.push(pageView(loaded(page, [1], "c").state));
   views.push(pageView(remembering("a1").state));

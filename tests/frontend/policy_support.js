@@ -31,7 +31,10 @@ export class PolicyPage {
 
   /** The document is written anew. */
   write(document) {
-    return this.dispatch({ type: "edit_text", value: typeof document === "string" ? document : JSON.stringify(document) });
+    return this.dispatch({
+      type: "edit_text",
+      value: typeof document === "string" ? document : JSON.stringify(document),
+    });
   }
 
   preset(name, value = true) {

@@ -10,7 +10,9 @@ const days = [DAY, { ...DAY, day: "2026-11-23", is_closed: false }];
 const pruned = [{ replica: "one", day: "2026-08-22", entries: 7, last_hash: "ee00" }];
 const WHOLE = { is_whole: true, problems: [], days, pruned };
 const opened = (isOperator = true) =>
-  new PolicyPage().dispatch({ type: "principal", principal: { user: "ann", isOperator } }).dispatch({ type: "show", view: "audit" });
+  new PolicyPage()
+    .dispatch({ type: "principal", principal: { user: "ann", isOperator } })
+    .dispatch({ type: "show", view: "audit" });
 
 test("an operator has the log verified, once at a time, and sees each day's last hash", () => {
   const page = opened().dispatch({ type: "verify" }).dispatch({ type: "verify" });

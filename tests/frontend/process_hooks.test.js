@@ -106,7 +106,16 @@ test("the inspector shows what a hook changed in the call it belongs to", () => 
 
   const [call] = elements(inspected(page)).filter(({ attributes }) => attributes.class === "call");
   const text = textOf(call);
-  for (const part of ["1 hook step", "h", "before_llm", "modify", "removed: small", "added: large", "messages[2]", "Be kind."])
+  for (const part of [
+    "1 hook step",
+    "h",
+    "before_llm",
+    "modify",
+    "removed: small",
+    "added: large",
+    "messages[2]",
+    "Be kind.",
+  ])
     assert.ok(text.includes(part), part);
   assert.match(text, /tools removed.*read_file.*tools added.*get_weather/s);
 });

@@ -103,7 +103,12 @@ test("of a reply that is spoken, text that was not heard is not stored", () => {
 });
 
 const CUTS = {
-  "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt", isRead: true },
+  "the user stops": {
+    act: (page) => page.dispatch({ type: "stop" }),
+    answer: "stopped",
+    sent: "interrupt",
+    isRead: true,
+  },
   "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat", isRead: true },
   "the server restarts": {
     act: (page) => page.receive(t.end("interrupted", { message: "It restarts." })),
@@ -325,7 +330,11 @@ for (const [name, act] of [
 }
 
 function waited(page, how) {
-  return page.ask("Hello", "t1").receive(REFUSED).dispatch(GOODBYE).dispatch({ ...BROKEN, ...how });
+  return page
+    .ask("Hello", "t1")
+    .receive(REFUSED)
+    .dispatch(GOODBYE)
+    .dispatch({ ...BROKEN, ...how });
 }
 
 function speak(page) {

@@ -106,7 +106,9 @@ test("a credential may take its time; one that fails is a connection that failed
 
 test("a socket that is closed for good stays closed, also while a credential is awaited", async () => {
   const given = [];
-  const { socket, sockets, events, clock } = connected({ credential: () => new Promise((resolve) => given.push(resolve)) });
+  const { socket, sockets, events, clock } = connected({
+    credential: () => new Promise((resolve) => given.push(resolve)),
+  });
   socket.close();
   given[0]("parley.bearer.t");
   await settled();

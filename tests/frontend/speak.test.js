@@ -23,7 +23,12 @@ function reading() {
   const page = answered();
   page.dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.effects.length = 0;
-  return page.receive({ ...r1.start(), trigger: "speak" }, r1.text("So. "), r1.sentence(0, "So. ", AUDIO), r1.sentenceEnd(0, 300));
+  return page.receive(
+    { ...r1.start(), trigger: "speak" },
+    r1.text("So. "),
+    r1.sentence(0, "So. ", AUDIO),
+    r1.sentenceEnd(0, 300),
+  );
 }
 
 const heard = (page, index) => page.dispatch({ type: "heard", turnId: "r1", index, ms: 300, isOver: true });
@@ -85,11 +90,23 @@ test("why it cannot be read, or only in part, is said on the page", () => {
   page.receive({ type: "error", code: "too_many_turns", message: "Too many turns." });
   assert.equal(page.state.speakTurn, null);
 
-  const other = reading().receive({ type: "notice", code: "speech_failed", level: "warning", message: "No sound.", turn_id: "r1" });
+  const other = reading().receive({
+    type: "notice",
+    code: "speech_failed",
+    level: "warning",
+    message: "No sound.",
+    turn_id: "r1",
+  });
   other.receive(r1.end("error"));
 
-  assert.deepEqual(page.state.notices.map(({ message }) => message), ["Too many turns."]);
-  assert.deepEqual(other.state.notices.map(({ message }) => message), ["No sound."]);
+  assert.deepEqual(
+    page.state.notices.map(({ message }) => message),
+    ["Too many turns."],
+  );
+  assert.deepEqual(
+    other.state.notices.map(({ message }) => message),
+    ["No sound."],
+  );
   assert.equal(other.state.speakTurn, null);
 });
 

@@ -65,7 +65,12 @@ test("hostile text stays text in every place it can stand", () => {
       skill(HOSTILE, {
         description: HOSTILE,
         hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }],
-        tests: { count: 2, failed: 1, not_run: 0, failures: [{ name: HOSTILE, file: HOSTILE, line: 1, details: HOSTILE }] },
+        tests: {
+          count: 2,
+          failed: 1,
+          not_run: 0,
+          failures: [{ name: HOSTILE, file: HOSTILE, line: 1, details: HOSTILE }],
+        },
       }),
     ],
     model: { name: HOSTILE, host: HOSTILE, location: "cloud" },
@@ -346,7 +351,15 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
     { skill: "calm", hook: "aloud", timing: "after_user_input", reason: "in English", path: "when.not.channel" },
     { skill: "off", hook: "tone", timing: "before_planning", reason: "the skill is switched off" },
     { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "no room", code: "budget", detail: "" },
-    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "once", code: "once", detail: "turn", fired: true },
+    {
+      skill: "calm",
+      hook: "brief",
+      timing: "before_each_agent",
+      reason: "once",
+      code: "once",
+      detail: "turn",
+      fired: true,
+    },
   ];
   const metrics = { model_request: 10, first_token: 40, total: 100 };
   page.receive(
@@ -364,7 +377,9 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
     /calm \/ briefbefore_each_agentthere was no room .*calm \/ briefbefore_each_agentfired at other timesonce a turn/,
   ])
     assert.match(textOf([notFired]), said);
-  const stretches = elements(view).filter(({ tag }) => tag === "rect").map(({ attributes }) => attributes.width);
+  const stretches = elements(view)
+    .filter(({ tag }) => tag === "rect")
+    .map(({ attributes }) => attributes.width);
   assert.deepEqual(stretches, [10, 30, 60]);
 });
 
@@ -429,10 +444,16 @@ test("a skill switched off by the operator cannot be switched on", () => {
 test("skills that are not in use stand below those that are, by name, and count as no problem", () => {
   const page = new Page();
   const off = { severity: "info", file: "SKILL.md", path: "$.default", message: "off: name it in skills.enabled" };
-  const diagnostics = [{ ...off, skill: "bedtime" }, { ...off, skill: "tutor" }];
+  const diagnostics = [
+    { ...off, skill: "bedtime" },
+    { ...off, skill: "tutor" },
+  ];
   page.receive({ type: "skills", skills: [skill("calm")], diagnostics });
 
-  assert.match(textOf(skillsView(page.state)), /calm[^]*2 folders not in use[^]*bedtime\/SKILL\.md[^]*tutor\/SKILL\.md/);
+  assert.match(
+    textOf(skillsView(page.state)),
+    /calm[^]*2 folders not in use[^]*bedtime\/SKILL\.md[^]*tutor\/SKILL\.md/,
+  );
   assert.doesNotMatch(textOf(headerView(page.state)), /problem/);
 });
 
@@ -452,7 +473,15 @@ test("the skills panel says how many of a skill's tests fail, and which", () => 
 
   const text = textOf(skillsView(page.state));
 
-  for (const part of ["3 of 12 tests fail", "stays brief", "tests/a.yaml:7", "was  expected", "… and 2 more", "2 tests not run", "2 of 4 tests fail"]) {
+  for (const part of [
+    "3 of 12 tests fail",
+    "stays brief",
+    "tests/a.yaml:7",
+    "was  expected",
+    "… and 2 more",
+    "2 tests not run",
+    "2 of 4 tests fail",
+  ]) {
     assert.ok(text.includes(part), part);
   }
   assert.match(text, /1 test passed/);
@@ -512,11 +541,12 @@ test("settings that something else wrote, or that may not be read, give the defa
   saveSettings(storage, { theme: "dark" });
   assert.deepEqual(loadSettings(storage), { theme: "dark" });
 
-test("what was a switch to read aloud keeps its meaning", () => {
-  const kept = (/** @type {boolean} */ readAloud) => loadSettings(() => ({ getItem: () => JSON.stringify({ readAloud, theme: "dark" }) }));
+  test("what was a switch to read aloud keeps its meaning", () => {
+    const kept = (/** @type {boolean} */ readAloud) =>
+      loadSettings(() => ({ getItem: () => JSON.stringify({ readAloud, theme: "dark" }) }));
 
-  assert.deepEqual([kept(true), kept(false)], [{ theme: "dark" }, { readAloud: "never", theme: "dark" }]);
-});
+    assert.deepEqual([kept(true), kept(false)], [{ theme: "dark" }, { readAloud: "never", theme: "dark" }]);
+  });
   for (const nonsense of ["{", "3", "null"]) {
     kept.set("parley.settings", nonsense);
     assert.deepEqual(loadSettings(storage), {});

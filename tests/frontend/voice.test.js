@@ -287,7 +287,10 @@ test("a microphone that is on stays on over a lost connection, and the new serve
 
 test("speech that is lost with the connection is reported, silence is not", () => {
   const { detected, started, stopped, nothing } = ear("u1");
-  const lost = (...frames) => listening().receive(...frames).lose(1001);
+  const lost = (...frames) =>
+    listening()
+      .receive(...frames)
+      .lose(1001);
   const held = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
 
   for (const page of [lost(started()), lost(started(), stopped()), held.lose(1001)])
@@ -300,7 +303,11 @@ test("a key that a stopping server refuses, which it says without having noticed
   const page = listening({ settings: { turnDetection: "push_to_talk" } });
 
   page.dispatch({ type: "talk", isHeld: true });
-  page.receive(ear("u1").rejected(), { type: "error", code: "turn_refused_draining", message: "the server is stopping" });
+  page.receive(ear("u1").rejected(), {
+    type: "error",
+    code: "turn_refused_draining",
+    message: "the server is stopping",
+  });
   page.dispatch({ type: "talk", isHeld: false });
 
   assert.deepEqual(sounds(page), ["resume"]);

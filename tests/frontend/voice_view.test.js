@@ -124,7 +124,8 @@ test("the line says what is going on, in order", () => {
 
 test("there is one button to talk: large in the empty page, else beside the field", () => {
   const page = new Page().receive({ ...READY, speech: SPEECH });
-  const places = () => [conversationView, composerView].map((view) => withClass(view(page.state), "talk-button").length);
+  const places = () =>
+    [conversationView, composerView].map((view) => withClass(view(page.state), "talk-button").length);
   const empty = places();
 
   page.ask("Q", "t1");
@@ -134,7 +135,8 @@ test("there is one button to talk: large in the empty page, else beside the fiel
 
 test("what is being said is captioned, below what was understood", () => {
   const page = answering();
-  const captions = () => ["voice-transcript", "voice-caption"].map((name) => textOf(withClass(composerView(page.state), name)));
+  const captions = () =>
+    ["voice-transcript", "voice-caption"].map((name) => textOf(withClass(composerView(page.state), name)));
   assert.deepEqual(captions(), ["What?", "One two three four. "]);
 
   page.receive(t.end("interrupted"));
@@ -145,7 +147,10 @@ test("what is being said is captioned, below what was understood", () => {
 test("the talk fills an empty page, and a narrow screen unless its text is wanted or nothing is heard", () => {
   const page = listening();
   const sizes = [sizeOf(page.state)];
-  page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  page.receive(
+    { type: "speech_started", ...u1 },
+    { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" },
+  );
   const next = (event) => sizes.push(sizeOf(page.dispatch(event).state));
   next({ type: "narrow", isNarrow: false });
   next({ type: "narrow", isNarrow: true });
@@ -163,7 +168,10 @@ test("muted by the user, the page says that the user is not heard, until the mic
   assert.equal(control(page, "mute").attributes["aria-pressed"], "true");
   assert.match(textOf(composerView(page.state)), /You are not heard/);
 
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
+  page
+    .dispatch({ type: "microphone" })
+    .dispatch({ type: "microphone" })
+    .dispatch({ type: "microphone_on", rate: 16_000 });
 
   assert.equal(line(page), "Listening");
 });
@@ -224,7 +232,9 @@ test("a language that is not understood here is said at the choice and at Talk, 
 test("voice and speed can be chosen where there is a voice, and only what there is", () => {
   const page = new Page();
   const choices = () =>
-    elements(settingsView(page.state)).filter(({ attributes }) => ["speaker", "speed"].includes(attributes["data-name"]));
+    elements(settingsView(page.state)).filter(({ attributes }) =>
+      ["speaker", "speed"].includes(attributes["data-name"]),
+    );
   page.receive({ ...READY, speech: SPEECH });
   const without = choices().length;
 
@@ -278,13 +288,18 @@ const ERROR = { type: "error", code: "provider_unreachable", message: "refused: 
 function failed(page, { isTyped = false, error = { ...ERROR, turn_id: "v1" } } = {}) {
   page.dispatch({ type: "narrow", isNarrow: true });
   if (isTyped) page.ask("What?", "v1");
-  else page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  else
+    page.receive(
+      { type: "speech_started", ...u1 },
+      { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" },
+    );
   if (error.turn_id) page.receive(t.start(), error, t.end("error"));
   else page.receive(error);
   return page;
 }
 
-const alerts = (page) => textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "alert"));
+const alerts = (page) =>
+  textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "alert"));
 
 for (const [what, error] of [
   ["fails", { ...ERROR, turn_id: "v1" }],
@@ -294,15 +309,24 @@ for (const [what, error] of [
     const page = failed(listening(), { error });
     const view = withClass(composerView(page.state), "talk-words");
 
-    assert.match(alerts(page), error.turn_id ? /^The model does not answer\..* then retry\./ : /^Too many requests\..* then retry\./);
+    assert.match(
+      alerts(page),
+      error.turn_id ? /^The model does not answer\..* then retry\./ : /^Too many requests\..* then retry\./,
+    );
     assert.match(textOf(view), /What\?.*Not answered\. *Retry/);
-    assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "v1_why", text: `Not answered. ${alerts(page).split(" refused:")[0]}` }]);
+    assert.deepEqual(page.sentOf("speak"), [
+      { type: "speak", id: "v1_why", text: `Not answered. ${alerts(page).split(" refused:")[0]}` },
+    ]);
     assert.equal(line(page), "Speaking…");
 
     page.receive({ type: "error", code: "speech_unavailable", message: "no voice" });
     assert.equal(line(page), "Listening");
     assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Say it again, or press Retry/);
-    assert.deepEqual([page.sentOf("speak").length, page.state.notices], [1, []], "why it could not be said is not said");
+    assert.deepEqual(
+      [page.sentOf("speak").length, page.state.notices],
+      [1, []],
+      "why it could not be said is not said",
+    );
 
     page.dispatch({ type: "retry", turnId: "v2", at: 3 });
     assert.equal(alerts(page), "");
@@ -324,7 +348,11 @@ for (const [what, change, more] of [
 
 test("a reply that the user has cut by speaking is no failure", () => {
   const page = answering().dispatch({ type: "narrow", isNarrow: true });
-  page.receive({ ...ERROR, turn_id: "v1" }, { type: "speech_started", utterance: "u2", audio_ms: 2 }, t.end("interrupted"));
+  page.receive(
+    { ...ERROR, turn_id: "v1" },
+    { type: "speech_started", utterance: "u2", audio_ms: 2 },
+    t.end("interrupted"),
+  );
 
   assert.doesNotMatch(textOf(withClass(composerView(page.state), "talk-words")), /Stopped|Retry/);
   assert.equal(page.sentOf("speak").length, 0);
@@ -332,13 +360,23 @@ test("a reply that the user has cut by speaking is no failure", () => {
 
 test("a notice that the talk hides with its conversation stands in the talk", () => {
   const page = answering().dispatch({ type: "narrow", isNarrow: true });
-  page.receive({ type: "notice", code: "speech_failed", level: "warning", message: "A sentence stays text.", turn_id: "v1" });
+  page.receive({
+    type: "notice",
+    code: "speech_failed",
+    level: "warning",
+    message: "A sentence stays text.",
+    turn_id: "v1",
+  });
 
   const words = () => textOf(withClass(composerView(page.state), "talk-words"));
   assert.match(words(), /A sentence stays text\./);
 
   page.receive(t.end()).dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
-  assert.match(words(), /^The microphone is onListeningA sentence stays text\.Just speak/, "it was answered: nothing is to be said again");
+  assert.match(
+    words(),
+    /^The microphone is onListeningA sentence stays text\.Just speak/,
+    "it was answered: nothing is to be said again",
+  );
 });
 
 test("the inspector shows where the time of a turn went", () => {

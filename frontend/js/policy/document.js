@@ -104,7 +104,8 @@ export const isLocked = (preset, inherited) =>
   PRESETS[preset].places.every(([stage]) => has(inherited[stage].locked, PRESETS[preset].type));
 
 /** @param {PolicyDocument} document @param {Inherited} inherited @param {Stage} stage */
-const own = (document, inherited, stage) => (document[stage] ? handlersOf(document[stage]) : (inherited[stage].open ?? []));
+const own = (document, inherited, stage) =>
+  document[stage] ? handlersOf(document[stage]) : (inherited[stage].open ?? []);
 
 /**
  * The document with the preset switched on or off. A stage that it takes over begins with what is in force, so that

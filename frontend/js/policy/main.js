@@ -60,15 +60,20 @@ async function put(effect) {
 
 async function loadPrincipal() {
   const answer = await request("/api/session").catch(() => null);
-  if (answer) dispatch({ type: "principal", principal: { user: answer.body.user, isOperator: answer.body.is_operator } });
+  if (answer)
+    dispatch({ type: "principal", principal: { user: answer.body.user, isOperator: answer.body.is_operator } });
 }
 
 /** @param {readonly string[]} ids */
 function focus(ids) {
-  ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"))?.focus();
+  ids
+    .map((id) => document.getElementById(id))
+    .find((found) => found && !found.matches(":disabled"))
+    ?.focus();
 }
 
-const editor = () => /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
+const editor = () =>
+  /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
 defineCodeEditor({
   complete: (text, cursor, isAsked) => complete(state.editor.schema, text, cursor, [], isAsked),
   leave: () => focus(["save"]),

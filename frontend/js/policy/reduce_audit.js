@@ -68,7 +68,8 @@ export const AUDIT_REDUCERS = {
     return announced(withEffects(exporting, { type: "export_audit", filter, format }), p.audit.exporting);
   },
   exported: (state) => announced(patched(state, "audit", { isExporting: false }), p.audit.exported),
-  export_audit_failed: (state, { failure }) => failed(patched(state, "audit", { isExporting: false }), "audit", failure),
+  export_audit_failed: (state, { failure }) =>
+    failed(patched(state, "audit", { isExporting: false }), "audit", failure),
 
   /** Verify the log; only on request, as the server reads all of it. */
   verify(state) {

@@ -27,7 +27,8 @@ export async function request(path, { method = "GET", etag, body, limitMs = LIMI
   const options = { method, headers, cache: /** @type {const} */ ("no-store"), ...sent, ...limit };
   const answer = await fetch(path, options).catch(() => null);
   const read = await answer?.[answer.ok ? as : "json"]().catch(() => null);
-  if (!answer?.ok || !read) throw new Error(path, { cause: failureOf(answer?.ok ? 0 : (answer?.status ?? 0), read?.error) });
+  if (!answer?.ok || !read)
+    throw new Error(path, { cause: failureOf(answer?.ok ? 0 : (answer?.status ?? 0), read?.error) });
   return { body: read, etag: answer.headers.get("ETag") ?? "" };
 }
 
@@ -46,7 +47,14 @@ export const REQUESTS = {
   async load_policy({ scope }) {
     const paths = ["available", "config", `config?scope=${scope}`];
     const [available, effective, own] = await Promise.all(paths.map((path) => request(`/api/hooks/${path}`)));
-    return { type: "policy_loaded", scope, schema: available?.body.schema, effective: effective?.body, document: own?.body, etag: own?.etag };
+    return {
+      type: "policy_loaded",
+      scope,
+      schema: available?.body.schema,
+      effective: effective?.body,
+      document: own?.body,
+      etag: own?.etag,
+    };
   },
   async save_policy({ scope, etag: before, document }) {
     const sent = { method: "POST", etag: before, body: document };
@@ -57,7 +65,10 @@ export const REQUESTS = {
     await request("/api/hooks/document", { method: "POST", body: { text } });
     return { type: "checked", of };
   },
-  read_yaml: async ({ text }) => ({ type: "yaml_read", document: (await request("/api/hooks/document", { method: "POST", body: { text } })).body }),
+  read_yaml: async ({ text }) => ({
+    type: "yaml_read",
+    document: (await request("/api/hooks/document", { method: "POST", body: { text } })).body,
+  }),
   async load_audit({ filter, cursor, requestId }) {
     const { body } = await request(`/api/audit?${parametersOf(filter, { limit: PAGE_ROWS, cursor })}`);
     return { type: "audit_loaded", requestId, rows: body.entries, next: body.next };
@@ -68,7 +79,10 @@ export const REQUESTS = {
     return { type: "exported" };
   },
   verify: async () => ({ type: "verified", found: (await request("/api/audit/verification", { limitMs: 0 })).body }),
-  load_approvals: async () => ({ type: "approvals_loaded", approvals: (await request("/api/approvals")).body.approvals }),
+  load_approvals: async () => ({
+    type: "approvals_loaded",
+    approvals: (await request("/api/approvals")).body.approvals,
+  }),
   async revoke({ id }) {
     await request(`/api/approvals/${encodeURIComponent(id)}`, { method: "DELETE" });
     return { type: "revoked", id };

@@ -83,7 +83,12 @@ export function approvalView({ approvals, now }) {
       button("deny", id, t.approval.deny, "button", isAnswered),
       button("allow", id, isEditing ? t.approval.allowEdited : t.approval.allow, "button primary", isAnswered),
     ),
-    h("p", { class: "fine" }, isEditing ? t.approval.keysEditing : t.approval.keys, frame.by_voice && t.approval.byVoice),
+    h(
+      "p",
+      { class: "fine" },
+      isEditing ? t.approval.keysEditing : t.approval.keys,
+      frame.by_voice && t.approval.byVoice,
+    ),
   );
 }
 

@@ -32,7 +32,12 @@ export function argumentsView(values) {
 /** @param {[string, unknown]} row */
 function rowView([name, value]) {
   const text = typeof value === "string" && isPlain(value) ? value : JSON.stringify(value, null, 2);
-  return h("tr", {}, h("th", { scope: "row", dir: "auto" }, escapedJson(name)), h("td", { dir: "auto" }, escapedJson(text)));
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row", dir: "auto" }, escapedJson(name)),
+    h("td", { dir: "auto" }, escapedJson(text)),
+  );
 }
 
 /** Return whether the text cannot be taken for another JSON value. @param {string} text */

@@ -39,7 +39,9 @@ function turnsView(state, conversation) {
     groups.map(({ key, messages }, index) => {
       const isLast = index === groups.length - 1;
       const own = running?.id === key ? running : null;
-      const asked = own ? state.approvals.flatMap(({ frame: { turn_id, call_id = "" } }) => (turn_id === key ? [call_id] : [])) : NONE;
+      const asked = own
+        ? state.approvals.flatMap(({ frame: { turn_id, call_id = "" } }) => (turn_id === key ? [call_id] : []))
+        : NONE;
       const view = state.views[key] ?? null;
       return turnView({
         key,
@@ -157,9 +159,7 @@ function suggestions({ skills }) {
   return [
     { title: t.empty.ask, text: t.empty.askText },
     { title: t.empty.tool, text: t.empty.toolText },
-    skill
-      ? { title: t.empty.file, text: t.empty.fileText(skill) }
-      : { title: t.empty.list, text: t.empty.listText },
+    skill ? { title: t.empty.file, text: t.empty.fileText(skill) } : { title: t.empty.list, text: t.empty.listText },
   ];
 }
 

@@ -102,7 +102,11 @@ function modelView({ server, models }) {
   const opener = { type: "button", "data-action": "models", "aria-label": label, "aria-haspopup": "dialog" };
   return h(
     isPicker ? "button" : "p",
-    { class: `model model-${where}`, title: label, ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }) },
+    {
+      class: `model model-${where}`,
+      title: label,
+      ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }),
+    },
     icon(where),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-where" }, location === "local" ? t.header.local : t.header.cloud(host)),
@@ -113,7 +117,9 @@ function modelView({ server, models }) {
 function diagnosticsMark({ diagnostics, skills }) {
   const failed = skills.reduce((sum, { tests }) => sum + (tests?.failed ?? 0), 0);
   const count = failed + diagnostics.filter(({ severity }) => severity !== "info").length;
-  return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems)) : null;
+  return count
+    ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems))
+    : null;
 }
 
 /** @param {State} state @param {import("../state.js").Conversation | null} conversation */
@@ -125,7 +131,13 @@ function menuView(state, conversation) {
   return [
     h(
       "button",
-      { type: "button", class: "button quiet", popovertarget: "menu", "aria-label": t.header.menu, title: t.header.menu },
+      {
+        type: "button",
+        class: "button quiet",
+        popovertarget: "menu",
+        "aria-label": t.header.menu,
+        title: t.header.menu,
+      },
       icon("more"),
     ),
     h(

@@ -134,10 +134,8 @@ function callView(call, trace, isOpen) {
       call.tools.length ? t.inspector.tools(call.tools.join(", "), call.tool_choice) : t.inspector.noTools,
       call.late_system !== "native" && t.inspector.lateSystem(call.late_system),
     ),
-    call.trimmed.length > 0 &&
-      h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
-    call.shortened.length > 0 &&
-      h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
+    call.trimmed.length > 0 && h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
+    call.shortened.length > 0 && h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
     callCostView(call, trace),
     h(
       "ol",

@@ -41,7 +41,9 @@ function shownView({ url, content_type, name }) {
 /** @param {MediaItem} media @param {{download?: string}} as */
 function fileView(media, as) {
   const label = as.download ? t.media.download : labelOf(media);
-  const named = as.download ? { "aria-label": t.media.downloadFile(media.name) } : { target: "_blank", rel: "noopener" };
+  const named = as.download
+    ? { "aria-label": t.media.downloadFile(media.name) }
+    : { target: "_blank", rel: "noopener" };
   return h("a", { class: "media-file", href: media.url, ...as, ...named }, icon("file"), label);
 }
 

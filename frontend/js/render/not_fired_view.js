@@ -10,7 +10,12 @@ import { h } from "./dom.js";
 /** @param {readonly NotFired[]} notFired */
 export function notFiredView(notFired) {
   if (!notFired.length) return null;
-  return h("section", { class: "not-fired", key: "not-fired" }, h("h4", {}, t.inspector.notFired), h("ul", {}, notFired.map(itemView)));
+  return h(
+    "section",
+    { class: "not-fired", key: "not-fired" },
+    h("h4", {}, t.inspector.notFired),
+    h("ul", {}, notFired.map(itemView)),
+  );
 }
 
 /** @param {NotFired} silent */

@@ -124,7 +124,14 @@ function panelView(state) {
   if (!panel) return null;
   return h(
     "aside",
-    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": t.panels[panel], "data-wide": isPanelWide },
+    {
+      class: "panel",
+      id: "panel",
+      key: panel,
+      tabindex: "-1",
+      "aria-label": t.panels[panel],
+      "data-wide": isPanelWide,
+    },
     h(
       "div",
       { class: "panel-head" },
@@ -256,7 +263,9 @@ export async function copyCode(button) {
 /** Copy a message, or a reply as the model wrote it. @param {HTMLElement} button below it @param {string} text */
 export async function copyMessage(button, text) {
   const label = button.title;
-  const shown = button.closest(".turn")?.querySelector(button.dataset.action === "copy-reply" ? ".reply" : ".said-by-user");
+  const shown = button
+    .closest(".turn")
+    ?.querySelector(button.dataset.action === "copy-reply" ? ".reply" : ".said-by-user");
   button.dataset.copied = await copied(text, shown);
   button.setAttribute("aria-label", button.dataset.copied);
   setTimeout(() => {

@@ -11,7 +11,13 @@ import { t } from "../strings.js";
 export function sidebarView(state) {
   return h(
     "nav",
-    { class: "sidebar", id: "sidebar", tabindex: "-1", "aria-label": t.header.conversations, "data-open": state.isSidebarOpen },
+    {
+      class: "sidebar",
+      id: "sidebar",
+      tabindex: "-1",
+      "aria-label": t.header.conversations,
+      "data-open": state.isSidebarOpen,
+    },
     h(
       "div",
       { class: "sidebar-head" },
@@ -77,7 +83,13 @@ function groupView({ label, summaries }, { openId, actionsId }) {
     "section",
     { key: label, "aria-label": label },
     h("h2", { class: "conversations-day" }, label),
-    h("ul", {}, summaries.map((summary) => itemView({ summary, isOpen: summary.id === openId, hasActions: summary.id === actionsId }))),
+    h(
+      "ul",
+      {},
+      summaries.map((summary) =>
+        itemView({ summary, isOpen: summary.id === openId, hasActions: summary.id === actionsId }),
+      ),
+    ),
   );
 }
 
@@ -85,9 +97,7 @@ function groupView({ label, summaries }, { openId, actionsId }) {
 function listed(state) {
   const open = openConversation(state);
   const isListed = state.conversations.some(({ id }) => id === open?.id);
-  return open && !isListed
-    ? [summaryOf(open), ...state.conversations]
-    : state.conversations;
+  return open && !isListed ? [summaryOf(open), ...state.conversations] : state.conversations;
 }
 
 /** View of an item, drawn once: there may be thousands, and few change. */

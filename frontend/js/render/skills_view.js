@@ -97,13 +97,18 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
     !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
     tests && testsView(tests),
-    triggers.length > 0 && h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
+    triggers.length > 0 &&
+      h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
     hooks.length > 0 &&
       h(
         "details",
         { class: "hooks" },
         h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length), tokens > 0 && t.costs.ofSkill(tokens)),
-        h("ul", {}, hooks.map((hook) => hookView(name, hook, usage))),
+        h(
+          "ul",
+          {},
+          hooks.map((hook) => hookView(name, hook, usage)),
+        ),
       ),
   );
 }
@@ -174,8 +179,7 @@ function activityView(activity) {
     "p",
     { class: "fine" },
     firedAgo !== null && t.costs.fired(firedAgo),
-    firedAgo !== 0 &&
-      notFired && [t.costs.silent, reasonView(notFired)],
+    firedAgo !== 0 && notFired && [t.costs.silent, reasonView(notFired)],
   );
 }
 

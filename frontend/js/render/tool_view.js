@@ -26,7 +26,11 @@ export function toolView(call, result, { isAsked = false, isRefused = false } = 
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(ran)),
-      h("span", { class: "tool-state" }, result ? outcomeText(result, isRefused) : isAsked ? t.tools.waits : t.tools.running),
+      h(
+        "span",
+        { class: "tool-state" },
+        result ? outcomeText(result, isRefused) : isAsked ? t.tools.waits : t.tools.running,
+      ),
       icon("chevron"),
     ),
     h(

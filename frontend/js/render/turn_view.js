@@ -41,7 +41,20 @@ import { t } from "../strings.js";
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, canSpeak, isReadAloud, hasTrace }) {
+function describe({
+  key,
+  messages,
+  view,
+  running,
+  askedCalls,
+  isLast,
+  canAsk,
+  versions,
+  isEdited,
+  canSpeak,
+  isReadAloud,
+  hasTrace,
+}) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -50,7 +63,9 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
   const body = running
     ? liveBody(running, { asked: askedCalls, refused })
     : isShownWhole
-      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () => growingView())
+      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () =>
+          growingView(),
+        )
       : rest.map(messageView);
   const isAnswered = body.length > 0;
   const hasReply = replyTo(messages, key) !== "";

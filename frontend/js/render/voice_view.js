@@ -35,7 +35,12 @@ export function talkButton(state) {
 
 /** Return what to do once the page listens, or why it cannot. @param {State} state */
 export function talkHint(state) {
-  return whyNot(state) ?? languageProblem(state) ?? voiceNews(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
+  return (
+    whyNot(state) ??
+    languageProblem(state) ??
+    voiceNews(state) ??
+    (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak)
+  );
 }
 
 /**
@@ -59,12 +64,21 @@ export function talkView(state) {
   return h(
     "section",
     { class: `talk voice-${phase}`, id: "talk", key: "talk", tabindex: "-1", "aria-label": t.voice.talk },
-    h("div", { class: "talk-orb", "aria-hidden": "true" }, BARS.map((n) => h("i", { class: `bar-${n}` }))),
+    h(
+      "div",
+      { class: "talk-orb", "aria-hidden": "true" },
+      BARS.map((n) => h("i", { class: `bar-${n}` })),
+    ),
     h(
       "div",
       { class: "talk-words" },
       // Announced once: a screen reader that names every change would talk into the conversation.
-      h("p", { role: "status", class: "visually-hidden" }, statusOf(voice), isVoiceLoading(state) && ` ${t.voice.voiceLoading}`),
+      h(
+        "p",
+        { role: "status", class: "visually-hidden" },
+        statusOf(voice),
+        isVoiceLoading(state) && ` ${t.voice.voiceLoading}`,
+      ),
       h("p", { class: "voice-state" }, wordsOf(state)),
       captions(state),
     ),
@@ -135,10 +149,18 @@ function controls(state) {
       voice.mic === "on" &&
       h(
         "button",
-        { type: "button", class: "button talk-hold", key: "hold", "data-action": "hold", "aria-pressed": String(voice.isHeld) },
+        {
+          type: "button",
+          class: "button talk-hold",
+          key: "hold",
+          "data-action": "hold",
+          "aria-pressed": String(voice.isHeld),
+        },
         voice.isHeld ? t.voice.release : t.voice.hold,
       ),
-    control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, { "aria-pressed": String(voice.isSilenced) }),
+    control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, {
+      "aria-pressed": String(voice.isSilenced),
+    }),
     isLarge && visibleTurn(state) && control("stop", "stop", t.voice.stop, { "aria-label": t.composer.stop }),
     control("talk-mode", "space", t.voice.pushToTalk, {
       "aria-pressed": String(isPushToTalk(state)),
@@ -158,7 +180,14 @@ function controls(state) {
 function control(action, name, label, attributes) {
   return h(
     "button",
-    { type: "button", class: `button talk-control talk-${action}`, key: action, "data-action": action, title: label, ...attributes },
+    {
+      type: "button",
+      class: `button talk-control talk-${action}`,
+      key: action,
+      "data-action": action,
+      title: label,
+      ...attributes,
+    },
     icon(name),
     h("span", {}, label),
   );

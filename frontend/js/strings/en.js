@@ -82,7 +82,8 @@ export const en = {
     testing: (/** @type {string} */ name) => `Testing ${name}…`,
     picked: (/** @type {string} */ name) => `${name} answers from now on.`,
     fetch: "Download a model",
-    fetchAbout: "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
+    fetchAbout:
+      "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
     fetchIt: "Download",
     fetchNamed: (/** @type {string} */ name) => `Download ${name}`,
     fetchOn: "Continue",
@@ -117,7 +118,8 @@ export const en = {
     sendKey: "Send (Enter)",
     help: "Enter sends · Shift Enter for a new line · Esc stops",
     attach: "Attach a file",
-    attachHelp: "Attach pictures or documents: text, Markdown, CSV or PDF, up to 100,000 characters (or paste them, or drop them here)",
+    attachHelp:
+      "Attach pictures or documents: text, Markdown, CSV or PDF, up to 100,000 characters (or paste them, or drop them here)",
     loggedOut: "You are no longer logged in. Opening the login page…",
     reconnecting: "No connection to the server. Reconnecting…",
     now: "Now",
@@ -539,7 +541,8 @@ export const en = {
   storage: {
     failed: (/** @type {string} */ why) =>
       `This browser could not store the conversation (${why}). Export it, then make room by deleting old ones.`,
-    unreadable: (/** @type {string} */ why) => `This browser could not read what it has stored (${why}). Reload the page.`,
+    unreadable: (/** @type {string} */ why) =>
+      `This browser could not read what it has stored (${why}). Reload the page.`,
     missing:
       "This browser stores nothing for this page: conversations are lost when you close the tab. Export what you want to keep. If an older version of this page is open in another tab, close it and reload.",
     deletedElsewhere: "This conversation was deleted in another tab.",

@@ -44,9 +44,18 @@ export const en = {
     show: "Show",
     clear: "Clear",
     exportAs: (/** @type {string} */ format) => `Export as ${format}`,
-    columns: { time: "Time", phase: "Event", tool: "Tool", about: "About", outcome: "Outcome", handler: "Handler", user: "User" },
+    columns: {
+      time: "Time",
+      phase: "Event",
+      tool: "Tool",
+      about: "About",
+      outcome: "Outcome",
+      handler: "Handler",
+      user: "User",
+    },
     details: "Details",
-    caption: (/** @type {string} */ summary, /** @type {string} */ zone) => `${summary} Times are in ${zone}; exports use UTC.`,
+    caption: (/** @type {string} */ summary, /** @type {string} */ zone) =>
+      `${summary} Times are in ${zone}; exports use UTC.`,
     detailsOf: (/** @type {string} */ what) => `Details of ${what}`,
     less: "Less",
     more: "More",
@@ -59,7 +68,8 @@ export const en = {
     exported: "Exported.",
     nothingFound: "No entries match.",
     newestFirst: (/** @type {number} */ count) => `${counted(count, "entry", "entries")}, newest first.`,
-    newestOf: (/** @type {number} */ count) => `${counted(count, "entry", "entries")}, newest first; there are older entries.`,
+    newestOf: (/** @type {number} */ count) =>
+      `${counted(count, "entry", "entries")}, newest first; there are older entries.`,
   },
 
   verification: {
@@ -72,7 +82,8 @@ export const en = {
     problems: "Problems found",
     days: "Each day with its last hash, to compare with the server's log",
     dayStates: { pruned: "deleted as too old", closed: "closed", open: "open" },
-    day: (/** @type {string} */ day, /** @type {string} */ dayState, /** @type {number} */ entries) => `${day}, ${dayState}, entries: ${entries} `,
+    day: (/** @type {string} */ day, /** @type {string} */ dayState, /** @type {number} */ entries) =>
+      `${day}, ${dayState}, entries: ${entries} `,
     unchanged: (/** @type {number} */ entries, /** @type {number} */ days) =>
       `${counted(entries, "entry", "entries")} of ${counted(days, "day", "days")}: unchanged.`,
     changed: (/** @type {number} */ entries, /** @type {number} */ days, /** @type {number} */ places) =>

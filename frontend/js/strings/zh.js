@@ -7,7 +7,8 @@ export const zh = {
   retry: "重试",
   undo: "撤销",
   readOnly: "在此标签页中只读",
-  offline: "无法连接服务器：它没有运行，或者此设备处于离线状态。您的对话安全地保存在此浏览器中。服务器恢复后，页面会自动打开。",
+  offline:
+    "无法连接服务器：它没有运行，或者此设备处于离线状态。您的对话安全地保存在此浏览器中。服务器恢复后，页面会自动打开。",
   skipToMessage: "跳到输入框",
   newConversation: "新对话",
   newConversationKey: "新对话 (Ctrl K)",

@@ -21,7 +21,10 @@ export async function lastConversation() {
 /** @param {unknown} history as the page keeps it */
 export function lastQuestionOf(history) {
   const messages = Array.isArray(history) ? history : [];
-  const said = messages.filter(({ role, content, _hook }) => (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook);
+  const said = messages.filter(
+    ({ role, content, _hook }) =>
+      (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook,
+  );
   const at = said.findLastIndex(({ role }) => role === "user");
   if (at < 0) return null;
   const before = said.slice(Math.max(0, at - MAX_MESSAGES), at);

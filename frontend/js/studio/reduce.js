@@ -33,14 +33,30 @@ function previewing(state) {
   const asked = state.asked + 1;
   const history = hasHistory ? state.history : [];
   const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
-  const question = { text: text || s.defaultQuestion, history, skills_off: state.skillsOff, rounds: roundsOf(tools), tools: hasTools, ...known };
-  return withEffects({ ...state, asked }, { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question });
+  const question = {
+    text: text || s.defaultQuestion,
+    history,
+    skills_off: state.skillsOff,
+    rounds: roundsOf(tools),
+    tools: hasTools,
+    ...known,
+  };
+  return withEffects(
+    { ...state, asked },
+    { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question },
+  );
 }
 
 /** Tool calls as they are written: `a, b: error; c` are two rounds. @param {string} text */
 function roundsOf(text) {
-  const rounds = text.split(";").map((round) => round.split(",").map((call) => call.split(":").map((part) => part.trim())));
-  const calls = rounds.map((round) => round.filter(([tool]) => tool).map(([tool, status]) => ({ tool, status: STATUSES.includes(status ?? "") ? status : "ok" })));
+  const rounds = text
+    .split(";")
+    .map((round) => round.split(",").map((call) => call.split(":").map((part) => part.trim())));
+  const calls = rounds.map((round) =>
+    round
+      .filter(([tool]) => tool)
+      .map(([tool, status]) => ({ tool, status: STATUSES.includes(status ?? "") ? status : "ok" })),
+  );
   return calls.filter((round) => round.length > 0);
 }
 
@@ -72,7 +88,11 @@ function opened(state, path, { focuses = false, line = 0 } = {}) {
 /** Open another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
 function skillOpened(state, skill, options) {
   const fresh = { ...initialState(), ...keptAcrossSkills(state), skill };
-  const next = withEffects(fresh, { type: "load_skill", skill, ...options }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+  const next = withEffects(
+    fresh,
+    { type: "load_skill", skill, ...options },
+    { type: "address", fragment: `#/${encodeURIComponent(skill)}` },
+  );
   return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
 }
 
@@ -89,7 +109,8 @@ const REDUCERS = {
     return state.listing || !first ? next : skillOpened(next, first.name);
   },
   /** Open the skill that the page's address names. */
-  show: (state, { skill }) => (skill === state.skill || !skill ? state : REDUCERS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
+  show: (state, { skill }) =>
+    skill === state.skill || !skill ? state : (REDUCERS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
   open_skill(state, { skill, isConfirmed = false }) {
     if (!isConfirmed && hasEdits(state)) return confirming(state, { type: "open_skill", skill }, s.leaveEdits);
     return state.skills ? skillOpened(state, skill) : { ...state, skill };
@@ -99,7 +120,8 @@ const REDUCERS = {
     if (event.failure.code !== "skill_unknown" || hasEdits(state)) return shown;
     return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // it was deleted
   },
-  skill_loaded: (state, { skill, listing, focuses }) => (skill === state.skill ? listed(state, listing, { focuses }) : state),
+  skill_loaded: (state, { skill, listing, focuses }) =>
+    skill === state.skill ? listed(state, listing, { focuses }) : state,
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false, line = 0 }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
@@ -120,29 +142,41 @@ const REDUCERS = {
   },
   saved(state, { skill, path, text, etag, listing }) {
     if (skill !== state.skill) return { ...state, isSaving: false };
-    const next = listed({ ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null }, listing);
-    const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) => severity === "error" && !file.startsWith("tests/");
+    const next = listed(
+      { ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null },
+      listing,
+    );
+    const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) =>
+      severity === "error" && !file.startsWith("tests/");
     const errors = listing.diagnostics.filter(isStopped).length;
     return announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
   },
   save_failed(state, { path, failure }) {
     if (failure.code !== "version_stale") return failed(state, { failure });
     const conflict = { path, current: failure.current, etag: failure.etag };
-    return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), { type: "focus", ids: ["conflict"] });
+    return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), {
+      type: "focus",
+      ids: ["conflict"],
+    });
   },
   /** Take the version on disk instead of what was typed here. */
   take_theirs(state) {
     const { conflict } = state;
     if (!conflict) return state;
     const { path, current, etag } = conflict;
-    const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
-    return REDUCERS.refresh?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
+    const taken =
+      current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
+    return (
+      REDUCERS.refresh?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken
+    );
   },
   /** Replace the version on disk by what was typed here. */
   keep_mine(state) {
     const { conflict } = state;
     if (!conflict) return state;
-    const next = withBuffer({ ...state, conflict: null }, conflict.path, { etag: conflict.current === null ? null : conflict.etag });
+    const next = withBuffer({ ...state, conflict: null }, conflict.path, {
+      etag: conflict.current === null ? null : conflict.etag,
+    });
     return REDUCERS.save?.({ ...next, path: conflict.path }, {}) ?? next;
   },
   discard(state) {
@@ -162,7 +196,8 @@ const REDUCERS = {
 
   /** A form is opened or closed: of a new skill, a new file, a new name. */
   form(state, { form }) {
-    const name = { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
+    const name =
+      { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
     if (state.form === form) return { ...state, form: null };
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
@@ -171,17 +206,25 @@ const REDUCERS = {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
     if (!form || !name) return state;
-    if (form.endsWith("skill") && !isConfirmed && hasEdits(state)) return confirming(state, { type: "submit" }, s.leaveEdits);
+    if (form.endsWith("skill") && !isConfirmed && hasEdits(state))
+      return confirming(state, { type: "submit" }, s.leaveEdits);
     if (form === "skill") return withEffects(state, { type: "create_skill", name });
-    if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
-    if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
-    if (!EDITABLE.test(name)) return failed(state, { failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" } });
+    if (form === "rename_skill")
+      return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
+    if (form === "rename")
+      return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
+    if (!EDITABLE.test(name))
+      return failed(state, {
+        failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" },
+      });
     const isThere = listing?.files.some((file) => file.path === name) || buffers[name];
     const made = isThere ? state : withBuffer(state, name, { etag: null });
     return opened(made, name, { focuses: true });
   },
   skill_created(state, { listing }) {
-    const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    );
     return announced(skillOpened({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
   },
   skill_renamed(state, { skill, listing }) {
@@ -203,7 +246,10 @@ const REDUCERS = {
     if (skill !== state.skill) return state;
     const text = state.buffers[path]?.text ?? "";
     const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag });
-    return announced(withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }), s.renamed(to));
+    return announced(
+      withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }),
+      s.renamed(to),
+    );
   },
   delete_file(state, { isConfirmed = false }) {
     const { skill, path, buffers } = state;
@@ -239,7 +285,10 @@ const REDUCERS = {
     const none = { text: "", tools: [], end: null };
     const said = { text: question.text, skills_off: state.skillsOff, history: question.hasHistory ? history : [] };
     const body = { files: editsOf(state), tools: question.tryTools, ...said };
-    return withEffects({ ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null }, { type: "try_it", skill, ...body });
+    return withEffects(
+      { ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null },
+      { type: "try_it", skill, ...body },
+    );
   },
   trial_piece(state, { version, text = "", tool, end = null }) {
     const trial = state.trial;

@@ -59,7 +59,12 @@ export const REQUESTS = {
     const [{ is_on: isOn, skills }, { schema }] = await Promise.all([request(ROOT), request("/api/hooks/schema")]);
     return { type: "skills_loaded", isOn, skills, schema };
   },
-  load_skill: async ({ skill, focuses }) => ({ type: "skill_loaded", skill, focuses, listing: await request(of(skill)) }),
+  load_skill: async ({ skill, focuses }) => ({
+    type: "skill_loaded",
+    skill,
+    focuses,
+    listing: await request(of(skill)),
+  }),
   async load_file({ skill, path, focuses, line }) {
     const { text, etag } = await request(fileOf(skill, path));
     return { type: "file_loaded", skill, path, text, etag, focuses, line };
@@ -73,13 +78,25 @@ export const REQUESTS = {
     return { type: "file_renamed", skill, path, to, etag: saved.etag, listing: saved.skill };
   },
   async delete_file({ skill, path, etag }) {
-    return { type: "file_deleted", skill, path, listing: await request(fileOf(skill, path), { method: "DELETE", etag }) };
+    return {
+      type: "file_deleted",
+      skill,
+      path,
+      listing: await request(fileOf(skill, path), { method: "DELETE", etag }),
+    };
   },
   step: async ({ skill, way, etag }) =>
     ({ type: "stepped", skill, way, listing: await request(of(skill, `/${way}`), { method: "POST", etag }) }), // prettier-ignore
-  create_skill: async ({ name }) => ({ type: "skill_created", listing: await request(ROOT, { method: "POST", body: { name } }) }),
+  create_skill: async ({ name }) => ({
+    type: "skill_created",
+    listing: await request(ROOT, { method: "POST", body: { name } }),
+  }),
   async rename_skill({ skill, name, etag }) {
-    return { type: "skill_renamed", skill, listing: await request(of(skill, "/name"), { method: "POST", etag, body: { name } }) };
+    return {
+      type: "skill_renamed",
+      skill,
+      listing: await request(of(skill, "/name"), { method: "POST", etag, body: { name } }),
+    };
   },
   async delete_skill({ skill, etag }) {
     await request(of(skill), { method: "DELETE", etag });
@@ -97,9 +114,11 @@ export const REQUESTS = {
     const { signal } = (trying = new AbortController());
     try {
       const { body: stream } = await fetched(of(skill, "/try"), { method: "POST", body, signal });
-      for await (const line of linesOf(stream)) if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
+      for await (const line of linesOf(stream))
+        if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
     } catch (error) {
-      if (!signal.aborted) throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
+      if (!signal.aborted)
+        throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
     }
     return signal.aborted ? null : { type: "tried" };
   },

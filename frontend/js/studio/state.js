@@ -45,7 +45,18 @@ export const initialState = () => ({
   name: "", // as it stands in that form
   isSaving: false,
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
-  question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
+  question: {
+    text: "",
+    tools: "",
+    channel: "text",
+    language: "",
+    model: "",
+    user: "",
+    time: "",
+    hasTools: true,
+    hasHistory: true,
+    tryTools: false,
+  },
   history: /** @type {readonly ChatMessage[]} */ ([]), // of the last conversation, before its last question
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
   preview: /** @type {Preview | null} */ (null),

@@ -1,6 +1,18 @@
 /** What a client knows of one connection and its conversations: types of state.js and of all that changes it. */
 
-import type { AttachedImage, ClientSettings, ClientFrame, ErrorFrame, Message, Notice, Ready, ServerFrame, SpeechStatus, TurnDetection, TurnEnd } from "../frames.js";
+import type {
+  AttachedImage,
+  ClientSettings,
+  ClientFrame,
+  ErrorFrame,
+  Message,
+  Notice,
+  Ready,
+  ServerFrame,
+  SpeechStatus,
+  TurnDetection,
+  TurnEnd,
+} from "../frames.js";
 import type { Playback, Segment } from "../playback.js";
 import type { SocketEvent } from "../socket.js";
 import type { MicrophoneEvent } from "../voice/microphone_control.js";
@@ -63,7 +75,11 @@ export interface TurnView {
   isSpoken: boolean;
 }
 
-export type Connection = { phase: "connecting" | "online" | "waiting" | "closed"; attempt: number; code: number | null };
+export type Connection = {
+  phase: "connecting" | "online" | "waiting" | "closed";
+  attempt: number;
+  code: number | null;
+};
 
 /** The user's side of the spoken conversation. */
 export interface Speaking {

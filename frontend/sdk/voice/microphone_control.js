@@ -31,7 +31,8 @@ export class MicrophoneControl {
         onLevel(level);
         this.gate.hear(level, isOnline());
       },
-      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? "no_longer_allowed" : "unplugged" }),
+      onLost: () =>
+        dispatch({ type: "microphone_off", problem: this.#isForbidden() ? "no_longer_allowed" : "unplugged" }),
       onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
     /** @type {PermissionStatus | null} as it was granted; the browser changes it when the user does */

@@ -124,7 +124,9 @@ export class OpusDecoding {
         const samples = new Float32Array(sound.numberOfFrames);
         sound.copyTo(samples, { planeIndex: 0, format: "f32-planar" });
         sound.close();
-        this.onSound(Int16Array.from(samples, (sample) => Math.round(Math.max(-1, Math.min(1, sample)) * 32_767)).buffer);
+        this.onSound(
+          Int16Array.from(samples, (sample) => Math.round(Math.max(-1, Math.min(1, sample)) * 32_767)).buffer,
+        );
       },
       error: () => {
         this.decoder = null; // it is closed

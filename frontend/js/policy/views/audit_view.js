@@ -88,12 +88,18 @@ const COLUMNS = [
 function tableView({ audit: { rows, next, phase, openIds } }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const head = { scope: "col", role: "columnheader" };
-  const heads = COLUMNS.map(([key]) => h("th", { ...head, "aria-sort": key === "time" && "descending", key }, p.audit.columns[key]));
+  const heads = COLUMNS.map(([key]) =>
+    h("th", { ...head, "aria-sort": key === "time" && "descending", key }, p.audit.columns[key]),
+  );
   const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, p.audit.details));
   return h("table", { class: "audit", role: "table", "aria-busy": String(phase === "loading") }, [
     h("caption", {}, p.audit.caption(summary(rows.length, next !== null), timeZone)),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads, last)),
-    h("tbody", { role: "rowgroup" }, rows.map((row) => (openIds.includes(row.id) ? openRow(row) : closedRow(row)))),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map((row) => (openIds.includes(row.id) ? openRow(row) : closedRow(row))),
+    ),
   ]);
 }
 
@@ -128,7 +134,12 @@ function summaryRow(row, isOpen) {
 function openRow(row) {
   const { id, entry, replica, day, number, hash, ts } = row;
   const rest = Object.entries(entry).filter(([name]) => !SHOWN_ABOVE.includes(name));
-  const facts = [...rest, [p.audit.time, ts], [p.audit.place, p.audit.placeOf(number, replica, day)], [p.audit.hash, hash]];
+  const facts = [
+    ...rest,
+    [p.audit.time, ts],
+    [p.audit.place, p.audit.placeOf(number, replica, day)],
+    [p.audit.hash, hash],
+  ];
   const views = facts.map(([name, value]) => {
     const isStructure = typeof value === "object" && value !== null;
     const shown = isStructure ? h("pre", { tabindex: "0" }, JSON.stringify(value, null, 2)) : String(value);

@@ -23,7 +23,8 @@ export function pageView(state) {
     h("header", { class: "standing-head" }, [
       h("h1", {}, h("a", { href: "/" }, "Parley")),
       h("nav", { "aria-label": p.views }, links),
-      principal && h("p", { class: "who" }, principal.user, principal.isOperator && h("span", { class: "tag" }, p.operator)),
+      principal &&
+        h("p", { class: "who" }, principal.user, principal.isOperator && h("span", { class: "tag" }, p.operator)),
     ]),
     h("main", { class: "standing-main", key: view }, VIEWS[view](state)),
     h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore

@@ -51,5 +51,9 @@ export function emptyView(phase, words) {
 /** @param {string} time RFC 3339 */
 export function timeView(time) {
   const date = new Date(time);
-  return h("time", { datetime: time, title: time }, Number.isNaN(date.getTime()) ? time : date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" }));
+  return h(
+    "time",
+    { datetime: time, title: time },
+    Number.isNaN(date.getTime()) ? time : date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" }),
+  );
 }

@@ -24,9 +24,13 @@ export function pageView(state) {
       h("div", { class: "studio-title" }, h("h2", { id: "title", tabindex: "-1" }, s.title), fine(s.help)),
       failureView(state),
       !state.isOn && h("p", { class: "line line-warning", key: "off" }, s.isOff),
-      state.isOn && listing && !listing.is_writable && h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
+      state.isOn &&
+        listing &&
+        !listing.is_writable &&
+        h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
-      listing && h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
+      listing &&
+        h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
       listing && previewView(state),
     ]),
     h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
@@ -49,11 +53,18 @@ function failureView({ failure, skills, skill, listing }) {
 /** @param {State} state */
 function filesView(state) {
   const { skills, skill, listing, isOn, form } = state;
-  const options = (skills ?? []).map(({ name }) => h("option", { value: name, selected: name === skill, key: name }, name));
+  const options = (skills ?? []).map(({ name }) =>
+    h("option", { value: name, selected: name === skill, key: name }, name),
+  );
   const isWritable = Boolean(listing?.is_writable);
   return h("nav", { class: "studio-files", "aria-label": s.files, key: "files" }, [
     options.length > 0
-      ? h("label", { class: "field", key: "skill" }, h("span", {}, s.skill), h("select", { "data-field": "open_skill", "data-as": "skill" }, options))
+      ? h(
+          "label",
+          { class: "field", key: "skill" },
+          h("span", {}, s.skill),
+          h("select", { "data-field": "open_skill", "data-as": "skill" }, options),
+        )
       : fine(s.noSkills),
     h("div", { class: "studio-bar" }, [
       isOn && formButton("skill", s.newSkill, form),
@@ -97,12 +108,24 @@ function formButton(form, label, open, disabled = false) {
 
 /** @param {State} state @param {string} label @param {string} help */
 function formView({ form, name }, label, help) {
-  const field = { id: "name", type: "text", value: name, "data-field": "name", autocomplete: "off", spellcheck: "false", "aria-describedby": "name-help" };
+  const field = {
+    id: "name",
+    type: "text",
+    value: name,
+    "data-field": "name",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-describedby": "name-help",
+  };
   return h("form", { class: "studio-form", key: "form" }, [
     h("label", {}, h("span", {}, label), h("input", field)),
     h("p", { class: "fine", id: "name-help" }, help),
     h("div", { class: "studio-bar" }, [
-      h("button", { type: "submit", class: "button small primary" }, form === "skill" || form === "file" ? s.create : s.rename),
+      h(
+        "button",
+        { type: "submit", class: "button small primary" },
+        form === "skill" || form === "file" ? s.create : s.rename,
+      ),
       button("form", s.cancel, { "data-form": form }),
     ]),
   ]);

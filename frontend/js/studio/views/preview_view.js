@@ -27,7 +27,12 @@ export function previewView({ question, history, preview, skill }) {
     h("details", { class: "studio-facts", key: "facts" }, [
       h("summary", {}, icon("chevron"), h("span", { class: "fine" }, s.facts)),
       h("div", { class: "studio-entry" }, [
-        h("label", {}, h("span", {}, s.channel), h("select", { "data-field": "ask", "data-name": "channel" }, channelOptions(question.channel))),
+        h(
+          "label",
+          {},
+          h("span", {}, s.channel),
+          h("select", { "data-field": "ask", "data-name": "channel" }, channelOptions(question.channel)),
+        ),
       ]),
       entry("language", s.language, question.language, "de"),
       entry("model", s.model, question.model, s.modelNow, s.modelHelp),
@@ -41,13 +46,23 @@ export function previewView({ question, history, preview, skill }) {
 
 /** @param {string} chosen */
 function channelOptions(chosen) {
-  return /** @type {const} */ (["text", "voice"]).map((value) => h("option", { value, selected: value === chosen, key: value }, s.channels[value]));
+  return /** @type {const} */ (["text", "voice"]).map((value) =>
+    h("option", { value, selected: value === chosen, key: value }, s.channels[value]),
+  );
 }
 
 /** @param {string} name @param {string} label @param {string} value @param {string} placeholder @param {string} [help] */
 function entry(name, label, value, placeholder, help) {
   const described = help ? { "aria-describedby": `help-${name}` } : {};
-  const field = { type: "text", value, placeholder, autocomplete: "off", "data-field": "ask", "data-name": name, ...described };
+  const field = {
+    type: "text",
+    value,
+    placeholder,
+    autocomplete: "off",
+    "data-field": "ask",
+    "data-name": name,
+    ...described,
+  };
   return h("div", { class: "studio-entry", key: name }, [
     h("label", {}, h("span", {}, label), h("input", field)),
     help && h("p", { class: "fine", id: `help-${name}` }, help),
@@ -73,7 +88,12 @@ function lineView({ role, text, hook }) {
   ];
   const excerpt = h("span", { class: "excerpt" }, shortened(text, MAX_EXCERPT_CHARS));
   return h("li", { class: `read-message role-${role} ${hook ? "is-hook" : ""}` }, [
-    h("details", { open: hook !== null }, h("summary", {}, h("span", { class: "role" }, role), marks, excerpt), h("pre", { tabindex: "0" }, text)),
+    h(
+      "details",
+      { open: hook !== null },
+      h("summary", {}, h("span", { class: "role" }, role), marks, excerpt),
+      h("pre", { tabindex: "0" }, text),
+    ),
   ]);
 }
 
