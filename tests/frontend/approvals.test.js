@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { approvalView } from "../../frontend/js/render/approval_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { h } from "../../frontend/js/render/dom.js";
-import { Page, turn } from "./support.js";
+import { ofType, Page, pluck, turn } from "./support.js";
 
 const t1 = turn("t1");
 const FIELDS = { arguments: "", reason: "", remember: "no" };
@@ -141,10 +141,11 @@ test("what others did about it is told in its turn, and what the user did is not
   page.receive(t1.resolves("a1", "user"), t1.resolves("a2", "timeout", false), t1.resolves("a3", "other_client"));
   page.receive({ ...t1.resolves("a4", "remembered"), tool: "send_mail" });
 
-  assert.deepEqual(
-    page.state.views.t1.notices.map(({ code }) => code),
-    ["approval_timeout", "approval_other_client", "approval_remembered"],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.notices, "code"), [
+    "approval_timeout",
+    "approval_other_client",
+    "approval_remembered",
+  ]);
 });
 
 test("a lost connection takes the questions with it", () => {
@@ -209,10 +210,7 @@ test("a question that was answered is not said to its end, and the reply goes on
 
   page.receive(t1.resolves("a1", "user"));
 
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "skip"),
-    [{ type: "skip", turnId: "t1", index: 1 }],
-  );
+  assert.deepEqual(ofType(page.effects, "skip"), [{ type: "skip", turnId: "t1", index: 1 }]);
   assert.deepEqual(page.sentOf("playback").at(-1), {
     type: "playback",
     turn_id: "t1",
@@ -243,10 +241,9 @@ test("a lost connection means no, and the turn says so", () => {
   page.lose();
 
   assert.deepEqual(page.state.approvals, []);
-  assert.deepEqual(
-    page.state.views.t1.notices.map(({ message }) => message),
-    ["write_note did not run: the connection was lost before an answer."],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.notices, "message"), [
+    "write_note did not run: the connection was lost before an answer.",
+  ]);
   assert.deepEqual(page.state.notices, [], "another window's question comes again");
 });
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { h } from "../../frontend/js/render/dom.js";
 import { modelsView } from "../../frontend/js/render/models_view.js";
-import { Page, READY } from "./support.js";
+import { ofType, Page, READY } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
 const SMALL = {
@@ -29,7 +29,7 @@ const textOf = (page) =>
     .filter(({ tag }) => tag === "#text")
     .map(({ attributes }) => attributes.text)
     .join("|");
-const asked = (page) => page.effects.filter(({ type }) => type === "ask_downloads");
+const asked = (page) => ofType(page.effects, "ask_downloads");
 const answer = (page, ...models) => page.dispatch({ type: "downloads_loaded", status: 200, body: { models } });
 const opened = () => {
   const page = new Page().receive(OPERATOR);
@@ -61,9 +61,9 @@ test("a download that was asked for is shown until it ends, and then can be pick
   page.dispatch({ type: "download_model", name: "big.gguf" });
   assert.equal(asked(page).length, 3, "one at a time");
 
-  const before = page.effects.filter(({ type }) => type === "load_models").length;
+  const before = ofType(page.effects, "load_models").length;
   answer(page, { ...SMALL, state: "complete", done_bytes: 639e6 }, BIG);
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, before + 1);
+  assert.equal(ofType(page.effects, "load_models").length, before + 1);
   assert.doesNotMatch(textOf(page), /small/);
   assert.equal(asked(page).length, 3, "nothing is under way");
 });

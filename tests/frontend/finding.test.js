@@ -8,7 +8,7 @@ import { fromJson } from "../../frontend/js/import.js";
 import { groupsByDay } from "../../frontend/js/render/conversation_groups.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { Page, elements, textOf, turn } from "./support.js";
+import { elements, ofType, Page, pluck, textOf, turn } from "./support.js";
 
 const NOW = new Date(2026, 10, 22, 9, 0).getTime();
 const at = (...date) => new Date(...date).getTime();
@@ -97,20 +97,11 @@ test("deleting from the list leaves the open conversation and its turn alone, an
 
   page.dispatch({ type: "delete", id: "c2", nextId: "c9", at: 9 });
   arrives();
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "remove"),
-    [{ type: "remove", id: "c2" }],
-  );
-  assert.deepEqual(
-    page.state.conversations.map(({ id }) => id),
-    ["c1"],
-  );
+  assert.deepEqual(ofType(page.effects, "remove"), [{ type: "remove", id: "c2" }]);
+  assert.deepEqual(pluck(page.state.conversations, "id"), ["c1"]);
 
   page.dispatch({ type: "undo", at: 10 });
-  assert.deepEqual(
-    page.state.conversations.map(({ id }) => id),
-    ["c1", "c2"],
-  );
+  assert.deepEqual(pluck(page.state.conversations, "id"), ["c1", "c2"]);
   assert.equal(page.records.get("c2").title, "Other");
   assert.deepEqual([page.state.openId, page.state.turn?.id], ["c1", "t2"]);
 });
@@ -171,7 +162,7 @@ test("an exported conversation is imported as it was, with its branches, as anot
   const record = page.records.get("c2");
   assert.equal(page.state.openId, "c2");
   assert.deepEqual(
-    record.branches[0].map(({ content }) => content),
+    pluck(record.branches[0], "content"),
     page.records.get("c1").branches[0].map(({ content }) => content),
   );
   assert.deepEqual(record.conversationHistory.slice(0, -1), page.records.get("c1").conversationHistory.slice(0, -1));

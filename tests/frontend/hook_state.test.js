@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fromRecord } from "../../frontend/sdk/conversation.js";
 import { asJson } from "../../frontend/js/export.js";
 import { fromJson } from "../../frontend/js/import.js";
-import { Page, turn } from "./support.js";
+import { Page, pluck, turn } from "./support.js";
 
 /** Turns "q1", "q2", … of which each was answered and gave a state. */
 function talked(count) {
@@ -29,10 +29,7 @@ test("each turn is sent with the state of the one before, typed and spoken", () 
 
   page.receive(started("u1"));
 
-  assert.deepEqual(
-    page.sentOf("chat").map(({ state }) => state),
-    [undefined, "after t1"],
-  );
+  assert.deepEqual(pluck(page.sentOf("chat"), "state"), [undefined, "after t1"]);
   assert.equal("state" in page.sentOf("chat")[0], false);
   assert.equal(page.sentOf("history").at(-1).state, "after t2");
 });

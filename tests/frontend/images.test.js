@@ -8,7 +8,7 @@ import { attachable } from "../../frontend/js/attach_files.js";
 import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { elements, LIMITS, Page, READY, textOf, turn } from "./support.js";
+import { elements, LIMITS, Page, pluck, READY, textOf, turn } from "./support.js";
 
 const URL_OF = (id) => `data:image/png;base64,${Buffer.from(id).toString("base64")}`;
 const image = (id, more = {}) => ({ id, name: `${id}.png`, url: URL_OF(id), width: 4, height: 3, ...more });
@@ -125,15 +125,9 @@ test("a picture can be taken back, and the screen reader says both", () => {
 
   page.dispatch({ type: "detach", id: "a" });
 
-  assert.deepEqual(
-    page.state.attachments.map(({ id }) => id),
-    ["b"],
-  );
+  assert.deepEqual(pluck(page.state.attachments, "id"), ["b"]);
   assert.ok(page.state.effects.some(({ type }) => type === "focus"));
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["Attached: a.png", "Attached: b.png", "Removed: a.png"],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["Attached: a.png", "Attached: b.png", "Removed: a.png"]);
 });
 
 test("a rollback gives the pictures back with the words", () => {
@@ -143,10 +137,7 @@ test("a rollback gives the pictures back with the words", () => {
 
   page.receive(turn("t1").end("aborted", { rollback: true }));
 
-  assert.deepEqual(
-    page.state.attachments.map(({ id }) => id),
-    ["a", "b"],
-  );
+  assert.deepEqual(pluck(page.state.attachments, "id"), ["a", "b"]);
 });
 
 test("a message that is asked again has its pictures again", () => {

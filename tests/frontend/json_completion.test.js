@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { complete } from "../../frontend/js/editor/completion.js";
 import { lineOfPath, placeAt } from "../../frontend/js/editor/json_places.js";
+import { pluck } from "./support.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../skills_engine/hooks.schema.json", import.meta.url), "utf8"));
 
@@ -85,10 +86,7 @@ test("where no string has been begun, one is offered if asked for", () => {
   assert.ok(!asked(28).items.some(({ label }) => label === "role"));
   assert.deepEqual([asked(28).from, asked(28).to], [28, 28]);
   assert.equal(complete(schema, text, 28, []), null);
-  assert.deepEqual(
-    complete(schema, '{"hooks": [{"role": }]}', 20, [], true).items.map(({ label }) => label),
-    ["system", "user"],
-  );
+  assert.deepEqual(pluck(complete(schema, '{"hooks": [{"role": }]}', 20, [], true).items, "label"), ["system", "user"]);
 });
 
 test("outside of strings, after them, and in unknown places nothing is offered", () => {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { asMarkdown } from "../../frontend/js/export.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { mediaView } from "../../frontend/js/render/media_view.js";
-import { elements, Page, textOf, turn } from "./support.js";
+import { elements, Page, pluck, textOf, turn } from "./support.js";
 
 const t = turn("t1");
 const FILE = { url: "/media/0f?u=a&e=1&s=b", content_type: "image/png", name: "dot.png", size: 2048 };
@@ -75,10 +75,7 @@ test("files and words for the user are read out", () => {
   page.ask("Draw", "t1");
   page.receive(t.start(), t.call("c"), { ...t.result("c"), for_user: "I used **red**." }, t.media("dot.png"));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["I used red.", "Shown: dot.png"],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["I used red.", "Shown: dot.png"]);
 });
 
 for (const [type, tag] of [

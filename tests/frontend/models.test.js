@@ -5,7 +5,7 @@ import { conversationView } from "../../frontend/js/render/conversation_view.js"
 import { headerView } from "../../frontend/js/render/header_view.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { modelsView, offerView } from "../../frontend/js/render/models_view.js";
-import { Page, READY, turn } from "./support.js";
+import { ofType, Page, READY, turn } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
 const EMBEDDED = { kind: "embedded", name: "SmolLM2", server: null, is_on_this_machine: true, is_current: true };
@@ -42,17 +42,14 @@ const opener = (page) =>
 test("operators alone have the picker, and their page asks which models there are", () => {
   const page = new Page().receive(READY);
   assert.equal(opener(page), undefined);
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "load_models"),
-    [],
-  );
+  assert.deepEqual(ofType(page.effects, "load_models"), []);
 
   page.receive(OPERATOR);
 
   assert.equal(opener(page).attributes["aria-haspopup"], "dialog");
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 1);
+  assert.equal(ofType(page.effects, "load_models").length, 1);
   page.receive({ type: "model", name: "other", host: "h", location: "local" });
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 2, "another operator has picked");
+  assert.equal(ofType(page.effects, "load_models").length, 2, "another operator has picked");
 });
 
 test("a found model is offered while the embedded one answers, and no longer", () => {
@@ -85,10 +82,7 @@ test("a pick is sent once, said, and answered", () => {
   page.dispatch({ type: "pick_model", key });
   page.dispatch({ type: "pick_model", key });
 
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "pick_model"),
-    [{ type: "pick_model", choice: CHOICE }],
-  );
+  assert.deepEqual(ofType(page.effects, "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
   assert.match(shown(page), /Testing qwen3:8b…/);
   const now = [
     { ...EMBEDDED, is_current: false },

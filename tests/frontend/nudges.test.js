@@ -7,7 +7,7 @@ import { conversationView } from "../../frontend/js/render/conversation_view.js"
 import { settingsView } from "../../frontend/js/render/settings_view.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { Page, READY, skill, textOf, turn } from "./support.js";
+import { Page, pluck, READY, skill, textOf, turn } from "./support.js";
 
 const TRIGGERS = [
   { name: "greet", on: "connect" },
@@ -66,10 +66,7 @@ test("a greeting appears while it is written, without a message of the user, and
 
   assert.deepEqual(page.history, ["assistant: Good morning."]);
   assert.match(textOf(conversationView(page.state)), /Good morning/);
-  assert.deepEqual(
-    page.records.get("c1").conversationHistory.map(({ content }) => content),
-    ["Good morning."],
-  );
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Good morning."]);
   page.ask("Hello", "t2");
   assert.equal(page.sentOf("chat").at(-1).state, "after t1");
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, seeded, turn } from "./support.js";
+import { Page, pluck, READY, seeded, turn } from "./support.js";
 import { settled } from "./world.js";
 
 const sockets = [];
@@ -82,10 +82,7 @@ test("a message is answered, and what hooks put into the turn comes back with th
   );
 
   assert.deepEqual(await answer, { turnId: id, reason: "completed", text: "Hi.", error: null });
-  assert.deepEqual(
-    server.of("hook").map(({ name }) => name),
-    ["tone"],
-  );
+  assert.deepEqual(pluck(server.of("hook"), "name"), ["tone"]);
   void parley.send("More");
   await later();
   const { messages, state } = server.sent("chat")[1];
@@ -219,7 +216,7 @@ test("a conversation that cannot be read is not overwritten, and can be read lat
   sockets.at(-1).onmessage({ data: JSON.stringify(READY) });
   await later();
 
-  assert.deepEqual(parley.history.map(({ content }) => content), ["Before", "Hello"]); // prettier-ignore
+  assert.deepEqual(pluck(parley.history, "content"), ["Before", "Hello"]);
 });
 
 test("a token that cannot be had is a problem, and is asked for again", async (t) => {
@@ -322,10 +319,7 @@ test("a message that the server cannot read is taken back, and the next one is s
   assert.deepEqual([server.of("give_back"), parley.history], [[{ text: "Look" }], []]);
   void parley.send("Hello");
   await later();
-  assert.deepEqual(
-    server.sent("chat")[1].messages.map(({ content }) => content),
-    ["Hello"],
-  );
+  assert.deepEqual(pluck(server.sent("chat")[1].messages, "content"), ["Hello"]);
 });
 
 test("where speech is only transcribed, words begin no turn and a message fails at once", async (t) => {

@@ -5,6 +5,7 @@ import { clicked } from "../../frontend/js/policy/reduce.js";
 import { inherited, draftOf } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { AUDIT, CONFIRM, PolicyPage, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
+import { ofType } from "./support.js";
 
 const PRE = "pre_tool_use";
 const OFF = { [PRE]: { enabled: false, handlers: [] } };
@@ -223,7 +224,7 @@ test("changes are not lost to the other document without a word", () => {
   assert.deepEqual(page.document, { [PRE]: [AUDIT, SCAN] });
   page.dispatch({ type: "choose_scope", value: "operator" });
   assert.deepEqual(
-    page.effects.filter(({ type }) => type === "load_policy").map(({ scope }) => scope),
+    ofType(page.effects, "load_policy").map(({ scope }) => scope),
     ["user", "user", "operator"],
   );
 });

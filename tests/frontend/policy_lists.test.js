@@ -7,6 +7,7 @@ import { failureOf } from "../../frontend/js/policy/rest.js";
 import { NO_FILTER } from "../../frontend/js/policy/state.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { CONFIRM, PolicyPage, OFFLINE, elements, textOf, withId } from "./policy_support.js";
+import { pluck, ofType } from "./support.js";
 
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
 const entry = (id, more = {}) => ({
@@ -37,10 +38,7 @@ test("pages of the audit log follow one another, and the focus goes to the first
   loaded(page, [1]);
 
   assert.deepEqual([asked.cursor, asked.filter], ["c1", NO_FILTER]);
-  assert.deepEqual(
-    page.state.audit.rows.map(({ id }) => id),
-    [3, 2, 1],
-  );
+  assert.deepEqual(pluck(page.state.audit.rows, "id"), [3, 2, 1]);
   assert.deepEqual(page.focus, ["entry-1"]);
   assert.ok(!canContinue(page.state));
   assert.equal(page.state.announcements.at(-1).text, "3 entries, newest first.");
@@ -132,7 +130,7 @@ test("the export takes what the table shows", () => {
 
   page.dispatch({ type: "export", format: "csv" }).dispatch({ type: "export", format: "jsonl" }); // one at a time
 
-  const asked = page.effects.filter(({ type }) => type === "export_audit");
+  const asked = ofType(page.effects, "export_audit");
   assert.deepEqual(asked, [{ type: "export_audit", filter: { ...NO_FILTER, tool: "a&b=c" }, format: "csv" }]);
   assert.ok(exporters().every(({ attributes }) => attributes["aria-disabled"] === "true"));
   page.dispatch({ type: "export_audit_failed", failure: OFFLINE });
@@ -162,13 +160,10 @@ test("an approval is revoked after one more question, once", () => {
   const page = remembering("a1", "a2").dispatch({ type: "revoke", id: "a1" });
   assert.ok(!page.effects.some(({ type }) => type === "revoke"), "the user has not agreed yet");
   page.agree().agree();
-  assert.equal(page.effects.filter(({ type }) => type === "revoke").length, 1);
+  assert.equal(ofType(page.effects, "revoke").length, 1);
 
   page.dispatch({ type: "revoked", id: "a1" });
-  assert.deepEqual(
-    page.state.remembered.approvals.map(({ id }) => id),
-    ["a2"],
-  );
+  assert.deepEqual(pluck(page.state.remembered.approvals, "id"), ["a2"]);
   assert.deepEqual(page.focus, ["revoke-a2", "approvals-title"]);
 });
 

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { verdict } from "../../frontend/js/policy/reduce_audit.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { PolicyPage, OFFLINE, elements, textOf, withId } from "./policy_support.js";
+import { ofType } from "./support.js";
 
 const DAY = { replica: "one", day: "2026-11-22", previous: "", entries: 2, last_hash: "ff00", is_closed: true };
 const days = [DAY, { ...DAY, day: "2026-11-23", is_closed: false }];
@@ -16,7 +17,7 @@ const opened = (isOperator = true) =>
 
 test("an operator has the log verified, once at a time, and sees each day's last hash", () => {
   const page = opened().dispatch({ type: "verify" }).dispatch({ type: "verify" });
-  assert.equal(page.effects.filter(({ type }) => type === "verify").length, 1);
+  assert.equal(ofType(page.effects, "verify").length, 1);
   assert.equal(withId(pageView(page.state), "verify").attributes["aria-disabled"], "true");
   page.dispatch({ type: "verified", found: WHOLE });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, skill, turn } from "./support.js";
+import { ofType, Page, pluck, READY, skill, turn } from "./support.js";
 
 const t = turn("t1");
 
@@ -47,10 +47,7 @@ test("a completed turn joins the history, and comes back with the next, keys tha
   page.ask("Again", "t2");
 
   const { messages } = page.sentOf("chat").at(-1);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["Hello", "text of tone", "Hi. There.", "Again"],
-  );
+  assert.deepEqual(pluck(messages, "content"), ["Hello", "text of tone", "Hi. There.", "Again"]);
   assert.equal(messages[1]._sig, "sig of tone");
   assert.equal(messages[1]._skill, "calm");
   assert.ok(!("_answer" in messages[0]), "an answered message carries no mark");
@@ -70,10 +67,7 @@ test("tool rounds are shown and not kept", () => {
 
   assert.deepEqual(page.history, ["user: Read", "assistant: Let me look. \n\nDone."]);
   assert.ok(!JSON.stringify(page.records.get("c1")).includes("secret content"));
-  assert.deepEqual(
-    page.state.views.t1.segments.map(({ kind }) => kind),
-    ["sentence", "tool", "sentence"],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.segments, "kind"), ["sentence", "tool", "sentence"]);
 });
 
 test("what was shown is stored while the turn runs, with every piece that comes", () => {
@@ -261,7 +255,7 @@ for (const code of ["frame_invalid", "message_too_large"]) {
     assert.equal(page.effects.findLast(({ type }) => type === "give_back").text, "Look");
     assert.equal(page.state.notices[0].message, "No picture.");
     page.ask("And now?", "t3");
-    assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Hello", "Hi.", "And now?"]); // prettier-ignore
+    assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "content"), ["Hello", "Hi.", "And now?"]);
   });
 }
 
@@ -287,7 +281,7 @@ for (const [name, end] of [
     page.receive(READY);
 
     assert.deepEqual(chatsOf(page), [["t1", "Hello"], ["t1", "Hello"]]); // prettier-ignore
-    assert.deepEqual(page.sent.slice(from).map(({ type }) => type), ["configure", "chat"]); // prettier-ignore
+    assert.deepEqual(pluck(page.sent.slice(from), "type"), ["configure", "chat"]);
     page.receive(t.start(), t.sentence(0, "Hi."), t.end());
     assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
     assert.equal(answerOf(page), undefined);
@@ -385,10 +379,7 @@ test("a hook that does not verify may be left out; others stay, and it is not se
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]", turn_id: "t3" });
 
   const { messages, id } = page.sentOf("chat").at(-1);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["One", "text of good", "Hi.", "Two"],
-  );
+  assert.deepEqual(pluck(messages, "content"), ["One", "text of good", "Hi.", "Two"]);
   assert.notEqual(id, "t3", "each attempt has an id of its own");
   assert.equal(page.conversation.conversationHistory.length, 6, "they stay in the conversation");
 });
@@ -428,10 +419,7 @@ test("sentences are announced as they are reached, without their marks", () => {
   page.ask("Hello", "t1");
   page.receive(t.start(), t.text("**One.** "), t.sentence(0, "**One.** "), t.sentence(1, "Two."));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["One.", "Two."],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["One.", "Two."]);
 });
 
 test("the server is told once what the user wants, and again after each connection and change", () => {
@@ -487,10 +475,7 @@ test("opening another conversation stops the turn; its late hooks still find it"
   assert.equal(page.sent.findLast(({ type }) => type === "interrupt").turn_id, "t1");
 
   page.receive(t.hook("late"));
-  assert.deepEqual(
-    page.records.get("c1").conversationHistory.map(({ content }) => content),
-    ["Hello", "One. ", "text of late"],
-  );
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Hello", "One. ", "text of late"]);
   assert.ok(!page.effects.some(({ type }) => type === "release"));
   page.receive(t.end("interrupted"));
 
@@ -555,7 +540,7 @@ test("a deleted conversation comes back with undo", () => {
   page.receive(t.start(), t.sentence(0, "Hi."), t.end());
   page.dispatch({ type: "delete", nextId: "c2", at: 5 });
   assert.deepEqual(
-    page.effects.filter(({ type }) => type === "remove").map(({ id }) => id),
+    ofType(page.effects, "remove").map(({ id }) => id),
     ["c1"],
   );
   assert.equal(page.state.openId, "c2");
@@ -563,10 +548,7 @@ test("a deleted conversation comes back with undo", () => {
   page.dispatch({ type: "undo", at: 6 });
 
   assert.equal(page.state.openId, "c1");
-  assert.deepEqual(
-    page.records.get("c1").conversationHistory.map(({ content }) => content),
-    ["Hello", "Hi."],
-  );
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Hello", "Hi."]);
 });
 
 test("a fresh conversation is not made twice", () => {
@@ -609,7 +591,7 @@ test("a login that is over keeps what was heard and leads to the login page", ()
 
   page.dispatch({ type: "disconnected", attempt: 1, code: 4401, silently: false });
 
-  assert.equal(page.effects.filter(({ type }) => type === "log_in").length, 1);
+  assert.equal(ofType(page.effects, "log_in").length, 1);
   assert.ok(page.unsaved.length || page.records.size);
 });
 

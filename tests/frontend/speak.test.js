@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { h } from "../../frontend/js/render/dom.js";
-import { Page, READY, elements, turn } from "./support.js";
+import { elements, Page, pluck, READY, turn } from "./support.js";
 
 const t1 = turn("t1");
 const r1 = turn("r1");
@@ -99,14 +99,8 @@ test("why it cannot be read, or only in part, is said on the page", () => {
   });
   other.receive(r1.end("error"));
 
-  assert.deepEqual(
-    page.state.notices.map(({ message }) => message),
-    ["Too many turns."],
-  );
-  assert.deepEqual(
-    other.state.notices.map(({ message }) => message),
-    ["No sound."],
-  );
+  assert.deepEqual(pluck(page.state.notices, "message"), ["Too many turns."]);
+  assert.deepEqual(pluck(other.state.notices, "message"), ["No sound."]);
   assert.equal(other.state.speakTurn, null);
 });
 

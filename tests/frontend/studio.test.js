@@ -5,6 +5,7 @@ import { lastQuestionOf } from "../../frontend/js/studio/conversation.js";
 import { lineOf } from "../../frontend/js/editor/problem_lines.js";
 import { inFile, reduce } from "../../frontend/js/studio/reduce.js";
 import { editsOf, initialState } from "../../frontend/js/studio/state.js";
+import { pluck } from "./support.js";
 
 const HOOKS = "hooks/hooks.json";
 const HINT = "hooks/hint.md";
@@ -137,14 +138,10 @@ test("edits are not lost to another skill, an undo or a change on disk", () => {
   assert.equal(effect(after(edited, { type: "open_skill", skill: "other" }), "confirm").event.skill, "other");
   for (const form of ["skill", "rename_skill"]) {
     const named = after(edited, { type: "form", form }, { type: "name", value: "new" }, { type: "submit" });
-    assert.deepEqual(
-      named.effects.map(({ type }) => type),
-      ["confirm"],
-    );
-    assert.deepEqual(
-      after(named, effect(named, "confirm").event).effects.map(({ type }) => type),
-      [form === "skill" ? "create_skill" : form],
-    );
+    assert.deepEqual(pluck(named.effects, "type"), ["confirm"]);
+    assert.deepEqual(pluck(after(named, effect(named, "confirm").event).effects, "type"), [
+      form === "skill" ? "create_skill" : form,
+    ]);
   }
   assert.deepEqual(after(edited, { type: "show", skill: "" }).effects, [], "an address without a skill");
   const changed = listing({ files: [{ path: HINT, bytes: 1, etag: "h7" }] });

@@ -169,3 +169,9 @@ export function textOf(described) {
     .map(({ tag, attributes }) => (tag === "#text" ? attributes.text : ""))
     .join("");
 }
+
+/** One property of each, for short comparisons. */
+export const pluck = (list, key) => list.map((one) => one[key]);
+
+/** The frames or effects of one type. */
+export const ofType = (list, type) => list.filter((one) => one.type === type);

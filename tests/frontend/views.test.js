@@ -16,7 +16,7 @@ import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { loadSettings, saveSettings } from "../../frontend/js/storage.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { Page, READY, skill, turn } from "./support.js";
+import { Page, pluck, READY, skill, turn } from "./support.js";
 
 const t = turn("t1");
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
@@ -518,10 +518,7 @@ test("a browser that stores nothing still has conversations until the page goes"
   const record = { id: "a", title: "A", createdAt: 1, updatedAt: 1, conversationHistory: [], historySegments: [] };
   await store.save(record);
   await store.save({ ...record, id: "b", title: "B", updatedAt: 2 });
-  assert.deepEqual(
-    (await store.list()).map(({ id }) => id),
-    ["b", "a"],
-  );
+  assert.deepEqual(pluck(await store.list(), "id"), ["b", "a"]);
 
   await store.remove("b");
 

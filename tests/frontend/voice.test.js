@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, turn } from "./support.js";
+import { ofType, Page, pluck, READY, turn } from "./support.js";
 
 const t = turn("v1");
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
@@ -67,10 +67,7 @@ test("speech cuts the reply to what was heard, and only then sends the history",
   assert.deepEqual(page.history, ["user: What?", "assistant: One two"]);
   const [history] = page.sentOf("history").slice(-1);
   assert.equal(history.utterance, "u2");
-  assert.deepEqual(
-    history.messages.map(({ content }) => content),
-    ["What?", "One two"],
-  );
+  assert.deepEqual(pluck(history.messages, "content"), ["What?", "One two"]);
   assert.ok(sounds(page).includes("flush"));
 });
 
@@ -259,10 +256,7 @@ test("another microphone takes effect at once", () => {
 
   page.dispatch({ type: "set", change: { microphone: "usb" } });
 
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "microphone"),
-    [{ type: "microphone", isOn: true, deviceId: "usb" }],
-  );
+  assert.deepEqual(ofType(page.effects, "microphone"), [{ type: "microphone", isOn: true, deviceId: "usb" }]);
 });
 
 test("the server is sent the rate of the microphone, and nothing that would discard an utterance twice", () => {
@@ -294,7 +288,7 @@ test("speech that is lost with the connection is reported, silence is not", () =
   const held = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
 
   for (const page of [lost(started()), lost(started(), stopped()), held.lose(1001)])
-    assert.deepEqual(page.state.notices.map(({ code }) => code), ["speech_lost"]); // prettier-ignore
+    assert.deepEqual(pluck(page.state.notices, "code"), ["speech_lost"]);
   for (const page of [lost(), lost(detected()), lost(started(), stopped(), nothing())])
     assert.deepEqual(page.state.notices, []);
 });
@@ -312,7 +306,7 @@ test("a key that a stopping server refuses, which it says without having noticed
 
   assert.deepEqual(sounds(page), ["resume"]);
   assert.deepEqual([page.state.voice.phase, page.state.voice.isHeld, page.state.turn], ["quiet", false, null]);
-  assert.deepEqual(page.state.notices.map(({ code }) => code), ["turn_refused_draining"]); // prettier-ignore
+  assert.deepEqual(pluck(page.state.notices, "code"), ["turn_refused_draining"]);
   assert.deepEqual(page.history, []);
 });
 
@@ -409,7 +403,7 @@ test("the chosen voice is named to the server once that is known to have it", ()
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann", "ben"] });
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann"] });
 
-  assert.deepEqual(page.sentOf("configure").map(({ speaker }) => speaker), ["ben", null]); // prettier-ignore
+  assert.deepEqual(pluck(page.sentOf("configure"), "speaker"), ["ben", null]);
 });
 
 test("the server learns of the first sound, each sentence, twice a second, and the end", () => {
@@ -452,7 +446,7 @@ test("reports of a turn that was cut change nothing", () => {
 
 test("the store is written when another word was heard, not with every report", () => {
   const page = answering();
-  const saves = () => page.effects.filter(({ type }) => type === "save").length;
+  const saves = () => ofType(page.effects, "save").length;
   heard(page, 0, 480);
   const before = saves();
   for (let ms = 481; ms < 500; ms += 1) heard(page, 0, ms);
@@ -482,7 +476,7 @@ test("while the server does not send the player, replies are text, and the page 
   page.dispatch({ type: "sound_back" });
 
   assert.match(messages.join(), /The server did not send .*not loaded.*shown as text until it does/);
-  assert.deepEqual(page.sentOf("configure").map(({ voice }) => voice), [false, true]); // prettier-ignore
+  assert.deepEqual(pluck(page.sentOf("configure"), "voice"), [false, true]);
   assert.deepEqual(page.state.notices, []);
 });
 
@@ -502,10 +496,7 @@ test("what the page speaks is not read out by the screen reader as well; what it
   heard(page, 0, 1000, true);
   page.receive(t.sentence(1, "Only text.", null), t.sentenceEnd(1, 0));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["Only text."],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["Only text."]);
 });
 
 test("engines that finish loading are known", () => {
