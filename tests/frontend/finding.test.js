@@ -8,17 +8,14 @@ import { fromJson } from "../../frontend/js/import.js";
 import { groupsByDay } from "../../frontend/js/render/conversation_groups.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { elements, ofType, Page, pluck, textOf, turn } from "./support.js";
+import { ofType, Page, pluck, textOf, turn, withAttribute } from "./support.js";
 
 const NOW = new Date(2026, 10, 22, 9, 0).getTime();
 const at = (...date) => new Date(...date).getTime();
 const summary = (id, updatedAt, pinnedAt = 0) => ({ id, title: id, updatedAt, pinnedAt });
 const AS = { id: "here", at: 5 };
 
-const listed = (page) =>
-  elements(sidebarView(page.state))
-    .filter(({ attributes }) => attributes.class === "conversation")
-    .map(textOf);
+const listed = (page) => withAttribute(sidebarView(page.state), "class", "conversation").map(textOf);
 
 function answered(page, id, question, reply) {
   const t = turn(id);

@@ -2,21 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { comparedCalls, hookCosts, hookActivity, hookTokens, tracedTurns } from "../../frontend/js/hook_costs.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { Page, skill } from "./support.js";
+import { Page, skill, textOf } from "./support.js";
 
 const HOOKS = {
   mood: { skill: "calm", hook: "mood", timing: "after_user_input" },
   clock: { skill: "calm", hook: "clock", timing: "before_each_agent" },
 };
-
-/** The text of a description. */
-function textOf(described) {
-  const walk = ({ tag, attributes, children }) => (tag === "#text" ? attributes.text : children.map(walk).join(""));
-  return walk(h("root", {}, described));
-}
 
 /** Ask, and receive the trace of a turn whose calls read these hooks. */
 function askTraced(page, id, calls, { notFired = [] } = {}) {

@@ -8,7 +8,7 @@ import { attachable } from "../../frontend/js/attach_files.js";
 import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { elements, LIMITS, Page, pluck, READY, textOf, turn } from "./support.js";
+import { elements, LIMITS, Page, pluck, READY, textOf, turn, withAttribute } from "./support.js";
 
 const URL_OF = (id) => `data:image/png;base64,${Buffer.from(id).toString("base64")}`;
 const image = (id, more = {}) => ({ id, name: `${id}.png`, url: URL_OF(id), width: 4, height: 3, ...more });
@@ -117,7 +117,7 @@ test("nothing is sent while a picture is being read, and a failed one holds noth
 
 test("a picture can be taken back, and the screen reader says both", () => {
   const page = withAttached(new Page(), "a", "b");
-  const buttons = elements(composerView(page.state)).filter(({ attributes }) => attributes["data-action"] === "detach");
+  const buttons = withAttribute(composerView(page.state), "data-action", "detach");
   assert.deepEqual(
     buttons.map(({ attributes }) => attributes["aria-label"]),
     ["Remove a.png", "Remove b.png"],

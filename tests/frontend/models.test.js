@@ -5,7 +5,7 @@ import { conversationView } from "../../frontend/js/render/conversation_view.js"
 import { headerView } from "../../frontend/js/render/header_view.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { modelsView, offerView } from "../../frontend/js/render/models_view.js";
-import { ofType, Page, READY, turn } from "./support.js";
+import { elements, ofType, Page, READY, textsOf, turn, withAttribute } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
 const EMBEDDED = { kind: "embedded", name: "SmolLM2", server: null, is_on_this_machine: true, is_current: true };
@@ -24,20 +24,9 @@ const answer = (options, decided_by = null) => ({ status: 200, body: { options, 
 const loaded = (...options) => new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
 const opened = (page) => page.dispatch({ type: "models", isOpen: true });
 
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-const textOf = (described) =>
-  elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("|");
+const textOf = (described) => textsOf(described).join("|");
 const shown = (page) => textOf(modelsView(page.state));
-const opener = (page) =>
-  elements(headerView(page.state)).find(({ attributes }) => attributes["data-action"] === "models");
+const opener = (page) => withAttribute(headerView(page.state), "data-action", "models")[0];
 
 test("operators alone have the picker, and their page asks which models there are", () => {
   const page = new Page().receive(READY);

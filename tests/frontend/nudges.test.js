@@ -5,7 +5,6 @@ import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { settingsView } from "../../frontend/js/render/settings_view.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { Page, pluck, READY, skill, textOf, turn } from "./support.js";
 
@@ -162,14 +161,11 @@ test("who talks hears what a skill says first", () => {
 });
 
 test("the skills panel names what may speak first", () => {
-  assert.match(
-    textOf(h("div", {}, skillsView(hosted().state))),
-    /May speak first: greet \(connect\), still-there \(idle\)/,
-  );
+  assert.match(textOf(skillsView(hosted().state)), /May speak first: greet \(connect\), still-there \(idle\)/);
 });
 
 test("the switch is there where a skill may speak first", () => {
-  const shown = (page) => textOf(h("div", {}, settingsView(page.state)));
+  const shown = (page) => textOf(settingsView(page.state));
   assert.match(shown(hosted()), /Skills may speak first/);
   assert.doesNotMatch(shown(new Page()), /speak first/);
 });

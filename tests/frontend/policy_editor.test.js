@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { clicked } from "../../frontend/js/policy/reduce.js";
 import { inherited, draftOf } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
-import { AUDIT, CONFIRM, PolicyPage, OFFLINE, SCAN, elements, textOf, withId } from "./policy_support.js";
-import { ofType } from "./support.js";
+import { AUDIT, CONFIRM, PolicyPage, OFFLINE, SCAN, withId } from "./policy_support.js";
+import { elements, ofType, textOf, withAttribute } from "./support.js";
 
 const PRE = "pre_tool_use";
 const OFF = { [PRE]: { enabled: false, handlers: [] } };
@@ -37,10 +37,7 @@ test("without a change there is nothing to save", () => {
 
 test("a preset writes the document, and the switches show what will be in force", () => {
   const page = both();
-  const shown = () =>
-    elements(pageView(page.state))
-      .filter(({ attributes }) => attributes.role === "switch")
-      .map(({ attributes }) => attributes.checked);
+  const shown = () => withAttribute(pageView(page.state), "role", "switch").map(({ attributes }) => attributes.checked);
   assert.deepEqual(shown(), [false, false, false]);
   page.preset("ask").preset("redact");
 
@@ -116,7 +113,7 @@ test("what another user stored is shown beside the changes, and neither is lost"
   assert.ok(!canSave(page.state), "nothing is overwritten without a look at it");
   page.dispatch({ type: "save" });
   assert.deepEqual(page.focus, ["conflict-title"]);
-  const lines = elements(pageView(page.state)).filter(({ attributes }) => attributes.class === "diff diff-removed");
+  const lines = withAttribute(pageView(page.state), "class", "diff diff-removed");
   assert.ok(lines.some((line) => textOf(line).includes("tool_error")));
 
   page.dispatch({ type: "keep_mine" }).dispatch({ type: "save" });

@@ -6,8 +6,8 @@ import { MAX_ROWS, canContinue, parametersOf } from "../../frontend/js/policy/re
 import { failureOf } from "../../frontend/js/policy/rest.js";
 import { NO_FILTER } from "../../frontend/js/policy/state.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
-import { CONFIRM, PolicyPage, OFFLINE, elements, textOf, withId } from "./policy_support.js";
-import { pluck, ofType } from "./support.js";
+import { CONFIRM, PolicyPage, OFFLINE, withId } from "./policy_support.js";
+import { elements, ofType, pluck, textOf, withAttribute } from "./support.js";
 
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
 const entry = (id, more = {}) => ({
@@ -121,8 +121,7 @@ test("a filter is asked for without what is empty, and local times as moments", 
 test("the export takes what the table shows", () => {
   const page = new PolicyPage().dispatch({ type: "show", view: "audit" });
   filtering(page, { tool: "a&b=c" }).dispatch({ type: "edit_filter", name: "tool", value: "not asked for yet" });
-  const exporters = () =>
-    elements(pageView(page.state)).filter(({ attributes }) => attributes["data-action"] === "export");
+  const exporters = () => withAttribute(pageView(page.state), "data-action", "export");
   assert.deepEqual(
     exporters().map(({ attributes }) => attributes["data-format"]),
     ["jsonl", "csv"],
@@ -279,7 +278,7 @@ test("what is asked of the audit log stands in the address, and is asked and sho
 
   assert.deepEqual(again.state.audit.filter, { ...NO_FILTER, ...wanted });
   assert.deepEqual(again.effects.at(-1).filter, again.state.audit.filter);
-  const fields = elements(pageView(again.state)).filter(({ attributes }) => attributes["data-field"] === "edit_filter");
+  const fields = withAttribute(pageView(again.state), "data-field", "edit_filter");
   const shown = fields.map(({ attributes, children }) => [
     attributes.name,
     attributes.value ?? children.find((option) => option.attributes.selected).attributes.value,
@@ -316,6 +315,6 @@ test("a user who follows another's link sees whose entries it asks for", () => {
   page.dispatch({ type: "show", ...routeOf("#/audit?user=bob&phase=odd") });
 
   assert.ok(elements(pageView(page.state)).some(({ attributes }) => attributes.value === "bob"));
-  const chosen = elements(pageView(page.state)).find(({ attributes }) => attributes.selected === true);
+  const chosen = withAttribute(pageView(page.state), "selected", true)[0];
   assert.equal(chosen.attributes.value, "odd");
 });

@@ -3,7 +3,7 @@
 import { readDocument } from "../../frontend/js/policy/document.js";
 import { reduce } from "../../frontend/js/policy/reduce.js";
 import { initialState } from "../../frontend/js/policy/state.js";
-import { h } from "../../frontend/js/render/dom.js";
+import { withAttribute } from "./support.js";
 
 export const AUDIT = { type: "audit_log" };
 export const SCAN = { type: "security_scan" };
@@ -88,20 +88,6 @@ export class PolicyPage {
   }
 }
 
-/** Every element of a description, parents first. */
-export function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-export function textOf(described) {
-  return elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("");
-}
-
 export function withId(described, id) {
-  return elements(described).find(({ attributes }) => attributes.id === id);
+  return withAttribute(described, "id", id)[0];
 }

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { verdict } from "../../frontend/js/policy/reduce_audit.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
-import { PolicyPage, OFFLINE, elements, textOf, withId } from "./policy_support.js";
-import { ofType } from "./support.js";
+import { PolicyPage, OFFLINE, withId } from "./policy_support.js";
+import { elements, ofType, textOf, withAttribute } from "./support.js";
 
 const DAY = { replica: "one", day: "2026-11-22", previous: "", entries: 2, last_hash: "ff00", is_closed: true };
 const days = [DAY, { ...DAY, day: "2026-11-23", is_closed: false }];
@@ -41,7 +41,7 @@ test("a verification that could not be made says nothing of the log, and can be 
   const page = opened().dispatch({ type: "verified", found: WHOLE }).dispatch({ type: "verify" });
   page.dispatch({ type: "verify_failed", failure: OFFLINE });
 
-  const section = elements(pageView(page.state)).find(({ attributes }) => attributes.class === "verification");
+  const section = withAttribute(pageView(page.state), "class", "verification")[0];
   assert.match(textOf(section), /No server\./);
   assert.doesNotMatch(textOf(section), /unchanged/);
   page.dispatch({ type: "verify" });

@@ -6,7 +6,7 @@ import { headerView } from "../../frontend/js/render/header_view.js";
 import { hooksView } from "../../frontend/js/render/hooks_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { h } from "../../frontend/js/render/dom.js";
-import { elements, Page, READY, seeded, textOf, turn } from "./support.js";
+import { elements, Page, READY, seeded, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("t1");
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
@@ -30,7 +30,7 @@ const HOOK = {
   warnings: {},
 };
 
-const shown = (page) => textOf(h("div", {}, hooksView(page.state)));
+const shown = (page) => textOf(hooksView(page.state));
 const inspected = (page) => h("div", {}, inspectorView(page.state));
 
 function reported(...processes) {
@@ -104,7 +104,7 @@ test("the inspector shows what a hook changed in the call it belongs to", () => 
   });
   page.receive({ type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: "direct" } });
 
-  const [call] = elements(inspected(page)).filter(({ attributes }) => attributes.class === "call");
+  const [call] = withAttribute(inspected(page), "class", "call");
   const text = textOf(call);
   for (const part of [
     "1 hook step",

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { elements, Page, pluck, READY, turn } from "./support.js";
 
 const t1 = turn("t1");
@@ -34,7 +33,7 @@ function reading() {
 const heard = (page, index) => page.dispatch({ type: "heard", turnId: "r1", index, ms: 300, isOver: true });
 
 function button(page) {
-  const shown = elements(h("root", {}, conversationView(page.state)));
+  const shown = elements(conversationView(page.state));
   return shown.find(({ attributes }) => attributes["data-action"] === "read-aloud")?.attributes["aria-label"];
 }
 

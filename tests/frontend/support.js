@@ -1,6 +1,7 @@
 /** What the tests of the page share: a driver that carries out effects as `main.js` does, without browser or time. */
 
 import { reduce } from "../../frontend/js/reduce.js";
+import { h } from "../../frontend/js/render/dom.js";
 import { initialState } from "../../frontend/js/state.js";
 
 export const LIMITS = { max_message_bytes: 4194304, max_messages: 2000 };
@@ -161,13 +162,22 @@ export function seeded(seed) {
 
 /** Every element of a description, parents first. */
 export function elements(described) {
-  return [described, ...described.children.flatMap(elements)];
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
 }
 
-export function textOf(described) {
-  return elements(described)
-    .map(({ tag, attributes }) => (tag === "#text" ? attributes.text : ""))
-    .join("");
+export function textsOf(described) {
+  const texts = elements(described).filter(({ tag }) => tag === "#text");
+  return texts.map(({ attributes }) => attributes.text);
+}
+
+export const textOf = (described) => textsOf(described).join("");
+
+/** The elements whose attribute has the value, of a class one word. */
+export function withAttribute(described, name, value) {
+  const has = ({ attributes }) => [attributes[name], ...String(attributes[name] ?? "").split(" ")].includes(value);
+  return elements(described).filter(has);
 }
 
 /** One property of each, for short comparisons. */

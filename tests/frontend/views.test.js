@@ -16,32 +16,12 @@ import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { loadSettings, saveSettings } from "../../frontend/js/storage.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { Page, pluck, READY, skill, turn } from "./support.js";
+import { elements, Page, pluck, READY, skill, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("t1");
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
 
-/** Every element of a description, parents first. */
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-function textOf(described) {
-  return elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("");
-}
-
-function withClass(described, name) {
-  return elements(described).filter(({ attributes }) =>
-    String(attributes.class ?? "")
-      .split(" ")
-      .includes(name),
-  );
-}
+const withClass = (described, name) => withAttribute(described, "class", name);
 
 function everywhere(page) {
   const { state } = page;
@@ -204,8 +184,7 @@ test("retry is offered for the last turn alone, and only while it can be sent", 
   const page = new Page();
   page.ask("One", "t1").lose().receive(READY);
   page.ask("Two", "t2").lose();
-  const retries = () =>
-    elements(conversationView(page.state)).filter(({ attributes }) => attributes["data-action"] === "retry");
+  const retries = () => withAttribute(conversationView(page.state), "data-action", "retry");
   assert.deepEqual(
     retries().map(({ attributes }) => attributes.disabled),
     [true],

@@ -3,12 +3,11 @@ import { test } from "node:test";
 
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { sizeOf } from "../../frontend/js/render/voice_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { settingsView } from "../../frontend/js/render/settings_view.js";
 import { talkHint } from "../../frontend/js/render/voice_view.js";
-import { Page, READY, turn } from "./support.js";
+import { elements, Page, READY, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("v1");
 const PART = { state: "ready", name: "x", reason: null };
@@ -16,18 +15,7 @@ const SPEECH = { stt: PART, tts: PART, vad: PART };
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
 const u1 = { utterance: "u1", audio_ms: 1 };
 
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-const textOf = (described) => elements(described).map(({ tag, attributes }) => (tag === "#text" ? attributes.text : "")).join(""); // prettier-ignore
-
-function withClass(described, name) {
-  return elements(described).filter(({ attributes }) => ` ${attributes.class ?? ""} `.includes(` ${name} `));
-}
-
+const withClass = (described, name) => withAttribute(described, "class", name);
 const marked = (page, name) => textOf(withClass(conversationView(page.state), name));
 const line = (page) => textOf(withClass(composerView(page.state), "voice-state"));
 
@@ -196,8 +184,7 @@ test("push-to-talk has a button that says what its release does", () => {
 
 test("a screen reader is told that the microphone is on, not of every change", () => {
   const page = listening();
-  const told = () =>
-    textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "status"));
+  const told = () => textOf(withAttribute(composerView(page.state), "role", "status"));
   const before = told();
 
   page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
@@ -298,8 +285,7 @@ function failed(page, { isTyped = false, error = { ...ERROR, turn_id: "v1" } } =
   return page;
 }
 
-const alerts = (page) =>
-  textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "alert"));
+const alerts = (page) => textOf(withAttribute(composerView(page.state), "role", "alert"));
 
 for (const [what, error] of [
   ["fails", { ...ERROR, turn_id: "v1" }],
