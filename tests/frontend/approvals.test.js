@@ -9,8 +9,7 @@ const t1 = turn("t1");
 const FIELDS = { arguments: "", reason: "", remember: "no" };
 
 function asked(...frames) {
-  const page = new Page();
-  page.ask("Write it down", "t1").receive(t1.start());
+  const page = new Page().ask("Write it down", "t1").receive(t1.start());
   for (const frame of frames.length ? frames : [t1.asks("a1")]) page.dispatch({ type: "frame", frame, at: 1000 });
   return page;
 }

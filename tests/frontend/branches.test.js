@@ -7,7 +7,7 @@ import { versionsOf } from "../../frontend/js/branches.js";
 import { fromRecord } from "../../frontend/sdk/conversation.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
-import { Page, elements, textOf, turn } from "./support.js";
+import { elements, Page, pluck, textOf, turn } from "./support.js";
 
 /** Two turns, "First" and "Second", answered. */
 function talked() {
@@ -22,11 +22,7 @@ function answer(page, id, text) {
 }
 
 const again = (asked, turnId, text, at = 10) => ({ type: "ask_again", asked, turnId, at, ...(text && { text }) });
-const sentTexts = (page) =>
-  page
-    .sentOf("chat")
-    .at(-1)
-    .messages.map(({ content }) => content);
+const sentTexts = (page) => pluck(page.sentOf("chat").at(-1).messages, "content");
 const actionsOf = (page) =>
   elements(conversationView(page.state)).flatMap(({ attributes }) => attributes["data-action"] ?? []);
 
@@ -64,8 +60,7 @@ test("an edited message is sent with its pictures; one left empty is not sent", 
 
   page.dispatch({ ...again("t2", "t3"), text: "  " });
   assert.equal(page.sentOf("chat").length, 2);
-  page.dispatch({ type: "edit_message", turnId: "t1" });
-  page.dispatch(again("t1", "t4", "Look again"));
+  page.dispatch({ type: "edit_message", turnId: "t1" }).dispatch(again("t1", "t4", "Look again"));
 
   assert.equal(page.state.editedTurn, null);
   assert.deepEqual(page.sentOf("chat").at(-1).messages[0].content, [
@@ -78,8 +73,7 @@ test("versions stand in the order they were asked, wherever the user has been me
   const page = talked();
   page.dispatch(again("t2", "t3", "B", 10));
   answer(page, "t3", "b");
-  page.dispatch({ type: "switch_branch", turnId: "t2" });
-  page.dispatch(again("t2", "t4", "C", 20));
+  page.dispatch({ type: "switch_branch", turnId: "t2" }).dispatch(again("t2", "t4", "C", 20));
   answer(page, "t4", "c");
 
   page.dispatch({ type: "switch_branch", turnId: "t3" });
@@ -105,8 +99,7 @@ test("asking again while a reply runs cuts it, and its late hook joins the branc
   const t3 = turn("t3");
   page.ask("Third", "t3").receive(t3.start());
 
-  page.dispatch(again("t2", "t4", "Other second"));
-  page.receive(t3.hook("late"), t3.end("interrupted"));
+  page.dispatch(again("t2", "t4", "Other second")).receive(t3.hook("late"), t3.end("interrupted"));
 
   assert.deepEqual(page.history, ["user: First", "assistant: One.", "user: Other second"]);
   page.dispatch({ type: "switch_branch", turnId: "t2" });
@@ -159,8 +152,7 @@ test("beyond a hundred versions asking again is refused, and said", () => {
 
 test("Esc leaves the editor and ends nothing else; another conversation has none open", () => {
   const page = talked();
-  page.ask("Third", "t3").receive(turn("t3").start());
-  page.dispatch({ type: "edit_message", turnId: "t1" });
+  page.ask("Third", "t3").receive(turn("t3").start()).dispatch({ type: "edit_message", turnId: "t1" });
 
   page.dispatch({ type: "escape" });
 

@@ -90,8 +90,7 @@ test("why a download failed or could not be begun is said, and an answer of anot
   page.dispatch({ type: "downloads_loaded", status: 409, body: { error: { message: "another one runs" } } });
   assert.match(texts(page), /another one runs/);
   for (const body of [null, 3, {}, { models: 3 }, { models: [null, 3, {}] }]) {
-    page.dispatch({ type: "models", isOpen: true });
-    page.dispatch({ type: "downloads_loaded", status: 200, body });
+    page.dispatch({ type: "models", isOpen: true }).dispatch({ type: "downloads_loaded", status: 200, body });
     shown(page);
   }
 });

@@ -22,8 +22,7 @@ function storageOf(limit = Infinity) {
 /** The page of a tab, and what a reload makes of it. */
 function tabOf(storage) {
   const open = () => {
-    const page = new Page();
-    page.dispatch({ type: "restore_images", images: keptImages(storage) });
+    const page = new Page().dispatch({ type: "restore_images", images: keptImages(storage) });
     return page;
   };
   const act = (page, event) => {

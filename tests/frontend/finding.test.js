@@ -73,8 +73,7 @@ function twoListed() {
 test("a conversation that is only in the list is loaded to be changed, stored, and let go", () => {
   const { page, arrives } = twoListed();
 
-  page.dispatch({ type: "rename", id: "c2", title: " New name " });
-  page.dispatch({ type: "pin", id: "c2", at: 7 });
+  page.dispatch({ type: "rename", id: "c2", title: " New name " }).dispatch({ type: "pin", id: "c2", at: 7 });
   assert.equal(page.effects.filter(({ type, id }) => type === "open" && id === "c2").length, 1);
   arrives();
 
@@ -124,16 +123,14 @@ test("a conversation that was deleted elsewhere is not made again by renaming it
 });
 
 test("a search finds titles at once and messages when the store has answered; an answer that comes late is dropped", () => {
-  const page = new Page();
-  page.dispatch({ type: "listed", conversations: [summary("Apples", 3), summary("Pears", 2)] });
+  const page = new Page().dispatch({ type: "listed", conversations: [summary("Apples", 3), summary("Pears", 2)] });
 
   page.dispatch({ type: "search", text: " aPP" });
   assert.deepEqual(listed(page), ["Apples"]);
   page.dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
   assert.deepEqual(listed(page), ["Apples", "Pears"]);
 
-  page.dispatch({ type: "search", text: "x" });
-  page.dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
+  page.dispatch({ type: "search", text: "x" }).dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
   assert.deepEqual(listed(page), []);
   assert.match(textOf(sidebarView(page.state)), /Nothing found/);
 });

@@ -13,8 +13,7 @@ const HOOKS = {
 
 /** Ask, and receive the trace of a turn whose calls read these hooks. */
 function askTraced(page, id, calls, { notFired = [] } = {}) {
-  page.ask(`Question ${id}`, id);
-  page.receive({ type: "turn_start", turn_id: id });
+  page.ask(`Question ${id}`, id).receive({ type: "turn_start", turn_id: id });
   const trace = (event, data) => page.receive({ type: "trace", turn_id: id, event, data });
   const messages = Object.entries(HOOKS).map(([name, origin]) => {
     return { id: name, role: "system", content: name, tokens: name.length, origin: { kind: "hook", ...origin } };
@@ -102,8 +101,7 @@ test("the inspector says of each call what hooks cost and what is the same as be
 });
 
 test("what an older server traces is shown without costs", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   const data = { call: 1, purpose: "direct", attempt: 1, messages: ["m1"] };
   page.receive({ type: "trace", turn_id: "t1", event: "model_call", data });
 

@@ -65,8 +65,7 @@ test("the state counts from its arrival, while the sound still plays", () => {
 test("a turn that was cut leaves the state that comes behind the cut", () => {
   const page = talked(1);
   const t = turn("t2");
-  page.ask("q2", "t2").receive(t.start(), t.text("Begun"));
-  page.dispatch({ type: "stop" });
+  page.ask("q2", "t2").receive(t.start(), t.text("Begun")).dispatch({ type: "stop" });
   page.receive(t.end("interrupted", { state: "after t2" }));
 
   page.ask("q3", "t3");
@@ -76,8 +75,7 @@ test("a turn that was cut leaves the state that comes behind the cut", () => {
 
 test("words that came too late for their conversation keep the state of their turn", () => {
   const page = talked(1);
-  page.receive(started("u1"));
-  page.ask("q2", "t2");
+  page.receive(started("u1")).ask("q2", "t2");
   page.receive({ type: "transcript", utterance: "u1", text: "late", final: true, turn_id: "v1" });
   page.receive(turn("v1").start("voice"), turn("v1").end("interrupted", { state: "after v1" }));
 
@@ -100,8 +98,7 @@ test("each branch goes on from the state of its own last turn", () => {
   page.dispatch(again("t2", "t3"));
   assert.equal(chatState(page), "after t1", "the turn that is asked again never was");
   answer(page, "t3");
-  page.dispatch({ type: "switch_branch", turnId: "t2" });
-  page.ask("q4", "t4");
+  page.dispatch({ type: "switch_branch", turnId: "t2" }).ask("q4", "t4");
   assert.equal(chatState(page), "after t2");
   answer(page, "t4");
   page.dispatch({ type: "switch_branch", turnId: "t3" });

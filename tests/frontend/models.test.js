@@ -68,8 +68,7 @@ test("a pick is sent once, said, and answered", () => {
   const page = loaded(EMBEDDED, FOUND);
   const { key } = page.state.models.options[1];
 
-  page.dispatch({ type: "pick_model", key });
-  page.dispatch({ type: "pick_model", key });
+  page.dispatch({ type: "pick_model", key }).dispatch({ type: "pick_model", key });
 
   assert.deepEqual(ofType(page.effects, "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
   assert.match(shown(page), /Testing qwen3:8b…/);
@@ -140,7 +139,6 @@ test("after its first reply the embedded model is said to be a demo, once, to th
   assert.match(textOf(conversationView(page.state)), demo);
   assert.doesNotMatch(textOf(conversationView({ ...page.state, models: loaded(FOUND).state.models })), demo);
 
-  page.ask("And now?", "t2");
-  page.receive(turn("t2").start(), turn("t2").end());
+  page.ask("And now?", "t2").receive(turn("t2").start(), turn("t2").end());
   assert.doesNotMatch(textOf(conversationView(page.state)), demo);
 });

@@ -76,13 +76,7 @@ test("a greeting is for a conversation without messages", () => {
 
 test("a silence is broken for a user who is there and does nothing else", () => {
   const page = nudge(talked(), "still-there");
-  assert.deepEqual(
-    page
-      .sentOf("chat")
-      .at(-1)
-      .messages.map(({ role }) => role),
-    ["user", "assistant"],
-  );
+  assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "role"), ["user", "assistant"]);
 
   const busy = {
     "hidden or typing": (page) => nudge(page, "still-there", "t1", true),

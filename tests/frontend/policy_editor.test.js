@@ -5,7 +5,7 @@ import { clicked } from "../../frontend/js/policy/reduce.js";
 import { inherited, draftOf } from "../../frontend/js/policy/reduce_editor.js";
 import { pageView } from "../../frontend/js/policy/views/page_view.js";
 import { AUDIT, CONFIRM, PolicyPage, OFFLINE, SCAN, withId } from "./policy_support.js";
-import { elements, ofType, textOf, withAttribute } from "./support.js";
+import { elements, ofType, pluck, textOf, withAttribute } from "./support.js";
 
 const PRE = "pre_tool_use";
 const OFF = { [PRE]: { enabled: false, handlers: [] } };
@@ -220,10 +220,7 @@ test("changes are not lost to the other document without a word", () => {
   page.dispatch({ type: "choose_scope", value: "reload" }).agree();
   assert.deepEqual(page.document, { [PRE]: [AUDIT, SCAN] });
   page.dispatch({ type: "choose_scope", value: "operator" });
-  assert.deepEqual(
-    ofType(page.effects, "load_policy").map(({ scope }) => scope),
-    ["user", "user", "operator"],
-  );
+  assert.deepEqual(pluck(ofType(page.effects, "load_policy"), "scope"), ["user", "user", "operator"]);
 });
 
 test("nothing of one user is left to the next one who logs in", () => {

@@ -38,8 +38,7 @@ function reported(...processes) {
 }
 
 function traced(...steps) {
-  const page = new Page();
-  page.ask("Hello", "t1").receive(t.start());
+  const page = new Page().ask("Hello", "t1").receive(t.start());
   for (const { event = "hook_changed", ...data } of steps) {
     page.receive({
       type: "trace",

@@ -12,8 +12,7 @@ const PART = { state: "ready", name: "x", reason: null };
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
 
 function answered({ tts = PART } = {}) {
-  const page = new Page();
-  page.receive({ ...READY, speech: { stt: PART, vad: PART, tts } });
+  const page = new Page().receive({ ...READY, speech: { stt: PART, vad: PART, tts } });
   page.ask("Why?", "t1").receive(t1.start(), t1.hook("tone"), t1.text("So. There."));
   return page.receive(t1.sentence(0, "So. "), t1.sentenceEnd(0), t1.sentence(1, "There."), t1.sentenceEnd(1), t1.end());
 }

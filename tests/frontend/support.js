@@ -79,75 +79,37 @@ export class Page {
   }
 }
 
-export const turn = (turn_id) => ({
-  start: () => ({ type: "turn_start", turn_id, trigger: "chat", skills: [] }),
-  text: (delta) => ({ type: "text", turn_id, delta }),
-  sentence: (index, text, audio = null) => ({ type: "sentence", turn_id, index, text, spoken: null, audio }),
-  sentenceEnd: (index, duration_ms = 0, words) => ({
-    type: "sentence_end",
-    turn_id,
-    index,
-    duration_ms,
-    ...(words && { words }),
-  }),
-  hook: (name, content = `text of ${name}`, role = "system") => ({
-    type: "hook",
-    turn_id,
-    name,
-    role,
-    content,
-    skill: "calm",
-    timing: "after_user_input",
-    sig: `sig of ${name}`,
-  }),
-  call: (id, name = "read_file", args = { path: "a.md" }) => ({
-    type: "tool_call",
-    turn_id,
-    id,
-    name,
-    arguments: args,
-  }),
-  result: (id, content = "found", is_error = false) => ({
-    type: "tool_result",
-    turn_id,
-    id,
-    name: "read_file",
-    content,
-    is_error,
-    duration_ms: 3,
-  }),
-  media: (name = "y.png", more = {}) => ({
-    type: "media",
-    turn_id,
-    url: "/media/0f?u=a&e=1&s=b",
-    content_type: "image/png",
-    name,
-    size: 10,
-    ...more,
-  }),
-  asks: (id, more = {}) => ({
-    type: "approval_request",
-    turn_id,
-    id,
-    tool: "write_note",
-    arguments: { path: "a" },
-    message: "May it?",
-    timeout_ms: 5000,
-    by_voice: false,
-    remember_for: ["arguments", "tool"],
-    ...more,
-  }),
-  resolves: (id, by, approved = true) => ({ type: "approval_resolved", turn_id, id, approved, by }),
-  error: (code, more = {}) => ({ type: "error", turn_id, code, message: `the text of ${code}`, ...more }),
-  end: (reason = "completed", more = {}) => ({
-    type: "turn_end",
-    turn_id,
-    reason,
-    usage: {},
-    metrics: { total: 1 },
-    ...more,
-  }),
-});
+export function turn(turn_id) {
+  const frame = (type, values) => ({ type, turn_id, ...values });
+  return {
+    start: () => frame("turn_start", { trigger: "chat", skills: [] }),
+    text: (delta) => frame("text", { delta }),
+    sentence: (index, text, audio = null) => frame("sentence", { index, text, spoken: null, audio }),
+    sentenceEnd: (index, duration_ms = 0, words) =>
+      frame("sentence_end", { index, duration_ms, ...(words && { words }) }),
+    hook: (name, content = `text of ${name}`, role = "system") =>
+      frame("hook", { name, role, content, skill: "calm", timing: "after_user_input", sig: `sig of ${name}` }),
+    call: (id, name = "read_file", args = { path: "a.md" }) => frame("tool_call", { id, name, arguments: args }),
+    result: (id, content = "found", is_error = false) =>
+      frame("tool_result", { id, name: "read_file", content, is_error, duration_ms: 3 }),
+    media: (name = "y.png", more = {}) =>
+      frame("media", { url: "/media/0f?u=a&e=1&s=b", content_type: "image/png", name, size: 10, ...more }),
+    asks: (id, more = {}) => {
+      const rest = { timeout_ms: 5000, by_voice: false, remember_for: ["arguments", "tool"], ...more };
+      return frame("approval_request", {
+        id,
+        tool: "write_note",
+        arguments: { path: "a" },
+        message: "May it?",
+        ...rest,
+      });
+    },
+    trace: (event, data) => frame("trace", { event, data }),
+    resolves: (id, by, approved = true) => frame("approval_resolved", { id, approved, by }),
+    error: (code, more = {}) => frame("error", { code, message: `the text of ${code}`, ...more }),
+    end: (reason = "completed", more = {}) => frame("turn_end", { reason, usage: {}, metrics: { total: 1 }, ...more }),
+  };
+}
 
 /** Numbers from 0 to 1, the same for the same seed. */
 export function seeded(seed) {

@@ -18,8 +18,7 @@ const ear = (utterance) => ({
 });
 
 function listening({ settings = {} } = {}) {
-  const page = new Page();
-  page.dispatch({ type: "set", change: settings });
+  const page = new Page().dispatch({ type: "set", change: settings });
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
   page.sent = [];
   page.effects = [];
@@ -192,8 +191,7 @@ test("words belong to the conversation they were spoken in, and their turn is re
 
 test("a message that was sent before the words came is the one that is answered", () => {
   const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
-  page.ask("Never mind.", "c1");
+  page.receive(ear("u1").started(), ear("u1").stopped()).ask("Never mind.", "c1");
   page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" }, t.end("interrupted"));
   page.receive(turn("c1").start(), turn("c1").text("Fine."), turn("c1").sentence(0, "Fine."), turn("c1").end());
 
@@ -223,8 +221,7 @@ test("the microphone that is switched off lets a paused reply go on and discards
 
 test("what was said before the microphone was switched off is still answered", () => {
   const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
-  page.dispatch({ type: "microphone" });
+  page.receive(ear("u1").started(), ear("u1").stopped()).dispatch({ type: "microphone" });
   page.receive(ear("u1").said("What?", "v1"), t.start());
 
   assert.equal(page.state.turn.id, "v1");
@@ -232,8 +229,7 @@ test("what was said before the microphone was switched off is still answered", (
 });
 
 test("a microphone that fails says why, and can be tried again", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
   assert.equal(page.state.voice.mic, "off");
   assert.match(page.state.voice.problem, /in use by another program/);
 
@@ -243,8 +239,7 @@ test("a microphone that fails says why, and can be tried again", () => {
 });
 
 test("a microphone that was switched off while it started stays off", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone" });
 
   page.dispatch({ type: "microphone_on", rate: 16_000 });
 
@@ -269,8 +264,7 @@ test("the server is sent the rate of the microphone, and nothing that would disc
 
 test("a microphone that is on stays on over a lost connection, and the new server is sent its rate", () => {
   const page = listening();
-  page.receive(ear("u1").started());
-  page.lose();
+  page.receive(ear("u1").started()).lose();
   page.sent = [];
   page.receive(READY);
 
@@ -361,8 +355,7 @@ test("a key pressed again before the server has answered its release still comes
 
 test("a key that is down comes up also while another microphone starts", () => {
   const page = listening({ settings: { turnDetection: "push_to_talk" } });
-  page.dispatch({ type: "talk", isHeld: true });
-  page.dispatch({ type: "set", change: { microphone: "other" } });
+  page.dispatch({ type: "talk", isHeld: true }).dispatch({ type: "set", change: { microphone: "other" } });
   page.dispatch({ type: "talk", isHeld: false });
 
   assert.equal(page.sentOf("speech_end").length, 1);
@@ -387,8 +380,7 @@ test("a microphone that is switched off with the key down discards what was said
 
 test("replies are read aloud when the user speaks, always or never", () => {
   const found = ["spoken", "always", "never"].map((readAloud) => {
-    const page = new Page();
-    page.dispatch({ type: "set", change: { readAloud } }).ask("Hello", "c1");
+    const page = new Page().dispatch({ type: "set", change: { readAloud } }).ask("Hello", "c1");
     const configured = page.sentOf("configure").filter(({ voice }) => voice !== undefined);
     return [configured.at(-1).voice, page.sentOf("chat")[0].voice];
   });
@@ -397,8 +389,7 @@ test("replies are read aloud when the user speaks, always or never", () => {
 });
 
 test("the chosen voice is named to the server once that is known to have it", () => {
-  const page = new Page();
-  page.dispatch({ type: "set", change: { speaker: "ben", speed: "1.5" } });
+  const page = new Page().dispatch({ type: "set", change: { speaker: "ben", speed: "1.5" } });
   page.sent = [];
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann", "ben"] });
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann"] });
@@ -500,8 +491,7 @@ test("what the page speaks is not read out by the screen reader as well; what it
 });
 
 test("engines that finish loading are known", () => {
-  const page = new Page();
-  page.receive({ type: "speech", stt: PART, tts: PART, vad: PART });
+  const page = new Page().receive({ type: "speech", stt: PART, tts: PART, vad: PART });
 
   assert.equal(page.state.speech.stt.state, "ready");
 });

@@ -27,9 +27,7 @@ function control(page, action) {
 const button = (page) => control(page, "microphone");
 
 function listening(change = {}) {
-  const page = new Page();
-  page.receive({ ...READY, speech: SPEECH });
-  page.dispatch({ type: "set", change });
+  const page = new Page().receive({ ...READY, speech: SPEECH }).dispatch({ type: "set", change });
   return page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
 }
 
@@ -67,8 +65,7 @@ test("the microphone says why it cannot be used", () => {
     [{ ...PART, state: "loading" }, /loading/],
     [missing, /no engine is installed/],
   ]) {
-    const page = new Page();
-    page.receive({ ...READY, speech: { ...SPEECH, stt } });
+    const page = new Page().receive({ ...READY, speech: { ...SPEECH, stt } });
 
     assert.equal(button(page).attributes.disabled, true);
     assert.match(button(page).attributes.title, why);
@@ -194,15 +191,13 @@ test("a screen reader is told that the microphone is on, not of every change", (
 });
 
 test("why there is no microphone is said, with a way to try again", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
 
   assert.match(textOf(composerView(page.state)), /then try again\.Try again/);
 });
 
 test("a language that is not understood here is said at the choice and at Talk, with what helps", () => {
-  const page = new Page();
-  page.receive({ ...READY, speech: { ...SPEECH, stt_languages: ["en"] } });
+  const page = new Page().receive({ ...READY, speech: { ...SPEECH, stt_languages: ["en"] } });
   const said = /understands English, not German\. Type, choose another language .* or ask the operator/;
   const found = ["de", "en-GB", ""].map((language) => {
     page.dispatch({ type: "set", change: { language } });
