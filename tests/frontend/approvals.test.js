@@ -30,8 +30,7 @@ test("an answer is sent once, and the question stays until the server says what 
 });
 
 test("reason, remembering and edited arguments go along", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: '{"path": "b"}', reason: " mine ", remember: "conversation" });
 
   assert.deepEqual(page.sentOf("approval"), [
@@ -69,16 +68,14 @@ test("where only the arguments can be remembered nothing else is offered", () =>
 });
 
 test("arguments that were edited into themselves are not sent as edited", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: '{ "path":"a" }' });
 
   assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: true }]);
 });
 
 test("a no does not carry what was edited, and is not remembered", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, false, { arguments: "{", remember: "always" });
 
   assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: false }]);
@@ -86,8 +83,7 @@ test("a no does not carry what was edited, and is not remembered", () => {
 
 for (const text of ["{", "[1]", "null", '"x"', ""]) {
   test(`edited arguments that are no object are told and not sent: ${JSON.stringify(text)}`, () => {
-    const page = asked();
-    page.dispatch({ type: "edit_approval", id: "a1" });
+    const page = asked().dispatch({ type: "edit_approval", id: "a1" });
     answer(page, true, { arguments: text });
 
     assert.deepEqual(page.sentOf("approval"), []);
@@ -138,8 +134,7 @@ test("what others did about it is told in its turn, and what the user did is not
 });
 
 test("a lost connection takes the questions with it", () => {
-  const page = asked();
-  page.dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
+  const page = asked().dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
 
   assert.deepEqual(page.state.approvals, []);
 });
@@ -181,8 +176,7 @@ test("a question of another window says so, and hostile text stays text", () => 
 });
 
 test("the editor starts with the arguments and is not filled again", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   const editor = withAttribute(approvalView(page.state), "id", "approval-editor")[0];
 
   assert.equal("value" in editor.attributes, false);
@@ -302,8 +296,7 @@ test("a question is asked in one sentence, with its reason", () => {
 });
 
 test("Esc in the editor forgets what was edited and leaves the question open", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: "{" });
 
   page.dispatch({ type: "leave_approval_editor", id: "a1" });

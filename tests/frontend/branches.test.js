@@ -41,8 +41,7 @@ test("a turn asked again is sent without what followed, and the old version is k
 });
 
 test("what is sent next is the branch on screen", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "Third"));
+  const page = talked().dispatch(again("t2", "t3", "Third"));
   answer(page, "t3", "Three.");
   page.dispatch({ type: "switch_branch", turnId: "t2" });
 
@@ -70,8 +69,7 @@ test("an edited message is sent with its pictures; one left empty is not sent", 
 });
 
 test("versions stand in the order they were asked, wherever the user has been meanwhile", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "B", 10));
+  const page = talked().dispatch(again("t2", "t3", "B", 10));
   answer(page, "t3", "b");
   page.dispatch({ type: "switch_branch", turnId: "t2" }).dispatch(again("t2", "t4", "C", 20));
   answer(page, "t4", "c");
@@ -83,8 +81,7 @@ test("versions stand in the order they were asked, wherever the user has been me
 });
 
 test("a turn with several branches behind it comes back with the one shown last", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "Other second"));
+  const page = talked().dispatch(again("t2", "t3", "Other second"));
   answer(page, "t3", "Three.");
   page.dispatch(again("t1", "t4", "Other first"));
   answer(page, "t4", "Four.");
@@ -107,8 +104,7 @@ test("asking again while a reply runs cuts it, and its late hook joins the branc
 });
 
 test("a version whose turn never was leaves the one before it on screen", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "Other second"));
+  const page = talked().dispatch(again("t2", "t3", "Other second"));
 
   page.receive(turn("t3").start(), turn("t3").end("aborted", { rollback: true, message: "no" }));
 
@@ -117,8 +113,7 @@ test("a version whose turn never was leaves the one before it on screen", () => 
 });
 
 test("branches are stored, and come back", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "Other second"));
+  const page = talked().dispatch(again("t2", "t3", "Other second"));
 
   const back = fromRecord(page.records.get("c1"), "write");
 
@@ -127,8 +122,7 @@ test("branches are stored, and come back", () => {
 });
 
 test("clearing takes the branches away, and undoing it brings them back", () => {
-  const page = talked();
-  page.dispatch(again("t2", "t3", "Other second"));
+  const page = talked().dispatch(again("t2", "t3", "Other second"));
   answer(page, "t3", "Three.");
 
   page.dispatch({ type: "clear" });

@@ -74,8 +74,7 @@ test("a turn that was cut leaves the state that comes behind the cut", () => {
 });
 
 test("words that came too late for their conversation keep the state of their turn", () => {
-  const page = talked(1);
-  page.receive(started("u1")).ask("q2", "t2");
+  const page = talked(1).receive(started("u1")).ask("q2", "t2");
   page.receive({ type: "transcript", utterance: "u1", text: "late", final: true, turn_id: "v1" });
   page.receive(turn("v1").start("voice"), turn("v1").end("interrupted", { state: "after v1" }));
 
@@ -94,8 +93,7 @@ test("a turn that never was takes its state away", () => {
 });
 
 test("each branch goes on from the state of its own last turn", () => {
-  const page = talked(2);
-  page.dispatch(again("t2", "t3"));
+  const page = talked(2).dispatch(again("t2", "t3"));
   assert.equal(chatState(page), "after t1", "the turn that is asked again never was");
   answer(page, "t3");
   page.dispatch({ type: "switch_branch", turnId: "t2" }).ask("q4", "t4");
@@ -126,8 +124,7 @@ test("a failed turn that is sent again leaves its state with the hooks it leaves
 });
 
 test("states are stored, exported and imported", () => {
-  const page = talked(2);
-  page.dispatch(again("t2", "t3"));
+  const page = talked(2).dispatch(again("t2", "t3"));
   answer(page, "t3");
 
   const stored = fromRecord(page.records.get("c1"), "write");

@@ -122,8 +122,7 @@ test("a picture can be taken back, and the screen reader says both", () => {
 });
 
 test("a rollback gives the pictures back with the words", () => {
-  const page = withAttached(new Page(), "a");
-  page.ask("Look", "t1").receive(turn("t1").start());
+  const page = withAttached(new Page(), "a").ask("Look", "t1").receive(turn("t1").start());
   withAttached(page, "b");
 
   page.receive(turn("t1").end("aborted", { rollback: true }));
@@ -132,8 +131,7 @@ test("a rollback gives the pictures back with the words", () => {
 });
 
 test("a message that is asked again has its pictures again", () => {
-  const page = withAttached(new Page(), "a");
-  page.ask("Look", "t1").lose().receive(READY);
+  const page = withAttached(new Page(), "a").ask("Look", "t1").lose().receive(READY);
 
   page.dispatch({ type: "retry", turnId: "t2", at: 3 });
 

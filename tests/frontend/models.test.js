@@ -82,8 +82,7 @@ test("a pick is sent once, said, and answered", () => {
 });
 
 test("a model that fails its test is said, and another can be picked", () => {
-  const page = opened(loaded(EMBEDDED));
-  page.dispatch({ type: "pick_endpoint", choice: { ...CHOICE, api_key: "sk" } });
+  const page = opened(loaded(EMBEDDED)).dispatch({ type: "pick_endpoint", choice: { ...CHOICE, api_key: "sk" } });
   const form = page.state.models.picks;
 
   page.dispatch({ type: "model_picked", status: 422, body: { error: { message: "the key was refused" } } });
@@ -129,8 +128,7 @@ test("a closed picker holds nothing, and an answer of another shape breaks nothi
 
 test("after its first reply the embedded model is said to be a demo, once, to those who can pick another", () => {
   const demo = /This is the small demo model\.\|Use a real one/;
-  const page = loaded(EMBEDDED);
-  page.ask("Hello", "t1");
+  const page = loaded(EMBEDDED).ask("Hello", "t1");
   const { start, sentence, sentenceEnd, end } = turn("t1");
   page.receive(start(), sentence(0, "Hi."), sentenceEnd(0));
   assert.doesNotMatch(textOf(conversationView(page.state)), demo, "it is still being written");

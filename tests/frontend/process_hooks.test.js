@@ -101,7 +101,7 @@ test("the inspector shows what a hook changed in the call it belongs to", () => 
       tools: { added: [{ function: { name: "get_weather" } }], removed: ["read_file"], changed: [] },
     },
   });
-  page.receive({ type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: "direct" } });
+  page.receive(t.trace("model_call", { call: 1, purpose: "direct" }));
 
   const [call] = withAttribute(inspected(page), "class", "call");
   const text = textOf(call);
@@ -209,8 +209,7 @@ test("without hooks the panel says how to have some", () => {
 });
 
 test("a server that does not answer leaves what was known, and who may not see it sees nothing", () => {
-  const page = reported(HOOK);
-  page.dispatch({ type: "hook_health", status: 0, body: null });
+  const page = reported(HOOK).dispatch({ type: "hook_health", status: 0, body: null });
   assert.match(shown(page), /does not answer.*guard/s);
 
   page.dispatch({ type: "hook_health", status: 403, body: { error: {} } });

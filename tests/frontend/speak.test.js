@@ -18,8 +18,7 @@ function answered({ tts = PART } = {}) {
 }
 
 function reading() {
-  const page = answered();
-  page.dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
+  const page = answered().dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.effects.length = 0;
   return page.receive(
     { ...r1.start(), trigger: "speak" },
@@ -83,8 +82,7 @@ test("a lost connection ends it without a word", () => {
 });
 
 test("why it cannot be read, or only in part, is said on the page", () => {
-  const page = answered();
-  page.dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
+  const page = answered().dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.receive({ type: "error", code: "too_many_turns", message: "Too many turns." });
   assert.equal(page.state.speakTurn, null);
 

@@ -89,27 +89,9 @@ test("hostile text stays text in every place it can stand", () => {
     const changes = { [HOSTILE]: { before: HOSTILE, after: `${HOSTILE}.` }, tools: { added: [HOSTILE] } };
     page.receive({ type: "trace", turn_id: "t1", event, data: { ...step, effect: HOSTILE, changes } });
   }
-  page.receive({
-    type: "trace",
-    turn_id: "t1",
-    event: "messages",
-    data: {
-      messages: [
-        {
-          id: "m1",
-          role: HOSTILE,
-          content: HOSTILE,
-          origin: { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE },
-        },
-      ],
-    },
-  });
-  page.receive({
-    type: "trace",
-    turn_id: "t1",
-    event: "model_call",
-    data: { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] },
-  });
+  const origin = { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE };
+  page.receive(t.trace("messages", { messages: [{ id: "m1", role: HOSTILE, content: HOSTILE, origin }] }));
+  page.receive(t.trace("model_call", { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] }));
 
   const shown = everywhere(page);
 
@@ -219,61 +201,25 @@ test("the page says who answers, and where, before the first turn", () => {
 });
 
 test("the inspector marks what came from hooks, as what it was sent, and what did not fire", () => {
+  const tone = { kind: "hook", hook: "tone", timing: "before_planning" };
+  const usage = { input_tokens: 120, cached_tokens: 80, output_tokens: 1 };
   const page = new Page().ask("Hello", "t1");
   page.receive(
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "messages",
-      data: {
-        messages: [
-          {
-            id: "m1",
-            role: "system",
-            content: "Be calm.",
-            origin: { kind: "hook", skill: "calm", hook: "tone", timing: "before_planning", persistent: true },
-          },
-          { id: "m2", role: "system", content: "Forged.", origin: { kind: "hook", hook: "tone", unsigned: true } },
-        ],
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "model_call",
-      data: {
-        call: 1,
-        purpose: "planning",
-        round: null,
-        attempt: 1,
-        messages: ["m1", "m2", "m404"],
-        sent_roles: { m1: "user" },
-        trimmed: ["m0"],
-        shortened: ["m2"],
-        tools: [],
-        tool_choice: "none",
-        late_system: "user",
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "model_done",
-      data: {
-        call: 1,
-        finish: "stop",
-        usage: { input_tokens: 120, cached_tokens: 80, output_tokens: 1 },
-        total_ms: 41.6,
-        reply: "<need_tool>",
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "not_fired",
-      data: { hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }] },
-    },
-    { type: "trace", turn_id: "t1", event: "from a newer server", data: {} },
+    t.trace("messages", {
+      messages: [
+        { id: "m1", role: "system", content: "Be calm.", origin: { ...tone, skill: "calm", persistent: true } },
+        { id: "m2", role: "system", content: "Forged.", origin: { kind: "hook", hook: "tone", unsigned: true } },
+      ],
+    }),
+    t.trace("model_call", {
+      ...{ call: 1, purpose: "planning", round: null, attempt: 1, messages: ["m1", "m2", "m404"], tools: [] },
+      ...{ sent_roles: { m1: "user" }, trimmed: ["m0"], shortened: ["m2"], tool_choice: "none", late_system: "user" },
+    }),
+    t.trace("model_done", { call: 1, finish: "stop", usage, total_ms: 41.6, reply: "<need_tool>" }),
+    t.trace("not_fired", {
+      hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }],
+    }),
+    t.trace("from a newer server", {}),
   );
 
   const text = textOf(inspectorView(page.state));
@@ -312,27 +258,21 @@ test("why a hook did not fire is said in the page's language, and in the server'
 
 test("a turn that was cut names why hooks stayed out, and how long each part took", () => {
   const page = new Page().ask("Hello", "t1");
+  const brief = { skill: "calm", hook: "brief", timing: "before_each_agent" };
   const hooks = [
     { skill: "calm", hook: "late", timing: "after_tool_call", reason: "no tool ran" },
     { skill: "calm", hook: "aloud", timing: "after_user_input", reason: "in English", path: "when.not.channel" },
     { skill: "off", hook: "tone", timing: "before_planning", reason: "the skill is switched off" },
-    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "no room", code: "budget", detail: "" },
-    {
-      skill: "calm",
-      hook: "brief",
-      timing: "before_each_agent",
-      reason: "once",
-      code: "once",
-      detail: "turn",
-      fired: true,
-    },
+    { ...brief, reason: "no room", code: "budget", detail: "" },
+    { ...brief, reason: "once", code: "once", detail: "turn", fired: true },
   ];
   const metrics = { model_request: 10, first_token: 40, total: 100 };
-  page.receive(
-    { type: "turn_start", turn_id: "t1" },
-    { type: "trace", turn_id: "t1", event: "not_fired", data: { hooks } },
-    { type: "turn_end", turn_id: "t1", reason: "interrupted", metrics },
-  );
+  page.receive({ type: "turn_start", turn_id: "t1" }, t.trace("not_fired", { hooks }), {
+    type: "turn_end",
+    turn_id: "t1",
+    reason: "interrupted",
+    metrics,
+  });
 
   const view = inspectorView(page.state);
   const [notFired] = withClass(view, "not-fired");
@@ -555,12 +495,9 @@ test("a turn that is over is described once, also one of this visit", () => {
 
 test("what the model read is not described anew with every word of its reply", () => {
   const t = turn("t1");
-  const page = new Page().ask("Q", "t1").receive(t.start(), {
-    type: "trace",
-    turn_id: "t1",
-    event: "model_call",
-    data: { call: 1, purpose: "direct", messages: [], tools: [] },
-  });
+  const page = new Page()
+    .ask("Q", "t1")
+    .receive(t.start(), t.trace("model_call", { call: 1, purpose: "direct", messages: [], tools: [] }));
   const before = inspectorView(page.state);
 
   page.receive(t.text("A word."));

@@ -71,8 +71,7 @@ test("speech cuts the reply to what was heard, and only then sends the history",
 });
 
 test("a sentence that the server cut is not taken for heard because all of its sound was", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
+  const page = listening().receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
   page.receive(t.text("One two three four five."), t.sentence(0, "One two three four five.", AUDIO));
   heard(page, 0, 700);
 
@@ -82,8 +81,7 @@ test("a sentence that the server cut is not taken for heard because all of its s
 });
 
 test("with the times of words a cut keeps the words that were over", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
+  const page = listening().receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
   const words = [[0, 0], [4, 300], [8, 900]]; // prettier-ignore
   page.receive(t.text("One two three."), t.sentence(0, "One two three.", AUDIO), t.sentenceEnd(0, 1200, words));
   heard(page, 0, 950);
@@ -100,8 +98,7 @@ const BY_HAND = {
 
 for (const [name, act] of Object.entries(BY_HAND)) {
   test(`${name} keeps all that was shown of a reply that is spoken, with its hooks in their places`, () => {
-    const page = answering();
-    page.receive(t.hook("tone"), t.sentence(1, "Five. ", AUDIO), t.text("Five. `six`"));
+    const page = answering().receive(t.hook("tone"), t.sentence(1, "Five. ", AUDIO), t.text("Five. `six`"));
     heard(page, 0, 500);
 
     act(page);
@@ -113,8 +110,7 @@ for (const [name, act] of Object.entries(BY_HAND)) {
 }
 
 test("who stops the sound of a reply that is complete has its answer", () => {
-  const page = answering();
-  page.receive(t.end("completed", { metrics: { total: 7 } }));
+  const page = answering().receive(t.end("completed", { metrics: { total: 7 } }));
   heard(page, 0, 500);
   page.sent = [];
 
@@ -137,8 +133,7 @@ test("a connection that is lost keeps of a reply that is spoken what was heard",
 });
 
 test("what was cut off unheard stays to be read until the page goes", () => {
-  const page = answering("One two three four. ");
-  page.receive(t.text("Five."));
+  const page = answering("One two three four. ").receive(t.text("Five."));
   heard(page, 0, 500);
   page.receive(ear("u2").started());
 
@@ -146,8 +141,7 @@ test("what was cut off unheard stays to be read until the page goes", () => {
 });
 
 test("words become the user's message, and the server, which has them, is sent no chat", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped(), ear("u1").partial("Wh"));
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped(), ear("u1").partial("Wh"));
   assert.equal(page.state.voice.transcript, "Wh");
 
   page.receive(ear("u1").said("What?", "v1"));
@@ -160,8 +154,7 @@ test("words become the user's message, and the server, which has them, is sent n
 
 test("an utterance without words leaves nothing behind, also one that was discarded while spoken", () => {
   for (const frames of [[ear("u1").stopped(), ear("u1").nothing()], [ear("u1").nothing()]]) {
-    const page = listening();
-    page.receive(ear("u1").started(), ...frames);
+    const page = listening().receive(ear("u1").started(), ...frames);
 
     assert.deepEqual(page.history, []);
     assert.equal(page.state.voice.phase, "quiet");
@@ -177,8 +170,7 @@ test("words that come while the user speaks again do not end the hearing", () =>
 });
 
 test("words belong to the conversation they were spoken in, and their turn is refused in another", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped());
   page.dispatch({ type: "open_conversation", id: "c2", at: 3 });
   page.dispatch({ type: "opened", id: "c2", record: null, access: "write", at: 3 });
   page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" });
@@ -190,8 +182,7 @@ test("words belong to the conversation they were spoken in, and their turn is re
 });
 
 test("a message that was sent before the words came is the one that is answered", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped()).ask("Never mind.", "c1");
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped()).ask("Never mind.", "c1");
   page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" }, t.end("interrupted"));
   page.receive(turn("c1").start(), turn("c1").text("Fine."), turn("c1").sentence(0, "Fine."), turn("c1").end());
 
@@ -200,8 +191,7 @@ test("a message that was sent before the words came is the one that is answered"
 });
 
 test("a conversation that another tab writes takes the microphone away", () => {
-  const page = listening();
-  page.dispatch({ type: "open_conversation", id: "c2", at: 3 });
+  const page = listening().dispatch({ type: "open_conversation", id: "c2", at: 3 });
   page.dispatch({ type: "opened", id: "c2", record: null, access: "read", at: 3 });
 
   assert.equal(page.state.voice.mic, "off");
@@ -209,8 +199,7 @@ test("a conversation that another tab writes takes the microphone away", () => {
 });
 
 test("the microphone that is switched off lets a paused reply go on and discards what was being said", () => {
-  const page = answering();
-  page.receive(ear("u2").detected());
+  const page = answering().receive(ear("u2").detected());
   page.effects = [];
 
   page.dispatch({ type: "microphone" });
@@ -220,8 +209,7 @@ test("the microphone that is switched off lets a paused reply go on and discards
 });
 
 test("what was said before the microphone was switched off is still answered", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped()).dispatch({ type: "microphone" });
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped()).dispatch({ type: "microphone" });
   page.receive(ear("u1").said("What?", "v1"), t.start());
 
   assert.equal(page.state.turn.id, "v1");
@@ -263,8 +251,7 @@ test("the server is sent the rate of the microphone, and nothing that would disc
 });
 
 test("a microphone that is on stays on over a lost connection, and the new server is sent its rate", () => {
-  const page = listening();
-  page.receive(ear("u1").started()).lose();
+  const page = listening().receive(ear("u1").started()).lose();
   page.sent = [];
   page.receive(READY);
 
@@ -305,8 +292,7 @@ test("a key that a stopping server refuses, which it says without having noticed
 });
 
 test("a reply that was paused when the connection went plays on if its end is here", () => {
-  const page = answering();
-  page.receive(t.end(), ear("u2").detected());
+  const page = answering().receive(t.end(), ear("u2").detected());
   page.effects = [];
   page.lose();
   heard(page, 0, 1000, true);
@@ -316,8 +302,7 @@ test("a reply that was paused when the connection went plays on if its end is he
 });
 
 test("the key of push-to-talk cuts the reply; its release asks", () => {
-  const page = answering();
-  page.dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
+  const page = answering().dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
   page.sent = [];
   heard(page, 0, 500);
   page.dispatch({ type: "talk", isHeld: true }).dispatch({ type: "talk", isHeld: true });
@@ -363,8 +348,7 @@ test("a key that is down comes up also while another microphone starts", () => {
 });
 
 test("a key that is down when the way to talk changes is up", () => {
-  const page = listening({ settings: { turnDetection: "push_to_talk" } });
-  page.dispatch({ type: "talk", isHeld: true });
+  const page = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
 
   page.dispatch({ type: "set", change: { turnDetection: "server_vad" } });
 
@@ -398,8 +382,7 @@ test("the chosen voice is named to the server once that is known to have it", ()
 });
 
 test("the server learns of the first sound, each sentence, twice a second, and the end", () => {
-  const page = answering();
-  page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
+  const page = answering().receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
   for (const ms of [10, 40, 490, 510, 900]) heard(page, 0, ms);
   heard(page, 0, 1000, true);
   heard(page, 1, 20);
@@ -426,8 +409,7 @@ test("a cut tells the server how far the listener came", () => {
 });
 
 test("reports of a turn that was cut change nothing", () => {
-  const page = answering();
-  page.dispatch({ type: "stop" });
+  const page = answering().dispatch({ type: "stop" });
   const before = page.state;
 
   heard(page, 0, 900, true);
@@ -450,8 +432,7 @@ test("the store is written when another word was heard, not with every report", 
 });
 
 test("a browser that cannot play shows the reply to its end", () => {
-  const page = answering();
-  page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
+  const page = answering().receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
   page.dispatch({ type: "no_sound", reason: "no AudioWorklet" });
 
   assert.deepEqual(page.history, ["user: What?", "assistant: One two three four. More."]);
@@ -460,8 +441,7 @@ test("a browser that cannot play shows the reply to its end", () => {
 });
 
 test("while the server does not send the player, replies are text, and the page says so", () => {
-  const page = listening();
-  page.dispatch({ type: "no_sound", reason: "not loaded", isNotLoaded: true });
+  const page = listening().dispatch({ type: "no_sound", reason: "not loaded", isNotLoaded: true });
   const messages = page.state.notices.map(({ message }) => message);
 
   page.dispatch({ type: "sound_back" });
@@ -472,8 +452,7 @@ test("while the server does not send the player, replies are text, and the page 
 });
 
 test("a page that the browser keeps silent asks for a click, until there is sound", () => {
-  const page = answering();
-  page.dispatch({ type: "sound_blocked", isBlocked: true });
+  const page = answering().dispatch({ type: "sound_blocked", isBlocked: true });
   assert.match(page.state.notices[0].message, /Click or tap/);
 
   page.dispatch({ type: "sound_blocked", isBlocked: false });
@@ -497,8 +476,7 @@ test("engines that finish loading are known", () => {
 });
 
 test("a voice turn that the server has no place for can be tried again", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped(), ear("u1").said("What?", "v1"));
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped(), ear("u1").said("What?", "v1"));
   page.receive({ type: "error", code: "too_many_turns", message: "later" });
 
   assert.equal(page.state.turn, null);

@@ -32,8 +32,7 @@ function listening(change = {}) {
 }
 
 function answering() {
-  const page = listening();
-  page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
+  const page = listening().receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
   page.receive({ type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
   page.receive({ ...t.start(), trigger: "voice" }, t.text("One two three four. Five."));
   page.receive(t.sentence(0, "One two three four. ", AUDIO), t.sentenceEnd(0, 1000));
@@ -80,8 +79,7 @@ test("a microphone that is on can always be switched off", () => {
 });
 
 test("a microphone that the system mutes is told of, until it is not any more", () => {
-  const page = listening();
-  page.dispatch({ type: "microphone_muted", isMuted: true });
+  const page = listening().dispatch({ type: "microphone_muted", isMuted: true });
   assert.match(line(page), /muted by the system or another program\. You are not heard/);
 
   page.dispatch({ type: "microphone_muted", isMuted: false });
@@ -247,8 +245,7 @@ test("the sentence that is being heard is marked, and what waits is not", () => 
 });
 
 test("what is being heard is marked behind a tool, too", () => {
-  const page = answering();
-  page.receive(t.call("c"), t.result("c"), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
+  const page = answering().receive(t.call("c"), t.result("c"), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
   page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
   page.dispatch({ type: "heard", turnId: "v1", index: 1, ms: 10, isOver: false });
 
@@ -256,8 +253,7 @@ test("what is being heard is marked behind a tool, too", () => {
 });
 
 test("what speech cut off unheard stays, paler, and says so", () => {
-  const page = answering();
-  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
+  const page = answering().dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
   page.receive(t.end("interrupted"));
 
   assert.equal(marked(page, "unheard"), "three four. Five.");
@@ -361,8 +357,7 @@ test("a notice that the talk hides with its conversation stands in the talk", ()
 });
 
 test("the inspector shows where the time of a turn went", () => {
-  const page = answering();
-  page.receive({ type: "trace", turn_id: "v1", event: "messages", data: { messages: [] } });
+  const page = answering().receive({ type: "trace", turn_id: "v1", event: "messages", data: { messages: [] } });
   page.receive(t.end("interrupted", { metrics: { transcript: 310.4, first_audio: 920.6, first_token: null } }));
 
   assert.match(textOf(inspectorView(page.state)), /words 310 · first sound 921/);
