@@ -10,7 +10,7 @@ import { loadSettings, sessionHeaders } from "./storage.js";
 import { locale, t, useLanguage } from "./strings.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
-const BROWSERS = [["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]; // prettier-ignore
+const BROWSERS = [["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]];
 const SYSTEMS = [["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS", "macOS"], ["Linux"]];
 
 const root = /** @type {Element} */ (document.getElementById("sessions"));

@@ -169,7 +169,13 @@ test("a conversation that is kept is there again, and its broken turn counts as 
 
   const { parley } = await connected(t, { store: browserStore("p.", storage) });
 
-  assert.deepEqual(parley.history.map(({ content, _answer }) => [content, _answer]), [["Hello", "lost"], ["One. ", undefined]]); // prettier-ignore
+  assert.deepEqual(
+    parley.history.map(({ content, _answer }) => [content, _answer]),
+    [
+      ["Hello", "lost"],
+      ["One. ", undefined],
+    ],
+  );
 });
 
 test("a connection that is lost ends the turn and its questions, and the next one asks for the token again", async (t) => {
@@ -272,14 +278,17 @@ test("tools of the page answer, whatever becomes of them, and not after their tu
   await later();
 
   assert.deepEqual(
-    server.sent("tool_output").map(({ id, content, is_error }) => [id, content, is_error]).sort(),
+    server
+      .sent("tool_output")
+      .map(({ id, content, is_error }) => [id, content, is_error])
+      .sort(),
     [
       ["broken", "out of paper", true],
       ["large", "The output is larger than 1 MiB.", true],
       ["seat", '{"seat":"7C"}', false],
       ["unknown", "This page has no tool unknown.", true],
     ],
-  ); // prettier-ignore
+  );
   parley.interrupt();
   await later();
   assert.equal(signals[0].aborted, true);
@@ -315,7 +324,12 @@ test("a message that the server cannot read is taken back, and the next one is s
   const [{ id }] = server.sent("chat");
   server.say({ type: "error", code: "frame_invalid", message: "No such picture.", path: "$.messages[0].content[1]" });
 
-  assert.deepEqual(await answer, { turnId: id, reason: "failed", text: "", error: { code: "frame_invalid", message: "No such picture." } }); // prettier-ignore
+  assert.deepEqual(await answer, {
+    turnId: id,
+    reason: "failed",
+    text: "",
+    error: { code: "frame_invalid", message: "No such picture." },
+  });
   assert.deepEqual([server.of("give_back"), parley.history], [[{ text: "Look" }], []]);
   void parley.send("Hello");
   await later();

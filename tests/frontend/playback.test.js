@@ -149,7 +149,11 @@ test("a sentence that another one follows is as long as the server told", () => 
 
 test("times of words count whole characters, however the browser stores them", () => {
   const sentence = t.sentence(0, "𝐎ne 𝐭wo three.", AUDIO);
-  const words = [[0, 0], [4, 300], [8, 600]]; // prettier-ignore
+  const words = [
+    [0, 0],
+    [4, 300],
+    [8, 600],
+  ];
 
   assert.equal(heardText({ sentence, end: t.sentenceEnd(0, 900, words), heardMs: 700, isOver: false }), "𝐎ne 𝐭wo");
 });

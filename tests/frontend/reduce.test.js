@@ -226,7 +226,7 @@ for (const code of ["frame_invalid", "message_too_large"]) {
 const REFUSED = { type: "error", code: "turn_refused_draining", message: "the server is stopping" };
 const GOODBYE = { type: "disconnected", attempt: 0, code: 1001, silently: true };
 const BROKEN = { type: "disconnected", attempt: 1, code: 1006, silently: false };
-const chatsOf = (page) => page.sentOf("chat").map(({ id, messages }) => [id, messages.at(-1).content]);
+const chatsOf = (page) => page.sentOf("chat").map(({ id, messages }) => `${id} ${messages.at(-1).content}`);
 const answerOf = (page) => page.conversation.conversationHistory.findLast(({ role }) => role === "user")._answer;
 
 for (const [name, end] of [
@@ -243,7 +243,7 @@ for (const [name, end] of [
     const from = page.sent.length;
     page.receive(READY);
 
-    assert.deepEqual(chatsOf(page), [["t1", "Hello"], ["t1", "Hello"]]); // prettier-ignore
+    assert.deepEqual(chatsOf(page), ["t1 Hello", "t1 Hello"]);
     assert.deepEqual(pluck(page.sent.slice(from), "type"), ["configure", "chat"]);
     page.receive(t.start(), t.sentence(0, "Hi."), t.end());
     assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);

@@ -82,7 +82,11 @@ test("a sentence that the server cut is not taken for heard because all of its s
 
 test("with the times of words a cut keeps the words that were over", () => {
   const page = listening().receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
-  const words = [[0, 0], [4, 300], [8, 900]]; // prettier-ignore
+  const words = [
+    [0, 0],
+    [4, 300],
+    [8, 900],
+  ];
   page.receive(t.text("One two three."), t.sentence(0, "One two three.", AUDIO), t.sentenceEnd(0, 1200, words));
   heard(page, 0, 950);
 
@@ -120,7 +124,8 @@ test("who stops the sound of a reply that is complete has its answer", () => {
   assert.equal(page.conversation.conversationHistory[0]._answer, undefined);
   assert.equal(page.state.views.v1.end.metrics.total, 7);
   assert.deepEqual(page.state.cutTurns, {});
-  assert.deepEqual(page.sent.map(({ type, state }) => state ?? type), ["interrupt", "stopped"]); // prettier-ignore
+  const sent = page.sent.map(({ type, state }) => state ?? type);
+  assert.deepEqual(sent, ["interrupt", "stopped"]);
 });
 
 test("a connection that is lost keeps of a reply that is spoken what was heard", () => {
@@ -369,7 +374,11 @@ test("replies are read aloud when the user speaks, always or never", () => {
     return [configured.at(-1).voice, page.sentOf("chat")[0].voice];
   });
 
-  assert.deepEqual(found, [[true, false], [true, undefined], [false, undefined]]); // prettier-ignore
+  assert.deepEqual(found, [
+    [true, false],
+    [true, undefined],
+    [false, undefined],
+  ]);
 });
 
 test("the chosen voice is named to the server once that is known to have it", () => {

@@ -113,7 +113,8 @@ test("there is one button to talk: large in the empty page, else beside the fiel
 
   page.ask("Q", "t1");
 
-  assert.deepEqual([empty, places()], [[1, 0], [0, 1]]); // prettier-ignore
+  assert.deepEqual(empty, [1, 0]);
+  assert.deepEqual(places(), [0, 1]);
 });
 
 test("what is being said is captioned, below what was understood", () => {
@@ -206,7 +207,11 @@ test("a language that is not understood here is said at the choice and at Talk, 
     return [said.test(choice), said.test(talk), said.test(talkHint(page.state))];
   });
 
-  assert.deepEqual(found, [[true, true, true], [false, false, false], [false, false, false]]); // prettier-ignore
+  assert.deepEqual(found, [
+    [true, true, true],
+    [false, false, false],
+    [false, false, false],
+  ]);
 });
 
 test("voice and speed can be chosen where there is a voice, and only what there is", () => {

@@ -41,7 +41,10 @@ function completeNew(schema, text, cursor, files) {
 function variants(schema, root) {
   const { $ref: reference, anyOf, oneOf } = schema;
   if (typeof reference === "string") {
-    const target = reference.split("/").slice(1).reduce((/** @type {any} */ at, name) => at?.[name], root); // prettier-ignore
+    const target = reference
+      .split("/")
+      .slice(1)
+      .reduce((/** @type {any} */ at, name) => at?.[name], root);
     return target
       ? variants(target, root).map((kind) => ({
           ...kind,

@@ -101,7 +101,11 @@ export function filterOf(query) {
 
 /** What is asked of the server: local times become moments, so that a link means the same everywhere. @param {Filter} filter @param {Record<string, string | null>} [more] */
 export function parametersOf(filter, more = {}) {
-  const sent = mapped(filter, (text) => text.trim(), (text) => isoTime(new Date(text))); // prettier-ignore
+  const sent = mapped(
+    filter,
+    (text) => text.trim(),
+    (text) => isoTime(new Date(text)),
+  );
   return new URLSearchParams(Object.entries({ ...sent, ...more }).filter(([, value]) => value));
 }
 

@@ -69,7 +69,11 @@ function tableView({ align, head, rows }, mark, dir) {
     return h(tag, kind, inlineView(inline, mark));
   };
   const row = (/** @type {string} */ tag, /** @type {Inline[][]} */ cells) => h("tr", {}, cells.map(cell(tag)));
-  const body = h("tbody", {}, rows.map((cells) => row("td", cells))); // prettier-ignore
+  const body = h(
+    "tbody",
+    {},
+    rows.map((cells) => row("td", cells)),
+  );
   const region = { class: "table", role: "region", "aria-label": t.turns.table, tabindex: "0" };
   return h("div", region, h("table", { dir }, h("thead", {}, row("th", head)), body));
 }
@@ -80,7 +84,10 @@ function codeView(lines, mark) {
   const first = lines.findIndex(({ text, at }) => at + text.length > from);
   const joined = (/** @type {Line[]} */ part) => part.map(({ text }) => text).join("\n");
   if (first < 0) return [joined(lines)];
-  const heard = lines.slice(0, first).map(({ text }) => `${text}\n`).join(""); // prettier-ignore
+  const heard = lines
+    .slice(0, first)
+    .map(({ text }) => `${text}\n`)
+    .join("");
   return [heard, h("span", { class: "unheard" }, joined(lines.slice(first)))];
 }
 

@@ -307,8 +307,17 @@ function stepping(state, way) {
 }
 
 /** Return the fields that stay when another skill is opened. @param {State} state */
-const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
-  ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }); // prettier-ignore
+const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) => ({
+  isOn,
+  skills,
+  schema,
+  question,
+  history,
+  skillsOff,
+  asked,
+  announcements,
+  effects,
+});
 
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {

@@ -85,8 +85,12 @@ export const REQUESTS = {
       listing: await request(fileOf(skill, path), { method: "DELETE", etag }),
     };
   },
-  step: async ({ skill, way, etag }) =>
-    ({ type: "stepped", skill, way, listing: await request(of(skill, `/${way}`), { method: "POST", etag }) }), // prettier-ignore
+  step: async ({ skill, way, etag }) => ({
+    type: "stepped",
+    skill,
+    way,
+    listing: await request(of(skill, `/${way}`), { method: "POST", etag }),
+  }),
   create_skill: async ({ name }) => ({
     type: "skill_created",
     listing: await request(ROOT, { method: "POST", body: { name } }),

@@ -57,7 +57,11 @@ function filterView({ audit, principal }) {
     field(p.audit.columns.tool, "tool", { placeholder: p.audit.toolHint }),
     entry("phase", p.audit.columns.phase, select(data("phase"), options, fields.phase)),
     field(p.audit.columns.outcome, "outcome", { list: "outcomes" }),
-    h("datalist", { id: "outcomes" }, OUTCOMES.map((value) => h("option", { value, key: value }))), // prettier-ignore
+    h(
+      "datalist",
+      { id: "outcomes" },
+      OUTCOMES.map((value) => h("option", { value, key: value })),
+    ),
     (principal?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
     field(p.audit.since, "since", { type: "datetime-local" }),
     field(p.audit.until, "until", { type: "datetime-local" }),
@@ -179,7 +183,11 @@ function foundView(found) {
       icon(isWhole ? "check" : "alert"),
       h("p", {}, verdict(found)),
     ]),
-    h("ul", list, problems.map((problem, key) => h("li", { key }, problem))), // prettier-ignore
+    h(
+      "ul",
+      list,
+      problems.map((problem, key) => h("li", { key }, problem)),
+    ),
     h("details", { key: "days", hidden: dayViews.length === 0 }, [
       h("summary", {}, h("span", { class: "fine" }, p.verification.days)),
       h("ul", { class: "days" }, dayViews),

@@ -27,7 +27,11 @@ export function pageView(state) {
         h("p", { class: "who" }, principal.user, principal.isOperator && h("span", { class: "tag" }, p.operator)),
     ]),
     h("main", { class: "standing-main", key: view }, VIEWS[view](state)),
-    h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
+    h(
+      "div",
+      log,
+      announcements.map(({ n, text }) => h("p", { key: n }, text)),
+    ),
   ];
 }
 
@@ -39,7 +43,11 @@ function approvalsView({ remembered: { approvals, phase, failure, revoking } }) 
     fine(p.approvals.about),
     failureView(failure, "load_approvals"),
     !approvals.length && !failure && emptyView(phase, p.approvals.none),
-    h("ul", list, approvals.map((approval) => approvalView(approval, revoking))), // prettier-ignore
+    h(
+      "ul",
+      list,
+      approvals.map((approval) => approvalView(approval, revoking)),
+    ),
   ];
 }
 

@@ -33,7 +33,11 @@ export function pageView(state) {
         h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
       listing && previewView(state),
     ]),
-    h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
+    h(
+      "div",
+      log,
+      announcements.map(({ n, text }) => h("p", { key: n }, text)),
+    ),
   ];
 }
 
@@ -74,7 +78,12 @@ function filesView(state) {
     ]),
     (form === "skill" || form === "rename_skill") && formView(state, s.skillName, s.skillNameHelp),
     listing && h("h3", { id: "files-title" }, s.files),
-    listing && h("ul", { "aria-labelledby": "files-title" }, pathsOf(state).map((path) => fileView(state, path))), // prettier-ignore
+    listing &&
+      h(
+        "ul",
+        { "aria-labelledby": "files-title" },
+        pathsOf(state).map((path) => fileView(state, path)),
+      ),
     isWritable &&
       h("div", { class: "studio-bar", key: "of-file" }, [
         formButton("file", s.newFile, form),

@@ -75,7 +75,7 @@ function callView({ title, lines }, index, skill) {
   const tag = h("span", { class: own ? "tag tag-accent" : "tag" }, s.calls(lines.length));
   return h("details", { class: "call", open: true, key: `${index} ${title}` }, [
     h("summary", {}, icon("chevron"), h("span", { class: "call-name" }, `${index + 1}. ${title}`), tag),
-    h("ol", { class: "read" }, lines.map(lineView)), // prettier-ignore
+    h("ol", { class: "read" }, lines.map(lineView)),
   ]);
 }
 

@@ -18,7 +18,7 @@ export function testsView({ preview }) {
   return h("section", { class: "studio-tests", "aria-labelledby": "tests-title", key: "tests" }, [
     h("h3", { id: "tests-title" }, s.tests),
     h("p", { class: failed ? "problem" : "fine", role: "status" }, count ? sum : s.noTests),
-    h("ul", {}, failures.map(testView)), // prettier-ignore
+    h("ul", {}, failures.map(testView)),
   ]);
 }
 
