@@ -26,8 +26,9 @@ test: ## everything that can catch a regression, under 10 minutes (ALLOW_SKIP=1 
 check: setup-test ## lint, types and fast tests, in a minute: before each commit
 	@scripts/check.sh fast
 
-fix: setup-test ## let ruff sort the imports and format
+fix: setup-test ## let ruff sort the imports and format Python, and prettier format the page
 	@.venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
+	@scripts/prettier.sh --write
 
 bench: setup-test ## measure the running server; a table here, JSON in bench-results/ (ARGS="--quick")
 	@exec .venv/bin/python -m benchmarks $(ARGS)

@@ -18,6 +18,7 @@ step "ruff format" .venv/bin/ruff format --quiet --check .
 step "mypy" .venv/bin/mypy --no-error-summary
 if [ -d node_modules/typescript ]; then
     step "tsc" scripts/node.sh node_modules/typescript/bin/tsc --noEmit -p tsconfig.json
+    step "prettier" scripts/prettier.sh --check
 fi
 if [ "${1:-}" = fast ]; then
     step "node tests" scripts/node-tests.sh

@@ -44,7 +44,7 @@ install() { # LOCK SIZE
 
 install_node_packages() {
     is_current node_modules/.installed package-lock.json && return
-    say "installing TypeScript and the page's packages by package-lock.json"
+    say "installing TypeScript, prettier and the page's packages by package-lock.json"
     scripts/npm.sh ci --silent --no-audit --no-fund --ignore-scripts
     checksum package-lock.json >node_modules/.installed
 }

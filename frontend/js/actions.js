@@ -1,5 +1,5 @@
 /**
- * What a click or a change means: `data-action` and `data-change` → event. Pure;
+ * Events of clicks and changes: `data-action` and `data-change` → event. Pure;
  * ids and the time come in with `now`.
  *
  * @typedef {import("./reduce.js").Event} Event
@@ -31,8 +31,8 @@ export function clicked(data, now) {
       return { type: "ask_again", asked: data.turn ?? "", turnId: now.id(), at: now.time() };
     case "switch-branch":
       return { type: "switch_branch", turnId: data.turn ?? "" };
-    case "reread":
-      return { type: "reread", turnId: data.turn ?? "", id: now.id() };
+    case "read-aloud":
+      return { type: "read_aloud", turnId: data.turn ?? "", id: now.id() };
     case "inspect":
       return { type: "inspect", turnId: data.turn ?? null };
     case "inspect-all":

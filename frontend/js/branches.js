@@ -20,7 +20,7 @@ export function askedIn(history, turnId) {
  * Puts `message` in the place of the turn that it asks again; that turn and all behind it stay in a branch.
  *
  * @param {Conversation} conversation @param {Message} asked of the history on screen @param {Message} message
- * @returns {Conversation | null} null: there are too many branches
+ * @returns {Conversation | null} null if there are too many branches
  */
 export function forked(conversation, asked, message) {
   const { conversationHistory, branches } = conversation;

@@ -21,7 +21,7 @@ export class Database {
     this.connection = null;
   }
 
-  /** Rejects where the browser keeps nothing. */
+  /** Open the connection; rejects where the browser keeps nothing. */
   async open() {
     this.connection = await connect(this.indexedDB);
   }
@@ -68,13 +68,13 @@ function upgrade(database, transaction, oldVersion) {
   conversations.createIndex(SUMMARIES, ["updatedAt", "shownTitle", "id", "pinnedAt"]);
 }
 
-/** An index holds only records that have all its keys. @param {IDBObjectStore} conversations */
+/** Create the index of summaries, which holds only records that have all its keys. @param {IDBObjectStore} conversations */
 function withPins(conversations) {
   conversations.deleteIndex(SUMMARIES);
   void each(conversations.openCursor(), (cursor) => cursor.update({ ...cursor.value, pinnedAt: 0 }));
 }
 
-/** To a newer version of this page: its tab must not wait for ours. @param {IDBDatabase} database */
+/** Close the connection for a newer version of this page, whose tab must not wait for ours. @param {IDBDatabase} database */
 function givingWay(database) {
   database.onversionchange = () => database.close();
   return database;

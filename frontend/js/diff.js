@@ -23,7 +23,7 @@ export function diffLines(before, after) {
 }
 
 /**
- * Only what changed and a little around it; a gap is null.
+ * Return the lines that changed and a little around them, with null for a gap.
  *
  * @param {DiffLine[]} lines
  * @returns {(DiffLine | null)[]}
@@ -39,7 +39,7 @@ export function withContext(lines) {
   });
 }
 
-/** An empty text has no lines. @param {string} text */
+/** Split a text into lines; an empty one has none. @param {string} text */
 function linesOf(text) {
   return text === "" ? [] : text.split("\n");
 }
@@ -49,7 +49,7 @@ function as(kind, texts) {
   return texts.map((text) => ({ kind, text }));
 }
 
-/** By the longest common subsequence. @param {string[]} old @param {string[]} fresh @returns {DiffLine[]} */
+/** Compare by the longest common subsequence. @param {string[]} old @param {string[]} fresh @returns {DiffLine[]} */
 function middle(old, fresh) {
   if (old.length * fresh.length > MAX_CELLS) return [...as("removed", old), ...as("added", fresh)];
   const common = commonLengths(old, fresh);
@@ -72,7 +72,7 @@ function middle(old, fresh) {
   return lines;
 }
 
-/** For each pair of places: how many lines the rests have in common. @param {string[]} old @param {string[]} fresh */
+/** Return, for each pair of places, how many lines the rests have in common. @param {string[]} old @param {string[]} fresh */
 function commonLengths(old, fresh) {
   const table = Array.from({ length: old.length + 1 }, () => new Uint16Array(fresh.length + 1));
   for (let i = old.length - 1; i >= 0; i -= 1) {

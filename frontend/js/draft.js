@@ -1,5 +1,5 @@
 /**
- * What is written and not sent yet, text and pictures: it survives a reload of this tab.
+ * The unsent message, text and pictures; it survives a reload of this tab.
  *
  * @typedef {import("../sdk/frames.js").AttachedImage} AttachedImage
  */
@@ -30,7 +30,7 @@ export function keptImages(storage) {
   }
 }
 
-/** The first ones, as many as the browser has room for. @param {() => Storage} storage @param {readonly AttachedImage[]} images */
+/** Keep the first pictures, as many as the browser has room for. @param {() => Storage} storage @param {readonly AttachedImage[]} images */
 export function keepImages(storage, images) {
   let count = images.length;
   while (!writeItem(storage, IMAGES_KEY, JSON.stringify(images.slice(0, count))) && count > 0) count -= 1;

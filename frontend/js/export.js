@@ -35,7 +35,7 @@ export function asJson(record) {
 }
 
 /**
- * A branch without what it shares with the history on screen.
+ * Return a branch without what it shares with the history on screen.
  *
  * @param {import("./branches.js").Branch} branch @param {readonly import("../sdk/frames.js").Message[]} messages
  */
@@ -51,7 +51,9 @@ export function asMarkdown(record) {
     if (message._media) return quoted(t.export.notKept(message._media.name));
     if (message._hook)
       return quoted(`${t.export.hook(`${message._skill}/${message._hook}`, message.role)}\n\n${message.content}`);
-    const images = (message._images ?? []).map((one) => holdsText(one) ? documentText(one) : t.export.image(one.name));
+    const images = (message._images ?? []).map((one) =>
+      holdsText(one) ? documentText(one) : t.export.image(one.name),
+    );
     const text = [message.content.trim(), ...images].filter(Boolean).join("\n\n");
     return `**${message.role === "user" ? t.export.you : "Parley"}**\n\n${text}`;
   });

@@ -1,62 +1,67 @@
 /**
- * What the user does, with hand and keys: events of the document → what is asked of the page.
+ * Gestures of hand and keyboard: turns events of the document into actions of the page.
  *
  * @typedef {import("./reduce.js").Event} Event
  *
- * @typedef {object} Desk What a gesture may set off.
+ * @typedef {object} PageActions What a gesture can make the page do.
  * @property {(event: Event) => void} dispatch
  * @property {() => import("./state.js").State} state
  * @property {import("./actions.js").Now} now
- * @property {import("./attaching.js").Intake} intake
- * @property {() => void} send what is in the field
- * @property {() => void} written the field has changed
- * @property {() => void} touched the page, by hand: sound may be played from now on
+ * @property {import("./attach_files.js").AttachTarget} attachTarget
+ * @property {() => void} send send what is in the message field
+ * @property {() => void} written called when the message field has changed
+ * @property {() => void} touched called when the user touches the page, from when on browsers allow sound
  * @property {() => void} reconnect
- * @property {() => void} redraw what has come to the page since
+ * @property {() => void} redraw draw the page again, with a panel that was opened since
  * @property {() => void} logOut
  */
 
 import { changed, clicked } from "./actions.js";
-import { attach, listenForFiles } from "./attaching.js";
+import { attach, listenForFiles } from "./attach_files.js";
 import { askedIn } from "./branches.js";
 import { replyTo } from "../sdk/conversation.js";
 import { pointed, takesAnswers } from "./render/approval_guard.js";
 import * as page from "./render/page.js";
 import { openConversation } from "../sdk/state.js";
 
-/** @param {Desk} desk */
-export function listenToUser(desk) {
-  listenForTalk(desk);
-  listenForFiles(desk.intake);
-  document.addEventListener("click", ({ target }) => tapped(desk, target));
+/** @param {PageActions} actions */
+export function listenToUser(actions) {
+  listenForTalk(actions);
+  listenForFiles(actions.attachTarget);
+  document.addEventListener("click", ({ target }) => tapped(actions, target));
   document.addEventListener("change", ({ target }) => {
     const field = /** @type {HTMLInputElement} */ (target);
-    if (field.id === "picker") return void attach(page.picked(), desk.intake);
-    if (field.id === "import-picker") return void importFrom(desk, field);
-    altered(desk, field);
+    if (field.id === "picker") return void attach(page.picked(), actions.attachTarget);
+    if (field.id === "import-picker") return void importFrom(actions, field);
+    altered(actions, field);
   });
-  page.watchPanelTabs((document) => listenToPanel(desk, document));
+  page.watchPanelTabs((document) => listenToPanel(actions, document));
   for (const move of ["pointermove", "pointerdown"])
     document.addEventListener(move, (event) => pointed(/** @type {PointerEvent} */ (event)), { passive: true });
   document.addEventListener("submit", (event) => {
     event.preventDefault();
     const endpoint = page.otherEndpoint(event.target);
-    if (endpoint) desk.dispatch({ type: "pick_endpoint", choice: endpoint });
-    else desk.send();
+    if (endpoint) actions.dispatch({ type: "pick_endpoint", choice: endpoint });
+    else actions.send();
   });
-  document.addEventListener("close", ({ target }) => page.isPicker(target) && desk.dispatch({ type: "models", isOpen: false }), { capture: true });
-  document.addEventListener("keydown", (event) => pressed(desk, event));
+  document.addEventListener(
+    "close",
+    ({ target }) => page.isPicker(target) && actions.dispatch({ type: "models", isOpen: false }),
+    { capture: true },
+  );
+  document.addEventListener("keydown", (event) => pressed(actions, event));
   document.addEventListener("input", ({ target }) => {
-    if (target === page.input()) desk.written();
+    if (target === page.input()) actions.written();
     if (target === page.messageEditor()) page.fitEditor();
-    if (isIn(target, "#search")) desk.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
+    if (isIn(target, "#search"))
+      actions.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
   });
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
 }
 
-/** @param {Desk} desk @param {EventTarget | null} target */
-function tapped(desk, target) {
+/** @param {PageActions} actions @param {EventTarget | null} target */
+function tapped(actions, target) {
   const element =
     target instanceof Element ? /** @type {HTMLElement | null} */ (target.closest("[data-action]")) : null;
   if (!element) return;
@@ -64,13 +69,13 @@ function tapped(desk, target) {
     case "rename":
       return page.focusTitle();
     case "reconnect":
-      return desk.reconnect();
+      return actions.reconnect();
     case "log-out":
-      return desk.logOut();
+      return actions.logOut();
     case "panel-tab": {
       const panel = /** @type {import("./state.js").Panel} */ (element.dataset.panel);
       page.openPanelTab(panel);
-      return desk.dispatch({ type: "panel", panel: null });
+      return actions.dispatch({ type: "panel", panel: null });
     }
     case "attach":
       return page.openPicker();
@@ -80,36 +85,36 @@ function tapped(desk, target) {
       return void page.copyCode(element);
     case "copy-message":
     case "copy-reply":
-      return void page.copyMessage(element, textToCopy(desk.state(), element.dataset));
+      return void page.copyMessage(element, textToCopy(actions.state(), element.dataset));
     case "send-edited":
-      return sendEdited(desk);
+      return sendEdited(actions);
     case "allow":
     case "allow-tool":
     case "deny":
-      return takesAnswers() ? answer(desk, element.dataset) : undefined;
+      return takesAnswers() ? answer(actions, element.dataset) : undefined;
   }
-  const event = clicked(element.dataset, desk.now);
-  if (event?.type === "inspect") desk.dispatch({ ...event, isInTab: page.showPanelTab("inspector") });
-  else if (event) desk.dispatch(event);
+  const event = clicked(element.dataset, actions.now);
+  if (event?.type === "inspect") actions.dispatch({ ...event, isInTab: page.showPanelTab("inspector") });
+  else if (event) actions.dispatch(event);
 }
 
-/** Of all gestures a panel knows only these two. @param {Desk} desk @param {Document} document of a panel's tab */
-function listenToPanel(desk, document) {
-  document.addEventListener("click", ({ target }) => tapped(desk, target));
-  document.addEventListener("change", ({ target }) => altered(desk, target));
-  desk.redraw();
+/** Listen to clicks and changes in a panel's tab. @param {PageActions} actions @param {Document} document of a panel's tab */
+function listenToPanel(actions, document) {
+  document.addEventListener("click", ({ target }) => tapped(actions, target));
+  document.addEventListener("change", ({ target }) => altered(actions, target));
+  actions.redraw();
 }
 
-/** @param {Desk} desk @param {EventTarget | null} target */
-function altered(desk, target) {
+/** @param {PageActions} actions @param {EventTarget | null} target */
+function altered(actions, target) {
   const field = /** @type {HTMLInputElement} */ (target);
   const event = changed(field.dataset, field);
-  if (event) desk.dispatch(event);
+  if (event) actions.dispatch(event);
 }
 
 const MAX_IMPORT_BYTES = 64 << 20; // with its pictures
 
-/** @param {Desk} desk @param {HTMLInputElement} picker */
+/** @param {PageActions} actions @param {HTMLInputElement} picker */
 async function importFrom({ dispatch, now }, picker) {
   const [file] = picker.files ?? [];
   if (!file) return;
@@ -125,15 +130,21 @@ function textToCopy(state, { action, turn = "" }) {
   return action === "copy-reply" ? replyTo(history, turn) : (askedIn(history, turn)?.content ?? "");
 }
 
-/** @param {Desk} desk */
+/** @param {PageActions} actions */
 function sendEdited({ dispatch, now, touched }) {
   const editor = page.messageEditor();
   if (!editor) return;
   touched(); // by hand: sound may be played
-  dispatch({ type: "ask_again", asked: editor.dataset.turn ?? "", text: editor.value, turnId: now.id(), at: now.time() });
+  dispatch({
+    type: "ask_again",
+    asked: editor.dataset.turn ?? "",
+    text: editor.value,
+    turnId: now.id(),
+    at: now.time(),
+  });
 }
 
-/** @param {Desk} desk @param {DOMStringMap} data */
+/** @param {PageActions} actions @param {DOMStringMap} data */
 function answer({ dispatch }, { action, id = "" }) {
   const fields = page.approvalFields();
   /** @type {Partial<import("./reduce_approvals.js").Fields>} */
@@ -141,21 +152,21 @@ function answer({ dispatch }, { action, id = "" }) {
   dispatch({ type: "answer_approval", id, approved: action !== "deny", fields: { ...fields, ...always } });
 }
 
-/** @param {Desk} desk @param {KeyboardEvent} event */
-function pressed(desk, event) {
-  const { dispatch, now } = desk;
+/** @param {PageActions} actions @param {KeyboardEvent} event */
+function pressed(actions, event) {
+  const { dispatch, now } = actions;
   const isInput = event.target === page.input();
   if (event.isComposing) return; // the key is the input method's: its Esc is no answer
   if (event.key === "Enter" && isInput && !event.shiftKey) {
     event.preventDefault();
-    desk.send();
+    actions.send();
   } else if (event.key === "Enter" && event.target === page.messageEditor() && !event.shiftKey) {
     event.preventDefault();
-    sendEdited(desk);
-  } else if (isTalkKey(event, desk.state())) {
+    sendEdited(actions);
+  } else if (isTalkKey(event, actions.state())) {
     event.preventDefault();
     if (!event.repeat) dispatch({ type: "talk", isHeld: true });
-  } else if (event.key === "Escape" && isIn(event.target, "#search") && desk.state().search.text) {
+  } else if (event.key === "Escape" && isIn(event.target, "#search") && actions.state().search.text) {
     event.preventDefault();
     /** @type {HTMLInputElement} */ (event.target).value = "";
     dispatch({ type: "search", text: "" });
@@ -164,7 +175,7 @@ function pressed(desk, event) {
   } else if (event.key === "Escape" && isIn(event.target, "[data-approval]")) {
     if (takesAnswers()) dispatch({ type: "dismiss_approval", id: page.approvalId() });
   } else if (event.key === "Escape" && isIn(event.target, ".conversation-actions")) {
-    leaveActions(desk, false);
+    leaveActions(actions, false);
   } else if (event.key === "Escape" && !page.isMenuOpen()) {
     dispatch({ type: "escape" });
   } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
@@ -176,21 +187,24 @@ function pressed(desk, event) {
     event.target.dataset.change === "rename"
   ) {
     event.preventDefault(); // or the field that gets the focus gets the key, too
-    if (event.target.dataset.id) leaveActions(desk, true);
+    if (event.target.dataset.id) leaveActions(actions, true);
     else page.focusInput(); // leaving the title makes the change
   }
 }
 
-/** @param {Desk} desk @param {boolean} isRenamed the title that was written counts */
+/** @param {PageActions} actions @param {boolean} isRenamed the title that was written counts */
 function leaveActions({ dispatch, state }, isRenamed) {
   const { actionsId, conversations } = state();
-  page.leaveListTitle(actionsId ?? "", isRenamed ? null : (conversations.find(({ id }) => id === actionsId)?.title ?? ""));
+  page.leaveListTitle(
+    actionsId ?? "",
+    isRenamed ? null : (conversations.find(({ id }) => id === actionsId)?.title ?? ""),
+  );
   dispatch({ type: "list_actions", id: null });
 }
 
-/** The button that records while it is held. */
+/** Selector of the button that records while it is held. */
 const HOLD = "[data-action=hold]";
-/** What has a meaning of its own for the space bar, or for what is typed. */
+/** Selector of elements that use the space bar themselves. */
 const CONTROLS = "input, textarea, select, button, summary, a, audio, video, dialog";
 
 /**
@@ -209,7 +223,7 @@ function isIn(target, selector) {
   return target instanceof Element && target.closest(selector) !== null;
 }
 
-/** @param {Desk} desk */
+/** @param {PageActions} actions */
 function listenForTalk({ dispatch, state, touched }) {
   document.addEventListener("keyup", (event) => {
     if ((event.key !== " " && event.key !== "Enter") || !state().voice.isHeld) return;

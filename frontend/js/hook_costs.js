@@ -13,9 +13,9 @@
  * @property {number} lostCalls in which it kept a cache from tokens that were the same as before
  * @property {number} lostTokens
  *
- * @typedef {object} HookFate
- * @property {number | null} firedAgo in which turn it last fired: 0 is the last one; null: in none whose trace is there
- * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} silence why it did not fire in the last turn
+ * @typedef {object} HookActivity When a hook last fired, or why it did not.
+ * @property {number | null} firedAgo turns since it last fired, 0 for the last turn; null if it fired in no traced turn
+ * @property {Pick<import("./inspect.js").NotFired, "reason" | "code" | "detail" | "path"> | null} notFired why it did not fire in the last turn
  */
 
 import { isUserMessage } from "../sdk/conversation.js";
@@ -48,25 +48,25 @@ export function hookCosts(traces) {
   return [...sums.values()].sort((a, b) => b.tokens - a.tokens || hookKey(a).localeCompare(hookKey(b)));
 }
 
-/** How many calls had one before them. @param {readonly TurnTrace[]} traces */
+/** Return how many calls can be compared with one before them. @param {readonly TurnTrace[]} traces */
 export function comparedCalls(traces) {
   return traces.flatMap(({ calls }) => calls).filter(({ attempt, common }) => attempt === 1 && common).length;
 }
 
-/** When each hook last fired, or why not, by its key. @param {readonly {ago: number, trace: TurnTrace}[]} turns newest first */
-export function hookFates(turns) {
-  /** @type {Map<string, HookFate>} */
-  const fates = new Map();
-  const fateOf = (/** @type {{skill: string, hook: string}} */ named) => {
-    const known = fates.get(hookKey(named)) ?? { firedAgo: null, silence: null };
-    fates.set(hookKey(named), known);
+/** Return the activity of each hook, by its key. @param {readonly {ago: number, trace: TurnTrace}[]} turns newest first */
+export function hookActivity(turns) {
+  /** @type {Map<string, HookActivity>} */
+  const activity = new Map();
+  const activityOf = (/** @type {{skill: string, hook: string}} */ named) => {
+    const known = activity.get(hookKey(named)) ?? { firedAgo: null, notFired: null };
+    activity.set(hookKey(named), known);
     return known;
   };
   for (const { ago, trace } of turns) {
-    for (const injected of trace.injected) fateOf(injected).firedAgo ??= ago;
-    if (ago === 0) for (const silent of trace.notFired) fateOf(silent).silence ??= silent;
+    for (const injected of trace.injected) activityOf(injected).firedAgo ??= ago;
+    if (ago === 0) for (const hook of trace.notFired) activityOf(hook).notFired ??= hook;
   }
-  return fates;
+  return activity;
 }
 
 /** @param {{skill?: string | null, hook?: string | null}} named */

@@ -10,7 +10,7 @@
  * @property {number} restarts
  * @property {number | null} retryInS
  * @property {readonly string[]} gates the stages at which it is one: what it does not let pass is denied
- * @property {boolean | null} isArmed whether the gate has shown that it answers; null: it was not asked yet
+ * @property {boolean | null} isArmed whether the gate has shown that it answers; null if it was not asked yet
  * @property {string} armedReason
  * @property {number} calls
  * @property {number} failures
@@ -20,7 +20,7 @@
  * @property {number} droppedEvents
  * @property {readonly {text: string, count: number}[]} warnings what its author should know
  *
- * @typedef {{processes: readonly HookHealth[] | null, problem: string}} Health `processes` null: not known yet
+ * @typedef {{processes: readonly HookHealth[] | null, problem: string}} Health `processes` null until they are known
  */
 
 import { t } from "./strings.js";
@@ -28,7 +28,7 @@ import { t } from "./strings.js";
 /**
  * What was known stays on screen when the server does not answer.
  *
- * @param {Health} known @param {number} status 0: no answer at all @param {unknown} body
+ * @param {Health} known @param {number} status 0 if there was no answer @param {unknown} body
  * @returns {Health}
  */
 export function healthOf(known, status, body) {

@@ -15,7 +15,7 @@ const PICTURE = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$/;
 
 /**
  * @param {string} text of the file @param {{id: string, at: number}} as it is named here
- * @returns {ConversationRecord | null} null: it holds no conversation
+ * @returns {ConversationRecord | null} null if it holds no conversation
  */
 export function fromJson(text, { id, at }) {
   const file = parsed(text);
@@ -53,7 +53,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-/** @param {unknown} values @returns {Message[] | null} null: one of them is no message */
+/** @param {unknown} values @returns {Message[] | null} null if one of them is no message */
 function messagesOf(values) {
   const messages = list(values).map(messageOf);
   return messages.includes(null) ? null : /** @type {Message[]} */ (messages);
@@ -72,7 +72,8 @@ function messageOf(value) {
   if (Number.isFinite(_at)) message._at = _at;
   if (_unverified === true) message._unverified = true;
   const images = list(_images).filter(isImage);
-  if (images.length) message._images = images.map(({ id, name, url, width, height }) => ({ id, name, url, width, height }));
+  if (images.length)
+    message._images = images.map(({ id, name, url, width, height }) => ({ id, name, url, width, height }));
   if (isMedia(_media)) {
     const { url, content_type, name, size } = _media;
     message._media = { url, content_type, name, size };

@@ -8,7 +8,7 @@
  *   tokens?: number, cut?: boolean}} TraceMessage
  *   `tokens` of a prompt hook, estimated
  * @typedef {{tokens: number, share: number, ended_by: {skill: string | null, hook: string | null} | null, lost_tokens: number}} CommonStart
- *   what is the same as in the call before; `ended_by` null names: a process hook
+ *   what is the same as in the call before; `ended_by` without names means a process hook
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
  *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string,
  *   tokens: number, common: CommonStart | null}} ModelCall

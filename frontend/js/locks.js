@@ -1,21 +1,21 @@
 /**
- * Which tab may write a conversation: the one that holds its Web Lock. Others
- * read, and wait in line; the browser frees the lock of a tab that goes.
+ * Decides by Web Locks which tab may write a conversation: the one that holds its lock. The others read it and wait for
+ * the lock, which the browser frees when its tab goes.
  */
 
 // A page that is reloaded meets its own lock for a moment.
 const GRACE_MS = 400;
 
 /**
- * Ask for a conversation. `onAccess` is called with "write" once it is ours,
- * before that perhaps once with "read". The result gives it back, or leaves the line.
+ * Request the lock of a conversation. `onAccess` is called with "write" once this tab holds it, before that perhaps once
+ * with "read". The result releases the lock, or withdraws the request.
  *
- * @param {LockManager | undefined} locks missing on pages that are not secure: then there is nobody to ask
+ * @param {LockManager | undefined} locks undefined on pages that are not secure, where every tab may write
  * @param {string} id
  * @param {(access: "write" | "read") => void} onAccess
  * @returns {() => void}
  */
-export function claim(locks, id, onAccess) {
+export function lockConversation(locks, id, onAccess) {
   if (!locks) {
     queueMicrotask(() => onAccess("write"));
     return () => {};

@@ -10,12 +10,12 @@ const field = /** @type {HTMLInputElement} */ (document.getElementById("token"))
 const button = /** @type {HTMLButtonElement} */ (document.getElementById("submit"));
 const problem = /** @type {HTMLElement} */ (document.getElementById("problem"));
 
-/** The fragment names the conversation or, with a slash, what the policy page showed; nothing else of an address is followed. */
+/** Go on to the page. The fragment names the conversation or, with a slash, what the policy page showed; nothing else of an address is followed. */
 function goOn() {
   location.replace(`/${location.hash.startsWith("#/") ? "policy.html" : ""}${location.hash}`);
 }
 
-/** Who came by a link from another site has sent no cookie with that request, and is logged in all the same. */
+/** Go on if the user is logged in: a link from another site sends no cookie, so that the server shows the login page. */
 async function goOnIfLoggedIn() {
   const answer = await fetch("/api/session", { cache: "no-store", headers: sessionHeaders() }).catch(() => null);
   const session = answer?.ok ? await answer.json().catch(() => null) : null;

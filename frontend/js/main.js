@@ -8,12 +8,12 @@
 
 import { Channel } from "../sdk/channel.js";
 import { saver } from "../sdk/saving.js";
-import { catchUp } from "./catching_up.js";
+import { coalesce } from "./coalesce.js";
 import { askDownloads } from "./downloads.js";
 import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
-import { claim } from "./locks.js";
+import { lockConversation } from "./locks.js";
 import { askModels } from "./models.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
@@ -29,8 +29,8 @@ const MAX_SAVE_WAIT_MS = 2_000; // a store that hangs must not freeze the page
 const store = await openStore(indexedDB).catch(() => null);
 const kept = store ?? memoryStore();
 const tabs = new BroadcastChannel("parley");
-/** @type {Map<string, () => void>} conversation → how to give it back */
-const claims = new Map();
+/** @type {Map<string, () => void>} conversation → releases its lock */
+const locks = new Map();
 const saves = saver({
   save: (record) => kept.save(record),
   onSaved: ({ record: { id }, revision }) => {
@@ -59,13 +59,13 @@ function dispatch(event) {
   schedule(draw);
 }
 
-/** Before the next frame, or soon where nobody looks. @param {() => void} act */
+/** Call `act` before the next frame, or soon if the page is hidden. @param {() => void} act */
 function schedule(act) {
   if (document.hidden) setTimeout(act);
   else requestAnimationFrame(act);
 }
 
-/** What is shown was stored before: a page that goes away has shown nothing that its reload will not show. */
+/** Draw the state once it is stored, so that a reload shows all that was seen. */
 async function draw() {
   const drawn = state;
   try {
@@ -77,13 +77,13 @@ async function draw() {
   }
 }
 
-/** What was changed by now, or the store hangs. */
+/** Resolve when all changes are stored, or the store hangs. */
 function stored() {
   return Promise.race([saves.settled(), new Promise((resolve) => setTimeout(resolve, MAX_SAVE_WAIT_MS))]);
 }
 
-/** Where pictures of the user come in. */
-const intake = {
+/** Where the user's files are attached: the message field of this page. */
+const attachTarget = {
   dispatch,
   id: newId,
   budgetBytes: () => imageBudgetBytes(state.server?.limits ?? null),
@@ -100,7 +100,7 @@ const channel = new Channel({
     else dispatch(event);
   },
   onLevel: page.showLevel,
-  audible: () => state.rereading?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null),
+  audible: () => state.speakTurn?.id ?? (state.turn?.playback.hasSound ? state.turn.id : null),
 });
 
 /** @param {import("../sdk/frames.js").Nudge} frame */
@@ -119,10 +119,10 @@ function perform(effect) {
     case "open":
       return open(effect.id);
     case "search":
-      return void searches.changed(state.search.text);
+      return void searches.add(state.search.text);
     case "release":
-      claims.get(effect.id)?.();
-      return void claims.delete(effect.id);
+      locks.get(effect.id)?.();
+      return void locks.delete(effect.id);
     case "compose":
       return compose(effect.text);
     case "give_back":
@@ -160,10 +160,10 @@ function perform(effect) {
 /** @param {string} id */
 function open(id) {
   if (id === state.openId) history.replaceState(null, "", `#${id}`);
-  claims.get(id)?.();
-  claims.set(
+  locks.get(id)?.();
+  locks.set(
     id,
-    claim(navigator.locks, id, (access) => void load(id, access)),
+    lockConversation(navigator.locks, id, (access) => void load(id, access)),
   );
 }
 
@@ -178,8 +178,8 @@ async function list() {
   if (conversations) dispatch({ type: "listed", conversations });
 }
 
-/** One after the other: of what is typed meanwhile only the newest is searched for. */
-const searches = catchUp(
+/** Searches one at a time: of what is typed while one runs, only the last is searched for. */
+const searches = coalesce(
   async () => {
     const { text } = state.search;
     const ids = text.trim() ? await kept.find(text).catch(unreadable) : [];
@@ -194,7 +194,7 @@ function unreadable(error) {
   dispatch({ type: "warn", code: "storage_unreadable", message: t.storage.unreadable(reason) });
 }
 
-const others = catchUp(
+const otherTabs = coalesce(
   async (ids) => {
     await list();
     for (const id of ids) if (state.loaded[id]?.access === "read") await load(id, "read");
@@ -205,7 +205,7 @@ const others = catchUp(
 tabs.onmessage = ({ data }) => {
   if (data.isLoggedOut) return void leaveFor("/");
   if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
-  void others.changed(data.saved ?? data.removed);
+  void otherTabs.add(data.saved ?? data.removed);
 };
 
 async function logOut() {
@@ -219,7 +219,7 @@ async function logOut() {
   dispatch({ type: "warn", code: "logout_failed", message: t.storage.logoutFailed });
 }
 
-/** The conversation that is open will be open there, too. @param {string} path */
+/** Leave for another address, where the same conversation is open. @param {string} path */
 async function leaveFor(path) {
   await null; // what this event has to store is on its way now
   await stored();
@@ -227,7 +227,7 @@ async function leaveFor(path) {
   if (location.pathname === path) location.reload(); // only the fragment differs: the address alone loads nothing
 }
 
-/** 120 bits, in the letters that ids may have. */
+/** Return a new id: 120 random bits in the characters that ids may have. */
 function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes))
@@ -235,7 +235,7 @@ function newId() {
     .replaceAll("/", "_");
 }
 
-/** What is in the field survives a reload of this tab. @param {string} text */
+/** Put a text into the message field, and keep it over a reload of this tab. @param {string} text */
 function compose(text) {
   page.setInput(text);
   keepText(() => sessionStorage, text);
@@ -256,7 +256,7 @@ function listen() {
     dispatch,
     state: () => state,
     now,
-    intake,
+    attachTarget,
     send,
     written,
     touched: () => channel.player.resumeIfSilent(),
@@ -269,7 +269,7 @@ function listen() {
   window.addEventListener("resize", page.followEnd);
   page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow }));
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void others.go();
+    if (!document.hidden) void otherTabs.flush();
   });
   window.addEventListener("pagehide", () => saves.flush());
   window.addEventListener("hashchange", () => openFromAddress());
@@ -293,7 +293,6 @@ dispatch({ type: "restore_images", images: keptImages(() => sessionStorage) });
 listen();
 await list();
 openFromAddress();
-if (!store)
-  dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
+if (!store) dispatch({ type: "warn", code: "storage_missing", message: t.storage.missing });
 channel.connect();
 void navigator.serviceWorker?.register("/service_worker.js").catch(() => {}); // without it, only the words "offline" are missing

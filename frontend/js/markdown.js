@@ -1,7 +1,7 @@
 /**
  * Markdown as models write it → blocks. Text becomes text: no HTML, no scheme but
  * http and https. Every piece of text knows where it stands in the source (`at`),
- * so that what was said can be told from what was only streamed.
+ * so that what was said can be marked apart from what was only streamed.
  * Work grows with the length of the text, whatever it holds.
  *
  * @typedef {import("./markdown_inline.js").Inline} Inline
@@ -13,7 +13,7 @@
  *   | import("./markdown_table.js").Table
  *   | {type: "rule"}} Block
  *   level: of a heading in its text, from 1 without gaps, whatever its number of marks
- * @typedef {{isDone: boolean | null, blocks: Block[]}} Item isDone: of a task; null = it is none
+ * @typedef {{isDone: boolean | null, blocks: Block[]}} Item isDone: whether the task is done; null if it is no task
  * @typedef {[Block, number]} Read a block, and the line after it
  * @typedef {{text: string, at: number}} Line
  * @typedef {{block: Block, at: number, end: number}} Placed where a block begins, and the next one or the text ends
@@ -35,7 +35,7 @@ const ITEM = /^( *)([-*+]|\d{1,9}[.)])(?:( {1,4})(?=\S)|[ \t]*$)/;
 /** @param {string} source @returns {Block[]} */
 export const parseMarkdown = (source) => parseBlocks(linesOf(source, 0), 0);
 
-/** A text that grows, read again and again: only what may still become something else is parsed anew, and a block that has not changed is the same object. @returns {(source: string) => Placed[]} */
+/** Return a parser for a text that grows: only what may still become something else is parsed anew, and a block that has not changed is the same object. @returns {(source: string) => Placed[]} */
 export function growingMarkdown() {
   let known = "";
   /** @type {Placed[]} */
@@ -59,7 +59,7 @@ function placedAfter(kept, source) {
   return blocks.map((block, index) => ({ block, at: starts[index] ?? from, end: starts[index + 1] ?? source.length }));
 }
 
-/** What a screen reader is to say. @param {string} source */
+/** Return the text that a screen reader is to say. @param {string} source */
 export const plainText = (source) => parseMarkdown(source).map(blockText).join(" ").replace(/\s+/g, " ").trim();
 
 /** @param {string} source @param {number} at where it begins in the whole @returns {Line[]} */
@@ -88,7 +88,7 @@ function parseBlocks(lines, depth, before = [], onBlock = () => {}) {
   return blocks;
 }
 
-/** The marks of the headings that what follows a block stands under. @param {number[]} above of the block @param {Block} block @returns {number[]} */
+/** Return the levels of the headings above what follows a block. @param {number[]} above of the block @param {Block} block @returns {number[]} */
 const headingsAbove = (above, block) =>
   block.type === "heading" ? [...above.filter((marks) => marks < block.marks), block.marks] : above;
 
@@ -111,7 +111,7 @@ function parseBlock(lines, start, depth) {
   return parseParagraph(lines, start);
 }
 
-/** The line after a formula that stands alone: its lines are no list, and no table, also before it is closed. 0: text follows. @param {Line[]} lines @param {number} start */
+/** Return the line after a formula of its own, whose lines are no list or table even before it is closed; 0 if there is none. @param {Line[]} lines @param {number} start */
 function endOfMath(lines, start) {
   const first = lines[start]?.text.trim() ?? "";
   const close = first.startsWith("$$") ? "$$" : "\\]";
@@ -125,7 +125,7 @@ function endOfMath(lines, start) {
   return end;
 }
 
-/** A fence that was not closed yet holds all that follows. @param {Line[]} lines @param {number} start @param {string} mark @param {string} language @returns {Read} */
+/** Parse a fence; one that was not closed yet holds all that follows. @param {Line[]} lines @param {number} start @param {string} mark @param {string} language @returns {Read} */
 function parseFence(lines, start, mark, language) {
   let end = start + 1;
   while (end < lines.length && !isFenceEnd(lines[end], mark)) end += 1;
@@ -176,7 +176,7 @@ function itemOf(line) {
   return { indent: indent.length, content: whole.length, isOrdered, number: isOrdered ? parseInt(mark, 10) : 0 };
 }
 
-/** The line after an item: it holds what is indented under it, and lazy lines of its last paragraph. @param {Line[]} lines @param {number} start @param {number} content */
+/** Return the line after an item: it holds what is indented under it, and lazy lines of its last paragraph. @param {Line[]} lines @param {number} start @param {number} content */
 function itemEnd(lines, start, content) {
   let end = start + 1;
   let lastText = start;

@@ -28,7 +28,7 @@ export function parseTable([head, dashes, ...rows]) {
   return { type: "table", align, head: inlines(/** @type {Line} */ (head)), rows: rows.map(inlines) };
 }
 
-/** What stands between the bars; a bar behind a backslash is none. @param {Line} line @returns {Line[]} */
+/** Split a row at its bars; a bar behind a backslash is text. @param {Line} line @returns {Line[]} */
 function cellsOf({ text, at }) {
   /** @type {Line[]} */
   const cells = [];

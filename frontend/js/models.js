@@ -10,18 +10,18 @@
  * @property {string} key
  * @property {ModelChoice} choice
  * @property {string} name
- * @property {string} server the program or address behind which it is; "" = our server runs it
+ * @property {string} server the program or address behind which it is; empty if our server runs it
  * @property {boolean} isHere on the server's machine
  * @property {boolean} isCurrent
- * @property {number | null} firstTokenMs as its last test has shown; null: not tested
+ * @property {number | null} firstTokenMs as its last test has shown; null if it was not tested
  * @property {boolean | null} callsTools
  *
  * @typedef {object} Models
  * @property {boolean} isOpen the picker is shown
- * @property {readonly ModelOption[] | null} options null: not known yet
- * @property {string | null} decidedBy the setting because of which none can be picked
- * @property {string} testing the name of the model that is being tested; "" = none
- * @property {string} picked the name of the model that was picked last; "" = none
+ * @property {readonly ModelOption[] | null} options null until they are known
+ * @property {string | null} decidedBy the setting that decides the model, so that none can be picked
+ * @property {string} testing the name of the model that is being tested, or empty
+ * @property {string} picked the name of the model that was picked last, or empty
  * @property {string} problem
  * @property {number} picks how many there were: each has a new form, so that no key stays in the old one
  */
@@ -95,7 +95,10 @@ export function isDemo({ options }) {
 /** @param {any} body */
 function known(body) {
   const options = Array.isArray(body?.options) ? body.options : [];
-  return { options: options.filter(Boolean).map(asOption), decidedBy: body?.decided_by ? String(body.decided_by) : null };
+  return {
+    options: options.filter(Boolean).map(asOption),
+    decidedBy: body?.decided_by ? String(body.decided_by) : null,
+  };
 }
 
 /** @param {any} option @returns {ModelOption} */
@@ -124,7 +127,7 @@ function nameOf(choice) {
   return choice.kind === "endpoint" ? choice.model : choice.kind === "file" ? choice.name : t.models.embedded;
 }
 
-/** @param {number} status 0: no answer @param {any} body */
+/** @param {number} status 0 if there was no answer @param {any} body */
 function problemOf(status, body) {
   if (status === 0) return t.models.noAnswer;
   return String(body?.error?.message ?? t.models.failed(status));

@@ -1,5 +1,5 @@
 /**
- * What the server is asked over HTTP again and again, as long as the answer matters.
+ * Polls the server over HTTP as long as the answer matters.
  *
  * @typedef {import("./state.js").Stage} Stage
  */
@@ -10,7 +10,7 @@ const READY_POLL_MS = 700;
 const HEALTH_POLL_MS = 2_000;
 
 /**
- * Each of the two may be called at any time: who asks twice goes on as one.
+ * Return the two polls. Each may be called at any time; a second call does not begin a second poll.
  *
  * @param {(event: import("./reduce.js").Event) => void} dispatch
  * @param {() => import("./state.js").State} state
@@ -21,7 +21,7 @@ export function polls(dispatch, state) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let healthTimer;
 
-  /** Until the server has loaded its model, or is gone. */
+  /** Poll until the server has loaded its model, or is gone. */
   async function readiness() {
     clearTimeout(readinessTimer);
     const answer = await fetch("/stages", request()).catch(() => null);
@@ -32,7 +32,7 @@ export function polls(dispatch, state) {
     if (stages) readinessTimer = setTimeout(readiness, READY_POLL_MS);
   }
 
-  /** As long as their panel is open, and somebody can see it. */
+  /** Poll the state of hook processes while their panel is open and the page is visible. */
   async function hooks() {
     clearTimeout(healthTimer);
     if (state().panel !== "hooks") return;
@@ -50,7 +50,7 @@ export function polls(dispatch, state) {
 /** @returns {RequestInit} */
 const request = () => ({ cache: "no-store", headers: sessionHeaders() });
 
-/** `GET /stages` → the stages of a server that still loads its model; null = nothing to wait for. @param {unknown} body null = not read @returns {Stage[] | null} */
+/** `GET /stages` → the stages of a server that still loads its model; null if there is nothing to wait for. @param {unknown} body null if it could not be read @returns {Stage[] | null} */
 export function loadingStages(body) {
   const { ready, stages, draining } = /** @type {{[name: string]: unknown}} */ (body ?? {});
   if (ready !== false || draining) return null; // one that drains is going, not coming: its connections end by themselves

@@ -18,7 +18,7 @@
  *   | {type: "edit_message", turnId: string | null}
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
- *   | {type: "reread", turnId: string, id: string}
+ *   | {type: "read_aloud", turnId: string, id: string}
  *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
@@ -74,17 +74,17 @@
  *   | {type: "devices", devices: {id: string, label: string}[]}
  *   | {type: "talk", isHeld: boolean}
  *   | {type: "heard", turnId: string, index: number, ms: number, isOver: boolean}
- *   | {type: "no_sound", reason: string, isAway: boolean}
+ *   | {type: "no_sound", reason: string, isNotLoaded: boolean}
  *   | {type: "sound_back"}
  *   | {type: "codecs", codecs: import("../sdk/voice/opus.js").Codecs}
  *   | {type: "speech_lost"}
  *   | {type: "sound_blocked", isBlocked: boolean}} Event
  */
 
-import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/consequences.js";
-import { heardOf, silencedByUser, switchedOn, talked } from "../sdk/speech.js";
+import { configureIfChanged, saveIfChanged, silenceIfCut } from "../sdk/derived_effects.js";
+import { playbackHeard, muteToggled, switchedOn, pushToTalk } from "../sdk/speech.js";
 import * as turns from "../sdk/turn.js";
-import { choicesOf, keepIfAttached, stored, unloadIdle } from "./consequences.js";
+import { clientSettingsOf, keepIfAttached, stored, unloadIdle } from "./derived_effects.js";
 import * as downloads from "./downloads.js";
 import { healthOf } from "./hook_health.js";
 import * as models from "./models.js";
@@ -92,20 +92,20 @@ import * as approvals from "./reduce_approvals.js";
 import * as attachments from "./reduce_attachments.js";
 import * as branches from "./reduce_branches.js";
 import * as conversations from "./reduce_conversations.js";
-import { shown } from "./reduce_client.js";
+import { withClientEffects } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
-import { leaveRereading, reheard, reread, sayFailure } from "./reduce_rereading.js";
+import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
 import { warning, withEffects, withNotice } from "./state.js";
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
-  const after = shown(step({ ...before, effects: [] }, event));
-  const saved = keepIfAttached(before, saveIfChanged(before, voice.deafIfReading(after), stored));
-  const quiet = leaveRereading(before, silenceIfCut(before, configureIfChanged(before, saved, choicesOf)));
-  return unloadIdle(sayFailure(before, quiet));
+  const after = withClientEffects(step({ ...before, effects: [] }, event));
+  const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
+  const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, clientSettingsOf)));
+  return unloadIdle(failureSpoken(before, quiet));
 }
 
 /** @param {State} state @param {Event} event @returns {State} */
@@ -133,8 +133,8 @@ function step(state, event) {
       return branches.askedAgain(state, event);
     case "switch_branch":
       return branches.switched(state, event.turnId);
-    case "reread":
-      return reread(state, event);
+    case "read_aloud":
+      return readAloud(state, event);
     case "inspect":
       return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
@@ -230,9 +230,9 @@ function step(state, event) {
     case "dismiss_undo":
       return { ...state, undo: null };
     case "microphone":
-      return voice.switched(state);
+      return voice.microphoneToggled(state);
     case "mute":
-      return silencedByUser(state);
+      return muteToggled(state);
     case "fold_talk":
       return { ...state, voice: { ...state.voice, isFolded: !state.voice.isFolded } };
     case "microphone_on":
@@ -244,14 +244,14 @@ function step(state, event) {
     case "devices":
       return { ...state, voice: { ...state.voice, devices: event.devices } };
     case "talk":
-      return talked(state, event.isHeld);
+      return pushToTalk(state, event.isHeld);
     case "heard":
-      if (event.turnId === state.rereading?.id) return event.isOver ? reheard(state, event.index) : state;
-      return heardOf(state, event);
+      if (event.turnId === state.speakTurn?.id) return event.isOver ? speakTurnHeard(state, event.index) : state;
+      return playbackHeard(state, event);
     case "no_sound":
-      return voice.muted(state, event);
+      return voice.soundFailed(state, event);
     case "sound_back":
-      return voice.unmuted(state);
+      return voice.soundRestored(state);
     case "codecs":
       return { ...state, codecs: event.codecs };
     case "speech_lost":
@@ -270,15 +270,15 @@ function panelChosen(state, panel) {
 /** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
 function set(state, change) {
   const settings = { ...state.settings, ...change };
-  return withEffects(voice.chosen({ ...state, settings }, change), { type: "settings", settings });
+  return withEffects(voice.settingsChanged({ ...state, settings }, change), { type: "settings", settings });
 }
 
-/** What Esc means: the nearest thing that can end. @param {State} state @returns {State} */
+/** End by Esc the nearest thing that can end. @param {State} state @returns {State} */
 function escaped(state) {
   if (state.actionsId) return { ...state, actionsId: null };
   if (state.editedTurn) return branches.editing(state, null);
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
-  if (state.rereading) return { ...state, rereading: null };
+  if (state.speakTurn) return { ...state, speakTurn: null };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
 }
 

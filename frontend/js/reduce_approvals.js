@@ -1,7 +1,6 @@
 /**
- * What the user is asked about tools: requests in the order they came, each open
- * until the server says what became of it. Silence means no, so nothing here
- * ever says yes by itself.
+ * Requests to run a tool, in the order they came, each open until the server says what became of it. No answer means
+ * no, so nothing here ever says yes by itself.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("../sdk/frames.js").ApprovalRequest} ApprovalRequest
@@ -10,8 +9,8 @@
  *   rememberFor?: import("../sdk/frames.js").RememberFor}} Fields as the user filled them in
  */
 
-import { hushed } from "../sdk/speech.js";
-import { pretty } from "../sdk/unmistakable.js";
+import { withoutSpokenQuestion } from "../sdk/speech.js";
+import { pretty } from "../sdk/escaped_json.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
 import { withView } from "../sdk/state.js";
 import { t } from "./strings.js";
@@ -31,13 +30,13 @@ export function resolved(state, frame) {
   const approvals = state.approvals.filter((approval) => approval !== answered);
   const tool = answered?.frame.tool ?? frame.tool;
   const next = tool ? withOutcome({ ...state, approvals }, frame, tool) : { ...state, approvals };
-  const silent = hushed(answered ? withRefusal(next, frame, answered.frame) : next, frame.id);
+  const silent = withoutSpokenQuestion(answered ? withRefusal(next, frame, answered.frame) : next, frame.id);
   return answered ? withEffects(silent, { type: "leave_approval" }) : silent;
 }
 
 const USER = ["user", "voice", "other_client"];
 
-/** Remembers the call that the user said no to. @param {State} state @param {ApprovalResolved} frame @param {ApprovalRequest} request @returns {State} */
+/** Mark the call that the user said no to. @param {State} state @param {ApprovalResolved} frame @param {ApprovalRequest} request @returns {State} */
 function withRefusal(state, { approved, by }, { turn_id, call_id }) {
   if (approved || !USER.includes(by) || !turn_id || !call_id) return state;
   const { refused = [] } = state.views[turn_id] ?? {};
@@ -45,7 +44,8 @@ function withRefusal(state, { approved, by }, { turn_id, call_id }) {
 }
 
 /**
- * Whoever asked is gone, and nobody said yes. Questions of other windows come again with the connection.
+ * Drop the open requests when the connection is lost: they are denied. Those of other windows come again with the next
+ * connection.
  *
  * @param {State} state
  * @returns {State}
@@ -58,7 +58,10 @@ export function unanswered(state) {
   const next = withEffects({ ...state, approvals: [] }, { type: "leave_approval" });
   return state.approvals
     .filter(isLost)
-    .reduce((told, { frame }) => withOutcome(told, { ...frame, approved: false, by: "disconnect" }, frame.tool), next);
+    .reduce(
+      (noticed, { frame }) => withOutcome(noticed, { ...frame, approved: false, by: "disconnect" }, frame.tool),
+      next,
+    );
 }
 
 /** @param {State} state @param {string} id @returns {State} */
@@ -66,7 +69,7 @@ export function editing(state, id) {
   return withApproval(state, id, { isEditing: true, problem: "" });
 }
 
-/** Esc in the editor: the arguments are as they were, and the question is open. @param {State} state @param {string} id @returns {State} */
+/** Leave the editor by Esc: the arguments are as they were, and the request stays open. @param {State} state @param {string} id @returns {State} */
 export function leftEditor(state, id) {
   const isAnswered = state.approvals.some((approval) => approval.frame.id === id && approval.isAnswered);
   return isAnswered ? state : withApproval(state, id, { isEditing: false, problem: "" });
@@ -97,7 +100,7 @@ export function answered(state, { id, approved, fields }) {
   });
 }
 
-/** What the server need not be told is left out. @param {Fields} fields */
+/** Return the fields of an answer that is to be remembered; defaults are left out. @param {Fields} fields */
 function remembered({ remember, rememberFor = "arguments" }) {
   if (remember === "no") return {};
   return rememberFor === "arguments" ? { remember } : { remember, remember_for: rememberFor };
@@ -108,14 +111,14 @@ function remembered({ remember, rememberFor = "arguments" }) {
  * An error names no question; answers are read in their order.
  *
  * @param {State} state @param {string} problem
- * @returns {State | null} null: no edited answer is out
+ * @returns {State | null} null if no edited answer is open
  */
 export function refusedEdit(state, problem) {
   const approval = state.approvals.find(({ isAnswered, isEditing }) => isAnswered && isEditing);
   return approval ? withApproval(state, approval.frame.id, { isAnswered: false, problem }) : null;
 }
 
-/** What Esc means while a request has the focus: no. @param {State} state @param {string} id @returns {State} */
+/** Deny the request by Esc, while it has the focus. @param {State} state @param {string} id @returns {State} */
 export function dismissed(state, id) {
   return answered(state, { id, approved: false, fields: { arguments: "", reason: "", remember: "no" } });
 }
@@ -142,7 +145,7 @@ function readObject(text) {
 /** @param {State} state @param {Pick<ApprovalResolved, "by" | "approved" | "turn_id">} frame @param {string} tool @returns {State} */
 function withOutcome(state, { by, approved, turn_id }, tool) {
   /** @type {Record<string, (tool: string, isAllowed: boolean) => string>} */
-  const outcomes = t.approval.outcomes; // what the user did here is not told to the user
+  const outcomes = t.approval.outcomes; // the user's own answer here has none
   const message = outcomes[by]?.(tool, approved);
   if (!message) return state;
   /** @type {import("../sdk/frames.js").Notice} */

@@ -9,16 +9,17 @@ import { MAX_ATTACHED } from "./images.js";
 import { warning, withAnnouncements, withEffects, withNotice } from "./state.js";
 import { t } from "./strings.js";
 
-/** So many more are being read. @param {State} state @param {number} count @returns {State} */
+/** Count files that are being read. @param {State} state @param {number} count @returns {State} */
 export function reading(state, count) {
   return { ...state, pendingImages: state.pendingImages + count };
 }
 
-/** One of them has been read, or could not be. @param {State} state @param {AttachedImage | null} image @returns {State} */
+/** Attach a file that has been read, or drop one that could not be. @param {State} state @param {AttachedImage | null} image @returns {State} */
 export function attached(state, image) {
   const next = { ...state, pendingImages: Math.max(0, state.pendingImages - 1) };
   if (!image) return next;
-  if (next.attachments.length >= MAX_ATTACHED) return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
+  if (next.attachments.length >= MAX_ATTACHED)
+    return withNotice(next, warning("too_many_images", t.images.tooMany(MAX_ATTACHED)));
   return withAnnouncements({ ...next, attachments: [...next.attachments, image] }, [t.images.added(image.name)]);
 }
 
@@ -30,7 +31,7 @@ export function detached(state, id) {
   return withEffects(withAnnouncements({ ...state, attachments }, [t.images.removed(image.name)]), { type: "focus" });
 }
 
-/** What was sent comes back, before what waits. @param {State} state @param {readonly AttachedImage[]} images @returns {State} */
+/** Put pictures of a message that came back before those that wait. @param {State} state @param {readonly AttachedImage[]} images @returns {State} */
 export function givenBack(state, images) {
   return images.length ? { ...state, attachments: [...images, ...state.attachments].slice(0, MAX_ATTACHED) } : state;
 }

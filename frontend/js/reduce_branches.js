@@ -11,7 +11,7 @@ import { warning, withNotice } from "./state.js";
 import { canSend, openConversation, withConversation } from "../sdk/state.js";
 import { t } from "./strings.js";
 
-/** @param {State} state @param {string | null} turnId null = the editor is left @returns {State} */
+/** @param {State} state @param {string | null} turnId null to leave the editor @returns {State} */
 export function editing(state, turnId) {
   const conversation = openConversation(state);
   const canEdit = turnId && conversation?.access === "write" && askedIn(conversation.conversationHistory, turnId);

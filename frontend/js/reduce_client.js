@@ -1,16 +1,16 @@
 /**
- * What the client library (sdk/) reports with its effects, as the page shows it.
+ * Shows what the client library (sdk/) reports with its effects.
  *
  * @typedef {import("./state.js").State} State
  */
 
 import { givenBack } from "./reduce_attachments.js";
-import { readOut } from "./reduce_playback.js";
+import { reachedAnnounced } from "./reduce_playback.js";
 import { warning, withNotice, withTurnNotice } from "./state.js";
 import { t } from "./strings.js";
 
-/** @param {State} state @returns {State} without the effects that are shown */
-export function shown(state) {
+/** Apply the effects that the page itself shows, and remove them. @param {State} state @returns {State} */
+export function withClientEffects(state) {
   const isShown = (/** @type {import("./state.js").Effect} */ { type }) => type === "reached" || type === "problem";
   const next = { ...state, effects: state.effects.filter((effect) => !isShown(effect)) };
   return state.effects.reduce(withEffectShown, next);
@@ -20,7 +20,7 @@ export function shown(state) {
 function withEffectShown(state, effect) {
   switch (effect.type) {
     case "reached":
-      return readOut(state, effect.before, effect.after);
+      return reachedAnnounced(state, effect.before, effect.after);
     case "problem": {
       const { code, turnId, detail = "" } = effect;
       const notice = warning(code, textOf(code, detail));

@@ -10,8 +10,8 @@
  *   | {type: "delete", id?: string, nextId: string, at: number}} Change of one conversation; without `id`, of the open one
  */
 
-import { stored } from "./consequences.js";
-import { recordOf } from "../sdk/consequences.js";
+import { stored } from "./derived_effects.js";
+import { recordOf } from "../sdk/derived_effects.js";
 import { fromRecord, newConversation, withHistory } from "../sdk/conversation.js";
 import { summaryOf, titleOf } from "./titles.js";
 import { asJson, asMarkdown, fileName } from "./export.js";
@@ -48,7 +48,7 @@ export function opening(state, { id, at }) {
 }
 
 /**
- * The store has answered, or the tab that held the conversation has gone.
+ * Take the record of a conversation when the store has answered, or the tab that held the lock has gone.
  *
  * @param {State} state
  * @param {{id: string, record: ConversationRecord | null, access: "write" | "read", at: number}} event
@@ -167,7 +167,7 @@ export function searched(state, text) {
   return text.trim() ? withEffects(next, { type: "search" }) : next;
 }
 
-/** Another tab deleted it while this one was reading along. @param {State} state @param {string} id @returns {State} */
+/** Follow another tab that has deleted a conversation. @param {State} state @param {string} id @returns {State} */
 export function deletedElsewhere(state, id) {
   const conversation = state.loaded[id];
   const conversations = state.conversations.filter((summary) => summary.id !== id);

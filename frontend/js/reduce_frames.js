@@ -10,7 +10,7 @@ import { lastEntries, withView } from "../sdk/state.js";
 import { EMPTY_TRACE, withTrace } from "./inspect.js";
 import { opened, withModels } from "./models.js";
 import { asked, refusedEdit, resolved } from "./reduce_approvals.js";
-import { isOfRereading, rereadOn } from "./reduce_rereading.js";
+import { isOfSpeakTurn, speakTurnReceived } from "./reduce_speak.js";
 import { refusedTurn } from "./reduce_turn.js";
 import { spoken } from "./reduce_voice.js";
 import { withEffects, withNotice, withTurnNotice } from "./state.js";
@@ -19,7 +19,7 @@ const MAX_TRACES = 20;
 
 /** @param {State} state @param {ServerFrame} frame @param {number} at @returns {State} */
 export function received(state, frame, at) {
-  if (isOfRereading(state, frame)) return rereadOn(state, frame);
+  if (isOfSpeakTurn(state, frame)) return speakTurnReceived(state, frame);
   switch (frame.type) {
     case "speech":
     case "speech_detected":
@@ -32,7 +32,9 @@ export function received(state, frame, at) {
       return connected(state, frame);
     case "model": {
       const { name, host, location } = frame;
-      return state.server ? withModels({ ...state, server: { ...state.server, model: { name, host, location } } }) : state;
+      return state.server
+        ? withModels({ ...state, server: { ...state.server, model: { name, host, location } } })
+        : state;
     }
     case "skills":
       return { ...state, skills: frame.skills, diagnostics: frame.diagnostics };
@@ -44,7 +46,7 @@ export function received(state, frame, at) {
     case "text":
       return client.streamed(state, frame);
     case "reasoning":
-      return client.ofRunning(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
+      return client.withRunningTurn(state, frame.turn_id, () => withReasoning(state, frame.turn_id, frame.delta));
     case "sentence":
     case "sentence_end":
     case "hook":
@@ -93,8 +95,8 @@ function traced(state, { turn_id, event, data }) {
 }
 
 /**
- * An error with the turn's id comes before its `turn_end`. One without, while a
- * turn waits for its `turn_start`, is the answer to our `chat`.
+ * Show an error in its turn or on the page. One without a turn's id, while a turn waits for its `turn_start`, answers
+ * our `chat`.
  *
  * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
  * @returns {State}

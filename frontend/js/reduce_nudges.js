@@ -1,5 +1,5 @@
 /**
- * Nudges: a skill asks for a turn that no words of the user begin. The page answers or says nothing.
+ * Nudges: a skill asks for a turn without a question of the user. The page answers or ignores it.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("../sdk/frames.js").Nudge} Nudge
@@ -9,10 +9,10 @@ import { begun, sent } from "../sdk/turn.js";
 import { canSend, openConversation } from "../sdk/state.js";
 
 /**
- * Greets in a conversation without messages; breaks a silence only before somebody who is there and not writing.
+ * Greets in a conversation without messages; breaks a silence only for a user who is there and not writing.
  *
  * @param {State} state
- * @param {{frame: Nudge, turnId: string, isAway: boolean, at: number}} event `isAway`: the page is hidden, or somebody types
+ * @param {{frame: Nudge, turnId: string, isAway: boolean, at: number}} event `isAway`: the page is hidden, or the user is typing
  * @returns {State}
  */
 export function nudged(state, { frame, turnId, isAway, at }) {
@@ -24,10 +24,10 @@ export function nudged(state, { frame, turnId, isAway, at }) {
   return next.turn ? sent(next, { ...next.turn, nudge: frame.id, canResend: false }) : state;
 }
 
-/** Nobody speaks, reads or is asked. @param {State} state */
+/** Return whether nothing is going on: no speech, no turn, no open question. @param {State} state */
 function isFree(state) {
-  const { settings, turn, approvals, rereading, voice } = state;
-  return settings.nudges && canSend(state) && !turn && !approvals.length && !rereading && voice.phase === "quiet";
+  const { settings, turn, approvals, speakTurn, voice } = state;
+  return settings.nudges && canSend(state) && !turn && !approvals.length && !speakTurn && voice.phase === "quiet";
 }
 
 /** @param {State} state */

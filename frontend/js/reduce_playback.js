@@ -1,5 +1,5 @@
 /**
- * What the screen reader reads out as playback reaches it.
+ * Announces to screen readers what playback reaches.
  *
  * @typedef {import("./state.js").State} State
  */
@@ -9,18 +9,18 @@ import { withAnnouncements } from "./state.js";
 import { t } from "./strings.js";
 
 /**
- * Sentences, unless they were just spoken; files; words for the user.
+ * Announce sentences, unless they were just spoken, files, and what tools say to the user.
  *
  * @param {State} state
  * @param {import("../sdk/playback.js").Playback} before
  * @param {import("../sdk/playback.js").Playback} after
  * @returns {State}
  */
-export function readOut(state, before, after) {
+export function reachedAnnounced(state, before, after) {
   const wasSpoken = before.playing !== null && before.playing.heardMs > 0; // two voices at once are none
   const fresh = after.historySegments.slice(before.historySegments.length);
-  const heardOf = wasSpoken ? fresh.find(({ kind }) => kind === "sentence") : undefined;
-  const texts = fresh.filter((segment) => segment !== heardOf).map(textOf);
+  const heard = wasSpoken ? fresh.find(({ kind }) => kind === "sentence") : undefined;
+  const texts = fresh.filter((segment) => segment !== heard).map(textOf);
   return withAnnouncements(state, [...wordsForUser(before, after), ...texts]);
 }
 

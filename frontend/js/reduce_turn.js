@@ -1,5 +1,5 @@
 /**
- * A turn of the page: what `sdk/turn.js` does not do with every client's.
+ * Turns of the page: what `sdk/turn.js` does not do for every client.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Conversation} Conversation
@@ -39,17 +39,18 @@ function leaveOut(state, conversation, path) {
   const index = Number(/^\$\.messages\[(\d+)\]/.exec(path ?? "")?.[1] ?? NaN);
   const sent = fitToLimits(conversation.conversationHistory, state.server?.limits ?? null)?.messages ?? [];
   const named = /** @type {Message | undefined} */ (sent[index]); // one of a hook goes as it is kept
-  const isNamed = (/** @type {Message} */ m) => m.content === named?.content && m.role === named.role && m._sig === named._sig;
+  const isNamed = (/** @type {Message} */ m) =>
+    m.content === named?.content && m.role === named.role && m._sig === named._sig;
   const isOut = named ? isNamed : (/** @type {Message} */ m) => m.role === "system";
   return withHistory(conversation, (history) => history.map((m) => (isOut(m) ? { ...m, _unverified: true } : m)));
 }
 
 /**
- * The error, if it refuses the running turn. If the user has agreed to leave out what does not verify, that is done and the
+ * End the running turn if the error refuses it. If the user has agreed to leave out what does not verify, that is done and the
  * rest sent, message by message.
  *
  * @param {State} state @param {import("../sdk/frames.js").ErrorFrame} error
- * @returns {State | null} null: it is about something else
+ * @returns {State | null} null if the error is about another frame
  */
 export function refusedTurn(state, error) {
   const { turn } = state;
@@ -60,7 +61,7 @@ export function refusedTurn(state, error) {
   return hasMore ? retriedWithoutUnverified(next, { turnId: nextId(turn.id), at }) : next;
 }
 
-/** A turn id of its own for each attempt; ids hold 64 characters. @param {string} turnId */
+/** Return the turn id of the next attempt; ids hold 64 characters. @param {string} turnId */
 function nextId(turnId) {
   const [stem = "", count = "1"] = turnId.split("_r");
   return `${stem}_r${Number(count) + 1}`;

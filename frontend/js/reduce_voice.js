@@ -20,14 +20,14 @@ export function spoken(state, frame, at) {
   return frame.type === "speech_started" ? withVoice(next, { isVoiceNew: false }) : next;
 }
 
-/** Who talks and was told that the voice is loading is told that it is there. @param {State} state @param {State} before @returns {State} */
+/** Announce that the voice is ready, if the user has talked while it was loading. @param {State} state @param {State} before @returns {State} */
 function voiceCame(state, before) {
   const isNew = isVoiceLoading(before) && state.speech?.tts.state === "ready" && state.voice.mic !== "off";
   return isNew ? withAnnouncements(withVoice(state, { isVoiceNew: true }), [t.voice.voiceReady]) : state;
 }
 
-/** The button of the microphone. @param {State} state @returns {State} */
-export function switched(state) {
+/** Switch the microphone on or off. @param {State} state @returns {State} */
+export function microphoneToggled(state) {
   return state.voice.mic === "off" ? speech.switchingOn(state, state.settings.microphone) : switchedOff(state, null);
 }
 
@@ -47,12 +47,12 @@ export function microphoneGone(state, { problem, detail = "" }) {
 }
 
 /**
- * The user has chosen another microphone, or another way to talk.
+ * Follow a change of the settings: another microphone, or another way to talk.
  *
  * @param {State} state @param {Partial<import("./state.js").Settings>} change
  * @returns {State}
  */
-export function chosen(state, change) {
+export function settingsChanged(state, change) {
   const { mic } = state.voice;
   const isOtherWay = change.turnDetection !== undefined;
   const quiet = isOtherWay ? withVoice(state, { phase: "quiet", isHeld: false }) : state;
@@ -62,28 +62,27 @@ export function chosen(state, change) {
   return withEffects(withVoice(next, { mic: "starting" }), restart);
 }
 
-/** A conversation that another tab writes takes no words here. @param {State} state @returns {State} */
-export function deafIfReading(state) {
-  const isReading = openConversation(state)?.access === "read";
-  if (!isReading || state.voice.mic === "off") return state;
+/** Switch the microphone off in a conversation that another tab writes. @param {State} state @returns {State} */
+export function switchedOffIfReadOnly(state) {
+  const isReadOnly = openConversation(state)?.access === "read";
+  if (!isReadOnly || state.voice.mic === "off") return state;
   return switchedOff(state, t.voice.openElsewhere);
 }
 
-/** Nothing is played here: replies are text from now on. @param {State} state @param {{reason: string, isAway: boolean}} event @returns {State} */
-export function muted(state, { reason, isAway }) {
-  const why = isAway ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
-  return speech.soundless(withNotice(state, warning(NO_SOUND, why)));
+/** Say why no sound can be played here, and go on without. @param {State} state @param {{reason: string, isNotLoaded: boolean}} event @returns {State} */
+export function soundFailed(state, { reason, isNotLoaded }) {
+  const why = isNotLoaded ? t.voice.playerNotLoaded(reason) : t.voice.cannotPlay(reason);
+  return speech.soundFailed(withNotice(state, warning(NO_SOUND, why)));
 }
 
-/** The next reply can be heard. @param {State} state @returns {State} */
-export function unmuted(state) {
+/** Play sound again, from the next reply on. @param {State} state @returns {State} */
+export function soundRestored(state) {
   return { ...state, canPlay: true, notices: state.notices.filter(({ code }) => code !== NO_SOUND) };
 }
 
-/** The browser keeps the page silent until the user touches it. @param {State} state @param {boolean} isBlocked @returns {State} */
+/** Show or remove the notice that the browser plays nothing until the user touches the page. @param {State} state @param {boolean} isBlocked @returns {State} */
 export function blocked(state, isBlocked) {
-  if (isBlocked)
-    return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));
+  if (isBlocked) return withNotice(state, warning(BLOCKED, t.voice.soundBlocked));
   return { ...state, notices: state.notices.filter(({ code }) => code !== BLOCKED) };
 }
 

@@ -10,7 +10,7 @@ import { loadSettings, sessionHeaders } from "./storage.js";
 import { locale, t, useLanguage } from "./strings.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
-const BROWSERS = [["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]; // prettier-ignore
+const BROWSERS = [["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]];
 const SYSTEMS = [["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS", "macOS"], ["Linux"]];
 
 const root = /** @type {Element} */ (document.getElementById("sessions"));
@@ -69,7 +69,11 @@ function view() {
 /** @param {Session} session */
 function sessionView({ id, user, address, browser, created, ends, is_current: isCurrent }) {
   const program = t.sessions.program(nameOf(browser, BROWSERS), nameOf(browser, SYSTEMS));
-  const revoked = { "data-id": id, "aria-label": t.sessions.revokeOne(user, program), disabled: state.revoking !== null };
+  const revoked = {
+    "data-id": id,
+    "aria-label": t.sessions.revokeOne(user, program),
+    disabled: state.revoking !== null,
+  };
   return h("li", { class: "remembered", key: id, "aria-busy": String(state.revoking === id) }, [
     h("div", { title: browser }, [
       h("strong", {}, user),

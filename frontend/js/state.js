@@ -1,6 +1,6 @@
 /**
- * What the page knows. Nothing here is ever changed in place: `reduce` makes the
- * next state, `render` draws it, `main` carries out its `effects`.
+ * State of the page. Nothing in it is changed in place: `reduce` makes the next state, `render` draws it, `main` carries
+ * out its `effects`.
  *
  * @typedef {import("../sdk/frames.js").Message} Message
  * @typedef {import("../sdk/frames.js").ErrorFrame} ErrorFrame
@@ -23,17 +23,17 @@
  *
  * @typedef {object} Settings Kept for this browser.
  * @property {Theme} theme
- * @property {string} pageLanguage code of one of LANGUAGES (strings.js); "" = as the browser
- * @property {string} language of the conversation; "" = not said
+ * @property {string} pageLanguage code of one of LANGUAGES (strings.js); empty for the browser's
+ * @property {string} language of the conversation; empty if it is not set
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {boolean} nudges skills may speak first
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
- * @property {string} speaker of the replies; "" = the server's choice
+ * @property {string} speaker of the replies; empty for the server's default
  * @property {string} speed of the replies, a number
  * @property {import("../sdk/frames.js").TurnDetection} turnDetection
- * @property {string} microphone device id, "" = the system's
+ * @property {string} microphone device id; empty for the system's
  *
  * @typedef {import("../sdk/types/client.js").Speaking & PageVoice} Voice
  * @typedef {object} PageVoice
@@ -43,7 +43,7 @@
  *
  * @typedef {object} Approval A request that waits for the user.
  * @property {import("../sdk/frames.js").ApprovalRequest} frame
- * @property {number} deadline when silence becomes a no, as `Date.now()` counts
+ * @property {number} deadline when the request is denied without an answer, as `Date.now()` counts
  * @property {boolean} isEditing the user changes the arguments
  * @property {boolean} isAnswered sent; the server has not said yet what became of it
  * @property {string} problem with the edited arguments
@@ -57,22 +57,22 @@
  * @property {Settings} settings
  * @property {import("../sdk/frames.js").SpeechStatus | null} speech the server's engines
  * @property {Voice} voice
- * @property {boolean} canPlay false = no sound can be played here
- * @property {import("../sdk/voice/opus.js").Codecs | null} codecs what of Opus this browser can do; null = PCM will do, or nobody
- *   knows yet
+ * @property {boolean} canPlay whether sound can be played here
+ * @property {import("../sdk/voice/opus.js").Codecs | null} codecs what this browser can do of Opus; null if sound is PCM, or
+ *   before that is known
  * @property {readonly Summary[]} conversations newest first
- * @property {string | null} actionsId of the list: the one whose title can be written, that can be pinned and deleted there
+ * @property {string | null} actionsId the conversation whose actions are open in the list: rename, pin, delete
  * @property {readonly import("./reduce_conversations.js").Change[]} awaited by conversations that are being loaded
- * @property {{text: string, found: readonly string[]}} search "" = none; those that hold the text in their messages
+ * @property {{text: string, found: readonly string[]}} search the text, empty if there is no search, and the conversations that hold it
  * @property {string | null} openId
  * @property {Readonly<Record<string, Conversation>>} loaded the open one, and those whose cut turn may still bring hooks
  * @property {Turn | null} turn
- * @property {import("./reduce_rereading.js").Rereading | null} rereading
+ * @property {import("./reduce_speak.js").SpeakTurn | null} speakTurn
  * @property {Readonly<Record<string, string>>} cutTurns turn → conversation, until its `turn_end` arrives
  * @property {Readonly<Record<string, TurnView>>} views by turn
  * @property {Readonly<Record<string, import("./inspect.js").TurnTrace>>} traces by turn
  * @property {string | null} editedTurn whose user message is being edited
- * @property {string | null} inspectedTurn the only one in the inspector; null = all
+ * @property {string | null} inspectedTurn the only turn in the inspector; null if it shows all
  * @property {import("./hook_health.js").Health} hookHealth while its panel is open
  * @property {boolean} isTraceRefused this server traces for its operators alone
  * @property {readonly Approval[]} approvals oldest first; one is shown at a time
@@ -166,7 +166,7 @@ export function initialState(settings = {}) {
     openId: null,
     loaded: {},
     turn: null,
-    rereading: null,
+    speakTurn: null,
     cutTurns: {},
     views: {},
     traces: {},
@@ -191,27 +191,27 @@ export function initialState(settings = {}) {
   };
 }
 
-/** The running turn, if it belongs to the conversation on screen. @param {State} state */
+/** Return the running turn, if it belongs to the conversation on screen. @param {State} state */
 export function visibleTurn(state) {
   return state.turn?.conversationId === state.openId ? state.turn : null;
 }
 
-/** Nothing was said in the conversation on screen. @param {State} state */
+/** Return whether the conversation on screen is empty. @param {State} state */
 export function isEmpty(state) {
   return !openConversation(state)?.conversationHistory.length && !visibleTurn(state);
 }
 
-/** Replies are to be heard, and cannot be yet. @param {State} state */
+/** Return whether replies are to be heard but the voice is still loading. @param {State} state */
 export function isVoiceLoading({ speech, settings, canPlay }) {
   return speech?.tts.state === "loading" && settings.readAloud !== "never" && canPlay;
 }
 
-/** Can a reply be read aloud now? @param {State} state */
-export function canReread({ connection, speech, canPlay, turn }) {
+/** Return whether a reply can be read aloud now. @param {State} state */
+export function canSpeak({ connection, speech, canPlay, turn }) {
   return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 
-/** Some skill may speak first. @param {State} state */
+/** Return whether any skill may speak first. @param {State} state */
 export function hasTriggers({ skills }) {
   return skills.some(({ triggers = [] }) => triggers.length > 0);
 }
@@ -219,14 +219,14 @@ export function hasTriggers({ skills }) {
 /** @type {(state: State, ...effects: Effect[]) => State} */
 export const withEffects = /** @type {any} */ (withSomeEffects);
 
-/** A line for the reader, on the page. @param {State} state @param {Notice} notice @returns {State} */
+/** Show a notice on the page. @param {State} state @param {Notice} notice @returns {State} */
 export function withNotice(state, notice) {
   const others = state.notices.filter(({ code, message }) => code !== notice.code || message !== notice.message);
   return { ...state, notices: [...others, notice].slice(-MAX_NOTICES) };
 }
 
 /**
- * A line for the reader, in the turn it is about.
+ * Show a notice in the turn that it is about.
  *
  * @param {State} state
  * @param {string} turnId
@@ -238,7 +238,7 @@ export function withTurnNotice(state, turnId, notice) {
   return withView(state, turnId, { notices });
 }
 
-/** For screen readers alone. @param {State} state @param {readonly string[]} texts @returns {State} */
+/** Announce texts to screen readers. @param {State} state @param {readonly string[]} texts @returns {State} */
 export function withAnnouncements(state, texts) {
   const said = texts.filter((text) => text.trim());
   if (!said.length) return state;

@@ -19,7 +19,7 @@ export function readItem(storage, key) {
 
 /**
  * @param {() => Storage} storage @param {string} key @param {string} value
- * @returns {boolean} false = it holds until the page goes; what was there before stays
+ * @returns {boolean} whether it was stored; if not, what was stored before stays
  */
 export function writeItem(storage, key, value) {
   try {
@@ -56,10 +56,10 @@ export function saveSettings(storage, settings) {
  */
 export const sessionKey = () => readItem(() => localStorage, SESSION_KEY) || null;
 
-/** @param {string} key empty = logged out @returns {boolean} false = this browser keeps nothing */
+/** @param {string} key empty to log out @returns {boolean} whether the browser has kept it */
 export const keepSessionKey = (key) => writeItem(() => localStorage, SESSION_KEY, key);
 
-/** What every request but those for files carries. @returns {Record<string, string>} */
+/** Return the headers of every request but those for files. @returns {Record<string, string>} */
 export function sessionHeaders() {
   const key = sessionKey();
   return key ? { "Parley-Session-Key": key } : {};

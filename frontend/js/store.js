@@ -72,7 +72,7 @@ export async function openStore(indexedDB) {
     },
   };
 
-  /** A long history is not written again with every sentence that joins it later. @param {ConversationRecord} record */
+  /** Save a record. A long history is not written again with every sentence of the running turn. @param {ConversationRecord} record */
   async function save(record) {
     const { historySegments, ...conversation } = record;
     const transaction = await database.transaction("readwrite");
@@ -92,7 +92,7 @@ export async function openStore(indexedDB) {
   }
 }
 
-/** All but the turn under way. @param {ConversationRecord | null} before @param {ConversationRecord} record */
+/** Return whether all but the turn under way is the same. @param {ConversationRecord | null} before @param {ConversationRecord} record */
 function isSameConversation(before, record) {
   return (
     before?.conversationHistory === record.conversationHistory &&
@@ -114,7 +114,7 @@ function putImages(store, conversation, images, stored) {
 }
 
 /**
- * Commits at once: a page that goes away right after this call has stored it.
+ * Run a transaction and commit it at once: a page that goes away right after this call has stored it.
  *
  * @param {IDBTransaction} transaction @param {(transaction: IDBTransaction) => void} act
  */
@@ -129,7 +129,7 @@ function written(transaction, act) {
   );
 }
 
-/** Keys of pictures: [conversation, id]. @param {string} id */
+/** Return the range of the keys [conversation, id] of a conversation's pictures. @param {string} id */
 function ofConversation(id) {
   return IDBKeyRange.bound([id], [id, []]);
 }
@@ -141,7 +141,7 @@ function imagesOf({ conversationHistory, branches }) {
 }
 
 /**
- * A message that branches share stays one object: it is stored once.
+ * Replace the addresses of pictures. A message that branches share stays one object, so that it is stored once.
  *
  * @template {Omit<ConversationRecord, "historySegments">} T
  * @param {T} record @param {(image: import("../sdk/frames.js").AttachedImage) => string} urlOf
@@ -152,29 +152,33 @@ function withUrls(record, urlOf) {
   const known = new Map();
   const withUrl = (/** @type {Message} */ message) => {
     if (!message._images) return message;
-    const found = known.get(message) ?? { ...message, _images: message._images.map((image) => ({ ...image, url: urlOf(image) })) };
+    const found = known.get(message) ?? {
+      ...message,
+      _images: message._images.map((image) => ({ ...image, url: urlOf(image) })),
+    };
     known.set(message, found);
     return found;
   };
   const { conversationHistory, branches = [] } = record; // old records have none
-  return { ...record, conversationHistory: conversationHistory.map(withUrl), branches: branches.map((branch) => branch.map(withUrl)) };
+  return {
+    ...record,
+    conversationHistory: conversationHistory.map(withUrl),
+    branches: branches.map((branch) => branch.map(withUrl)),
+  };
 }
 
-/** Does a message that can be read in it hold the text? @param {ConversationRecord} record @param {string} text */
+/** Return whether a visible message holds the text. @param {ConversationRecord} record @param {string} text */
 function holds({ conversationHistory }, text) {
   const wanted = text.trim().toLocaleLowerCase();
   return conversationHistory.some(({ content, _hook }) => !_hook && content.toLocaleLowerCase().includes(wanted));
 }
 
-/** For browsers that keep nothing: good until the page goes. @returns {Store} */
+/** Return a store for browsers that keep nothing; it lasts until the page goes. @returns {Store} */
 export function memoryStore() {
   /** @type {Map<string, ConversationRecord>} */
   const records = new Map();
   return {
-    list: async () =>
-      [...records.values()]
-        .map(summaryOf)
-        .sort((a, b) => b.updatedAt - a.updatedAt),
+    list: async () => [...records.values()].map(summaryOf).sort((a, b) => b.updatedAt - a.updatedAt),
     find: async (text) => [...records.values()].filter((record) => holds(record, text)).map(({ id }) => id),
     load: async (id) => records.get(id) ?? null,
     save: async (record) => void records.set(record.id, record),

@@ -40,11 +40,13 @@ export function languageFor(chosen, preferred) {
   return /** @type {typeof LANGUAGES[number]} */ (known ?? ours[0] ?? LANGUAGES[0]);
 }
 
-/** What the user can do about an error; "" = nothing is known. @param {{code: string, retry_after_ms?: number}} error */
+/** Return what the user can do about an error; empty if nothing is known. @param {{code: string, retry_after_ms?: number}} error */
 export function adviceOn({ code, retry_after_ms }) {
   const wait = retry_after_ms ? t.retryIn(Math.max(1, Math.ceil(retry_after_ms / 1000))) : "";
   const cure = t.cures[code];
-  return cure?.includes(t.waitThenRetry) && wait ? cure.replace(t.waitThenRetry, wait) : [cure, wait].filter(Boolean).join(" ");
+  return cure?.includes(t.waitThenRetry) && wait
+    ? cure.replace(t.waitThenRetry, wait)
+    : [cure, wait].filter(Boolean).join(" ");
 }
 
 /** "zh-CN" → "zh". @param {string} tag */

@@ -3,7 +3,7 @@
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
- * The text if it has at most `max` UTF-16 units, else its beginning and an ellipsis, together as long;
+ * Return the text if it has at most `max` UTF-16 units, else its beginning and an ellipsis, together as long;
  * what a reader sees as one character, an emoji say, is not torn.
  *
  * @param {string} text @param {number} max

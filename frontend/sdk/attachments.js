@@ -7,23 +7,23 @@
  * @typedef {import("./frames.js").Part} Part
  */
 
-/** Of earlier messages: pictures cost a model far more than words. */
+/** Pictures of earlier messages that are sent again; they cost a model far more than words. */
 export const MAX_SENT_AGAIN = 2;
 export const DOCUMENT = "data:text/plain;charset=utf-8,";
 const UNSEEN = "[image]";
 
-/** Is it a document, not a picture? @param {AttachedImage} attached */
+/** Return whether it is a document, not a picture. @param {AttachedImage} attached */
 export function holdsText({ url }) {
   return url.startsWith(DOCUMENT);
 }
 
-/** What the model reads of a document. @param {AttachedImage} document */
+/** Return the text that the model reads of a document. @param {AttachedImage} document */
 export function documentText({ name, url }) {
   return `Document ${JSON.stringify(name)}:\n\n${decodeURIComponent(url.slice(DOCUMENT.length))}`;
 }
 
 /**
- * The messages with their pictures as parts: all of the last message, and of
+ * Return the messages with their pictures as parts: all of the last message, and of
  * what was said before it so many that the newest two are sent again. In the
  * place of the others stands "[image]". Documents are always sent.
  *

@@ -8,7 +8,7 @@
 
 import { Socket } from "./socket.js";
 import { formatsOf } from "./speech.js";
-import { Ears } from "./voice/ears.js";
+import { MicrophoneControl } from "./voice/microphone_control.js";
 import { Player } from "./voice/player.js";
 
 const TICK_MS = 1_000;
@@ -37,13 +37,13 @@ export class Channel {
       createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
       worklet: new URL("./voice/player_worklet.js", import.meta.url),
       onHeard: (heard) => dispatch({ type: "heard", ...heard }),
-      onFailed: (reason, isAway) => dispatch({ type: "no_sound", reason, isAway }),
-      onMended: () => dispatch({ type: "sound_back" }),
+      onFailed: (reason, isNotLoaded) => dispatch({ type: "no_sound", reason, isNotLoaded }),
+      onRestored: () => dispatch({ type: "sound_back" }),
       onBlocked: (isBlocked) => dispatch({ type: "sound_blocked", isBlocked }),
     });
     /** @type {import("./voice/opus.js").OpusEncoding | null} */
     this.encoding = null;
-    this.ears = new Ears({
+    this.microphone = new MicrophoneControl({
       dispatch,
       isOn: () => state().voice.mic === "on",
       isOnline: () => state().connection.phase === "online",
@@ -84,21 +84,21 @@ export class Channel {
     if (this.wantsOpus) void this.#offerOpus().catch(() => {}); // PCM will do
   }
 
-  /** For good. */
+  /** Close the connection and the devices for good. */
   close() {
     this.leave.abort();
     this.socket.close();
-    this.ears.close();
+    this.microphone.close();
     this.encoding?.close();
     this.player.close();
   }
 
-  /** To be called in a user's gesture before anything is to be heard. */
+  /** Unlock sound: call it in a user's gesture before a reply is to be heard. */
   unlock() {
     if (!this.leave.signal.aborted) this.player.unlock();
   }
 
-  /** Of others, nothing. @param {{type: string}} effect */
+  /** Carry out the effect, if it is one of the socket, player or microphone. @param {{type: string}} effect */
   perform(effect) {
     const known = /** @type {import("./types/client.js").Effect} */ (effect);
     switch (known.type) {
@@ -106,11 +106,11 @@ export class Channel {
         if (known.frame.type === "speak") this.player.unlock(); // we are in the user's gesture
         return this.socket.send(known.frame);
       case "microphone":
-        if (!known.isOn) return this.ears.close();
+        if (!known.isOn) return this.microphone.close();
         this.player.unlock(); // we are in the user's gesture
-        return void this.ears.open(known.deviceId);
+        return void this.microphone.open(known.deviceId);
       case "silence":
-        return this.ears.silence(known.isSilenced);
+        return this.microphone.silence(known.isSilenced);
       case "skip":
         return this.player.skip(known.turnId, known.index);
       case "sound":
@@ -118,7 +118,7 @@ export class Channel {
     }
   }
 
-  /** Load it, and say what this browser can do. Until then, and on this machine, sound is PCM. */
+  /** Load the codec and report what this browser can do. Until then, and on this machine, sound is PCM. */
   async #offerOpus() {
     const { OpusDecoding, OpusEncoding, opusCodecs } = await import("./voice/opus.js");
     this.encoding = new OpusEncoding(
@@ -129,7 +129,7 @@ export class Channel {
     this.dispatch({ type: "codecs", codecs: await opusCodecs() });
   }
 
-  /** Whether the server was told to expect packets. */
+  /** Return whether the server expects packets of Opus. */
   #encodes() {
     return formatsOf(this.state()).input.format === "opus";
   }
@@ -142,7 +142,7 @@ export class Channel {
   /** @param {import("./socket.js").SocketEvent} event */
   #happened(event) {
     const { settings } = this.state();
-    if (event.type === "disconnected" && settings.turnDetection === "server_vad") this.ears.waitForPause();
+    if (event.type === "disconnected" && settings.turnDetection === "server_vad") this.microphone.waitForPause();
     if (event.type !== "frame") return this.dispatch(event);
     this.dispatch({ ...event, at: Date.now() });
     this.player.follow(event.frame, this.audible());
@@ -152,6 +152,6 @@ export class Channel {
   #seen() {
     if (document.hidden) return;
     this.socket.wake();
-    void this.ears.stayAwake();
+    void this.microphone.stayAwake();
   }
 }

@@ -5,7 +5,7 @@
  * @typedef {import("./types/client.js").ParleyEvent} Event
  */
 
-import { configureIfChanged, saveIfChanged, silenceIfCut, stored } from "./consequences.js";
+import { configureIfChanged, saveIfChanged, silenceIfCut, stored } from "./derived_effects.js";
 import { fromRecord, newConversation } from "./conversation.js";
 import * as frames from "./frames_in.js";
 import * as speech from "./speech.js";
@@ -15,10 +15,10 @@ import * as turns from "./turn.js";
 /**
  * @param {string} id of the conversation
  * @param {{speak: "spoken" | "always" | "never", turnDetection: import("./frames.js").TurnDetection}} settings
- * @param {Partial<import("./frames.js").Choices>} choices
+ * @param {Partial<import("./frames.js").ClientSettings>} clientSettings
  * @returns {State}
  */
-export function initialState(id, { speak, turnDetection }, choices) {
+export function initialState(id, { speak, turnDetection }, clientSettings) {
   return {
     connection: { phase: "connecting", attempt: 0, code: null },
     server: null,
@@ -32,7 +32,7 @@ export function initialState(id, { speak, turnDetection }, choices) {
     turn: null,
     cutTurns: {},
     views: {},
-    choices,
+    clientSettings,
     isBlocked: false,
     effects: [],
   };
@@ -41,14 +41,14 @@ export function initialState(id, { speak, turnDetection }, choices) {
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
   const after = step({ ...before, effects: [] }, event);
-  return silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, after), choicesOf));
+  return silenceIfCut(before, configureIfChanged(before, saveIfChanged(before, after), clientSettingsOf));
 }
 
-/** @param {State} state @returns {Partial<import("./frames.js").Choices>} */
-function choicesOf(state) {
-  const { settings, choices, canPlay, openId } = state;
+/** @param {State} state @returns {Partial<import("./frames.js").ClientSettings>} */
+function clientSettingsOf(state) {
+  const { settings, clientSettings, canPlay, openId } = state;
   return {
-    ...choices,
+    ...clientSettings,
     voice: settings.readAloud !== "never" && canPlay,
     turn_detection: settings.turnDetection,
     ...speech.formatsOf(state),
@@ -78,7 +78,7 @@ function step(state, event) {
     case "clear":
       return cleared(turns.stopped(state));
     case "configure":
-      return { ...state, choices: { ...state.choices, ...event.choices } };
+      return { ...state, clientSettings: { ...state.clientSettings, ...event.clientSettings } };
     case "saved":
       return turns.saved(state, event);
     case "save_failed":
@@ -88,9 +88,9 @@ function step(state, event) {
     case "switch_off":
       return speech.switchedOff(state, null);
     case "mute":
-      return speech.silencedByUser(state);
+      return speech.muteToggled(state);
     case "talk":
-      return speech.talked(state, event.isHeld);
+      return speech.pushToTalk(state, event.isHeld);
     case "microphone_on":
       return speech.switchedOn(state, event.rate);
     case "microphone_off":
@@ -98,9 +98,9 @@ function step(state, event) {
     case "microphone_muted":
       return withVoice(state, { isMuted: event.isMuted });
     case "heard":
-      return speech.heardOf(state, event);
+      return speech.playbackHeard(state, event);
     case "no_sound":
-      return speech.soundless(state);
+      return speech.soundFailed(state);
     case "sound_back":
       return { ...state, canPlay: true };
     case "sound_blocked":
@@ -139,7 +139,7 @@ function received(state, frame, at) {
     case "transcript":
       return speech.spoken(state, frame, at);
     case "approval_resolved":
-      return speech.hushed(state, frame.id);
+      return speech.withoutSpokenQuestion(state, frame.id);
     case "error":
       return turns.refused(state, frame) ?? (frame.turn_id ? withView(state, frame.turn_id, { error: frame }) : state);
     default:
@@ -160,7 +160,7 @@ function cleared(state) {
   return conversation ? withConversation(state, { ...conversation, conversationHistory: [], branches: [] }) : state;
 }
 
-/** What goes on, in one word. @param {State} state @returns {import("./types/parley.js").State["phase"]} */
+/** Return the phase of the conversation, in one word. @param {State} state @returns {import("./types/parley.js").State["phase"]} */
 export function phaseOf({ connection, voice, turn }) {
   if (connection.phase !== "online") return "offline";
   if (voice.phase === "maybe" || voice.phase === "speaking" || voice.isHeld) return "hearing";

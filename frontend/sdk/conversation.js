@@ -12,11 +12,21 @@ import { flushHistorySegments } from "./playback.js";
 
 /** @param {string} id @param {number} at @returns {Conversation} */
 export function newConversation(id, at) {
-  return { id, title: "", createdAt: at, updatedAt: at, pinnedAt: 0, conversationHistory: [], branches: [], access: "opening", revision: 0 };
+  return {
+    id,
+    title: "",
+    createdAt: at,
+    updatedAt: at,
+    pinnedAt: 0,
+    conversationHistory: [],
+    branches: [],
+    access: "opening",
+    revision: 0,
+  };
 }
 
 /**
- * A conversation as it comes out of the store. If we hold it, a turn that was
+ * Return a conversation from its stored record. If this client writes it, a turn that was
  * running when its page went away is over: what was heard joins the history,
  * and its user message is not answered.
  *
@@ -41,7 +51,7 @@ function lostIfPending(message) {
   return message._answer === "pending" ? { ...message, _answer: "lost" } : message;
 }
 
-/** A message the user wrote; a hook may have the role `user` too. @param {Pick<Message, "role" | "_hook">} message */
+/** Return whether the user wrote the message; a hook may have the role `user` too. @param {Pick<Message, "role" | "_hook">} message */
 export function isUserMessage(message) {
   return message.role === "user" && !message._hook;
 }
@@ -56,7 +66,7 @@ export function withHistory(conversation, edit) {
 }
 
 /**
- * A hook of a turn that was cut: behind that turn's last message, so before the next user message.
+ * Insert the hook of a turn that was cut behind that turn's last message, so before the next user message.
  *
  * @param {readonly Message[]} history @param {Message} hook
  * @returns {readonly Message[]}
@@ -68,7 +78,7 @@ export function insertLateHook(history, hook) {
 }
 
 /**
- * What was said before that turn's question and became known after it; without such a turn: at the end.
+ * Insert a message that was said before the turn's question and became known after it; without such a turn, append it.
  *
  * @param {readonly Message[]} history @param {Message} message @param {string} [turnId]
  * @returns {readonly Message[]}
@@ -79,7 +89,7 @@ export function insertBeforeTurn(history, message, turnId) {
 }
 
 /**
- * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null = answered
+ * @param {readonly Message[]} history @param {string} turnId @param {import("./frames.js").Answer | null} answer null if it is answered
  * @returns {readonly Message[]}
  */
 export function withAnswer(history, turnId, answer) {
@@ -91,7 +101,7 @@ export function withAnswer(history, turnId, answer) {
 }
 
 /**
- * The history with the last user message asked once more, as `turnId`. Nothing
+ * Return the history with the last user message asked once more, as `turnId`. Nothing
  * that was said is lost: the message moves behind the hooks of the failed turn,
  * and is said a second time if part of an answer was heard.
  *
@@ -126,13 +136,13 @@ export function withState(history, turnId, state) {
  * @param {readonly Message[]} history @param {string} state @param {string} [runningId]
  * @returns {readonly Message[]}
  */
-export function withStateOfWordless(history, state, runningId) {
+export function withStateOfEmptyTurn(history, state, runningId) {
   const at = history.findLastIndex(({ _turn }) => !runningId || _turn !== runningId);
   const last = history[at];
   return last && state ? history.with(at, { ...last, _state: state }) : history;
 }
 
-/** Forgets the branch on screen, whose turn never was. @param {Conversation} conversation */
+/** Remove the branch on screen, whose turn was rolled back. @param {Conversation} conversation */
 export function withoutBranch(conversation) {
   const conversationHistory = conversation.branches.at(-1) ?? [];
   return { ...conversation, conversationHistory, branches: conversation.branches.slice(0, -1) };
@@ -149,14 +159,17 @@ export function withLateHook(conversation, hook) {
   const holds = (/** @type {readonly Message[]} */ branch) => branch.some(({ _turn }) => _turn === hook._turn);
   if (holds(conversationHistory) || !branches.some(holds))
     return { ...conversation, conversationHistory: insertLateHook(conversationHistory, hook) };
-  return { ...conversation, branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)) };
+  return {
+    ...conversation,
+    branches: branches.map((branch) => (holds(branch) ? insertLateHook(branch, hook) : branch)),
+  };
 }
 
 /**
  * Keeps what hooks remember after a turn beside it, in whichever branch it stands.
  *
  * @param {Conversation} conversation @param {string} turnId @param {string} state
- * @returns {Conversation | null} null: the turn is in none
+ * @returns {Conversation | null} null if no message is of the turn
  */
 export function withTurnState(conversation, turnId, state) {
   const { conversationHistory, branches } = conversation;
@@ -166,20 +179,23 @@ export function withTurnState(conversation, turnId, state) {
   return isKept ? { ...conversation, conversationHistory: kept, branches: others } : null;
 }
 
-/** What was said in answer to a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
+/** Return the reply of a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
 export function replyTo(history, turnId) {
   const said = history.filter((message) => message._turn === turnId && isReply(message));
-  return said.map(({ content }) => content).join("").trim();
+  return said
+    .map(({ content }) => content)
+    .join("")
+    .trim();
 }
 
-/** May the last user message be asked again? @param {readonly Message[]} history @returns {Message | null} */
+/** Return the last user message, if it can be asked again. @param {readonly Message[]} history @returns {Message | null} */
 export function unansweredMessage(history) {
   const last = history.findLast(isUserMessage);
   return last?._answer && last._answer !== "pending" ? last : null;
 }
 
 /**
- * The messages that a `chat` frame carries: without what the user agreed to leave
+ * Return the messages that a `chat` frame carries: without what the user agreed to leave
  * out, and without whole oldest turns until the frame fits; with the hooks' state, if there is one. Null: the last
  * message alone is too big.
  *
@@ -204,7 +220,7 @@ export function fitToLimits(history, limits) {
 }
 
 /**
- * Of a reply, a file that was shown in its midst leaves no gap: it is one message, as it was written.
+ * Join the parts of a reply around a file that was shown in its midst: it is one message, as it was written.
  *
  * @param {readonly Message[]} history
  * @returns {Message[]}
@@ -235,7 +251,7 @@ function isReply({ role, _hook }) {
 const ENVELOPE_BYTES = 200;
 const encoder = new TextEncoder();
 
-/** With the comma that follows it. @param {SentMessage} message */
+/** Return the size of the message in bytes, with the comma that follows it. @param {SentMessage} message */
 function bytesOf(message) {
   return encoder.encode(JSON.stringify(message)).length + 1;
 }

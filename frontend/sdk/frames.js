@@ -32,7 +32,7 @@
  * @property {MediaItem} [_media] this is no message but a file that was shown here; it is never sent
  *
  * @typedef {{id: string, name: string, url: string, width: number, height: number}} AttachedImage
- *   `url`: a data: URL, of a document one of text; "" = this browser has lost it
+ *   `url`: a data: URL, of a document one of text; empty if this browser has lost it
  * @typedef {{type: "text", text: string} | {type: "image_url", image_url: {url: string}}} Part
  * @typedef {Omit<Message, "content"> & {content: string | Part[]}} SentMessage
  *
@@ -88,9 +88,9 @@
  *   output?: {format: "pcm16" | "opus"},
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
  *   conversation: string | null, trace: boolean, nudges: boolean, instructions?: string | null, max_tokens?: number | null,
- *   tools?: ToolItem[], tool_choice?: "auto" | "none" | "required" | {name: string}}} Choices
+ *   tools?: ToolItem[], tool_choice?: "auto" | "none" | "required" | {name: string}}} ClientSettings
  * @typedef {{name: string, description: string, parameters: object}} ToolItem
- * @typedef {{type: "configure"} & Partial<Choices>} Configure
+ * @typedef {{type: "configure"} & Partial<ClientSettings>} Configure
  * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard

@@ -9,10 +9,10 @@
  * @typedef {import("./frames.js").TurnEnd} TurnEnd
  */
 
-import { withHistory, withLateHook, withStateOfWordless, withTurnState } from "./conversation.js";
-import { cutShort, enqueue, hookMessage } from "./playback.js";
+import { withHistory, withLateHook, withStateOfEmptyTurn, withTurnState } from "./conversation.js";
+import { markedIncomplete, enqueue, hookMessage } from "./playback.js";
 import { withConversation, withEffects, without, withView } from "./state.js";
-import { aborted, cutBySpeech, cutUnasked, playedOn, resent, revived } from "./turn.js";
+import { aborted, cutBySpeech, cutByFailure, playedOn, resent, revived } from "./turn.js";
 
 /** @template {ClientState} S @param {S} state @param {import("./frames.js").Ready} ready @returns {S} */
 export function connected(state, ready) {
@@ -21,17 +21,17 @@ export function connected(state, ready) {
 }
 
 /** @template {ClientState} S @param {S} state @param {string} turnId @param {(turn: Turn) => S} act @returns {S} */
-export function ofRunning(state, turnId, act) {
+export function withRunningTurn(state, turnId, act) {
   return state.turn?.id === turnId ? act(state.turn) : state;
 }
 
 /** @template {ClientState} S @param {S} state @param {import("./frames.js").Text} frame @returns {S} */
 export function streamed(state, { turn_id, delta }) {
-  return ofRunning(state, turn_id, (turn) => ({ ...state, turn: { ...turn, streamed: turn.streamed + delta } }));
+  return withRunningTurn(state, turn_id, (turn) => ({ ...state, turn: { ...turn, streamed: turn.streamed + delta } }));
 }
 
 /**
- * Words that came too late for their conversation start a turn that nobody waits for.
+ * Mark the turn as running. A spoken turn whose words came too late for their conversation is interrupted.
  *
  * @template {ClientState} S @param {S} state @param {import("./frames.js").TurnStart} frame @returns {S}
  */
@@ -66,10 +66,7 @@ function ofCutTurn(state, frame) {
   const conversation = state.loaded[conversationId];
   if (frame.type !== "hook" || !conversation) return state;
   const segments = [...(state.views[frame.turn_id]?.segments ?? []), { kind: /** @type {const} */ ("hook"), frame }];
-  return withConversation(
-    withView(state, frame.turn_id, { segments }),
-    withLateHook(conversation, hookMessage(frame)),
-  );
+  return withConversation(withView(state, frame.turn_id, { segments }), withLateHook(conversation, hookMessage(frame)));
 }
 
 /** @template {ClientState} S @param {S} state @param {TurnEnd} end @returns {S} */
@@ -83,9 +80,9 @@ function withHookState(state, { turn_id, state: text, rollback }) {
   if (cutIn)
     return withConversation(
       state,
-      withHistory(cutIn, (history) => withStateOfWordless(history, text, state.turn?.id)),
+      withHistory(cutIn, (history) => withStateOfEmptyTurn(history, text, state.turn?.id)),
     );
-  return ofRunning(state, turn_id, (turn) => ({ ...state, turn: { ...turn, hookState: text } }));
+  return withRunningTurn(state, turn_id, (turn) => ({ ...state, turn: { ...turn, hookState: text } }));
 }
 
 /** @template {ClientState} S @param {S} state @param {string} conversationId @param {TurnEnd} end @returns {S} */
@@ -97,8 +94,8 @@ function endOfCutTurn(state, conversationId, end) {
 /** @template {ClientState} S @param {S} state @param {Turn} turn @param {TurnEnd} end @returns {S} */
 function cutByServer(state, turn, end) {
   if (end.rollback) return aborted(state, turn, end);
-  const short = { ...state, turn: { ...turn, playback: cutShort(turn.playback) } };
+  const short = { ...state, turn: { ...turn, playback: markedIncomplete(turn.playback) } };
   const isRestart = end.message && end.reason === "interrupted"; // else it follows from what the user said, or a hook's word
-  const next = isRestart ? cutUnasked(short, "restarted") : cutBySpeech(short);
+  const next = isRestart ? cutByFailure(short, "restarted") : cutBySpeech(short);
   return withView({ ...next, cutTurns: without(next.cutTurns, end.turn_id) }, end.turn_id, { end });
 }

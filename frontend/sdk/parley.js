@@ -33,7 +33,7 @@ export class Parley {
   #saves;
   /** @type {Map<string, Set<(detail: any) => void>>} */
   #listeners = new Map();
-  /** @type {Map<string, (result: TurnResult) => void>} turn → whoever waits for its end */
+  /** @type {Map<string, (result: TurnResult) => void>} turn → settles its promise */
   #ends = new Map();
   /** @type {Set<{isSo: () => boolean, resolve: () => void, reject: (error: Error) => void}>} */
   #waiting = new Set();
@@ -64,7 +64,11 @@ export class Parley {
     this.#store = store;
     this.#tools = tools;
     /** @type {State} */
-    this.client = initialState(conversation, { speak, turnDetection }, tools.length ? { ...configure, tools: declared(tools) } : configure);
+    this.client = initialState(
+      conversation,
+      { speak, turnDetection },
+      tools.length ? { ...configure, tools: declared(tools) } : configure,
+    );
     this.#saves = saver({
       save: (record) => store.save(record),
       onSaved: ({ record: { id }, revision }) => this.#dispatch({ type: "saved", id, revision }),
@@ -192,9 +196,9 @@ export class Parley {
     this.channel.socket.send({ type: "approval", id, approved, ...more });
   }
 
-  /** Change fields of `configure` for the turns to come. @param {NonNullable<Options["configure"]>} choices */
-  configure(choices) {
-    this.#dispatch({ type: "configure", choices });
+  /** Change fields of `configure` for the turns to come. @param {NonNullable<Options["configure"]>} configuration */
+  configure(configuration) {
+    this.#dispatch({ type: "configure", clientSettings: configuration });
   }
 
   /** Forget the messages of the conversation. */
@@ -209,7 +213,7 @@ export class Parley {
     this.channel.close();
   }
 
-  /** What cannot be read is not overwritten: nothing can be sent then. */
+  /** Load the conversation. One that cannot be read is not overwritten: nothing can be sent then. */
   async #load() {
     try {
       const record = await this.#store.load(this.client.openId ?? "");
@@ -276,7 +280,11 @@ export class Parley {
         return this.#resolved(frame.id, frame.approved, frame.by);
       case "notice":
       case "error": {
-        const { code, level = "error", message } = /** @type {{code: string, level?: "info" | "warning" | "error", message: string}} */ (frame);
+        const {
+          code,
+          level = "error",
+          message,
+        } = /** @type {{code: string, level?: "info" | "warning" | "error", message: string}} */ (frame);
         return this.#emit("notice", { code, level, message });
       }
       case "client_tool_call":
@@ -306,7 +314,7 @@ export class Parley {
     this.#giveUp("not_authenticated");
   }
 
-  /** @param {string} reason why nothing is waited for any more */
+  /** @param {string} reason why the waiting calls are rejected */
   #giveUp(reason) {
     for (const { reject } of this.#waiting) reject(new Error(reason));
     this.#waiting.clear();
@@ -323,7 +331,8 @@ export class Parley {
       if (segment.kind === "sentence") this.#emit("sentence", { turnId, text: segment.text });
       if (segment.kind === "hook") this.#emit("hook", segment.frame);
       if (segment.kind === "tool") this.#emit("tool", { ...segment.call, result: segment.result });
-      if (segment.kind === "media") this.#emit("media", { ...segment.frame, url: new URL(segment.frame.url, this.url).href });
+      if (segment.kind === "media")
+        this.#emit("media", { ...segment.frame, url: new URL(segment.frame.url, this.url).href });
     });
   }
 
@@ -357,14 +366,18 @@ export class Parley {
     const asked = this.history.findLast((message) => isUserMessage(message) && message._turn === turnId);
     const { error, end } = this.client.views[turnId] ?? {};
     const reason = asked && !asked._answer ? "completed" : ANSWERS[asked?._answer ?? "failed"];
-    const problem = error ? { code: error.code, message: error.message } : end?.message ? { code: end.reason, message: end.message } : null;
+    const problem = error
+      ? { code: error.code, message: error.message }
+      : end?.message
+        ? { code: end.reason, message: end.message }
+        : null;
     const result = /** @type {TurnResult} */ ({ turnId, reason, text: replyTo(this.history, turnId), error: problem });
     this.#emit("end", result);
     this.#ends.get(turnId)?.(result);
     this.#ends.delete(turnId);
   }
 
-  /** @param {string} turnId @param {string} otherwise why it has not begun @returns {Promise<TurnResult>} */
+  /** @param {string} turnId @param {string} otherwise error if it has not begun @returns {Promise<TurnResult>} */
   #endOf(turnId, otherwise) {
     this.#refuseClosed();
     if (this.client.turn?.id !== turnId) throw new Error(otherwise);
@@ -420,5 +433,7 @@ function messageOf(error) {
 /** 120 bits, in the letters that ids may have. */
 export function newId() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
-  return btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_");
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_");
 }

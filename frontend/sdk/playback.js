@@ -17,16 +17,16 @@
  * @typedef {{kind: "media", frame: import("./frames.js").Media}} MediaSegment
  * @typedef {SentenceSegment | HookSegment | ToolSegment | MediaSegment} Segment what was reached, in playback order
  *
- * @typedef {{sentence: Sentence, end: SentenceEnd | null, heardMs: number, isOver: boolean, isCutShort?: boolean}} Playing
- *   the sentence whose sound is being heard; `isOver` = its last sample was; `isCutShort` = perhaps not all of it was sent
+ * @typedef {{sentence: Sentence, end: SentenceEnd | null, heardMs: number, isOver: boolean, isIncomplete?: boolean}} Playing
+ *   the sentence whose sound is being heard; `isOver` = its last sample was; `isIncomplete` = perhaps only its beginning was sent
  *
  * @typedef {object} Playback
  * @property {readonly QueuedFrame[]} audioQueue frames received and not yet reached
  * @property {Playing | null} playing
  * @property {readonly Segment[]} historySegments
  * @property {import("./frames.js").TurnEnd | null} reachedEnd the turn's end, once playback has come to it
- * @property {boolean} hasSound false = nobody plays sound here: a sentence is heard when it is reached
- * @property {boolean} isSpoken sound of it has been received, to be heard
+ * @property {boolean} hasSound whether sound is played; without it, a sentence counts as heard when it is reached
+ * @property {boolean} isSpoken sound has been received that is to be heard
  */
 
 /** @param {boolean} hasSound @returns {Playback} */
@@ -34,7 +34,7 @@ export function newPlayback(hasSound = false) {
   return { audioQueue: [], playing: null, historySegments: [], reachedEnd: null, hasSound, isSpoken: false };
 }
 
-/** Sound of what is said lasts at least so long: a voice in a hurry. */
+/** Least time that the sound of a character takes, in a fast voice. */
 const SHORTEST_MS_A_CHAR = 60;
 
 /** @param {Playback} playback @param {QueuedFrame} frame @returns {Playback} */
@@ -60,7 +60,7 @@ export function playNextAudio(playback) {
 }
 
 /**
- * The listener has heard `heardMs` of the sentence being played; `isOver`: all of it.
+ * Note that `heardMs` of the sentence being played were heard, with `isOver` all of it.
  *
  * @param {Playback} playback @param {number} index @param {number} heardMs @param {boolean} isOver
  * @returns {Playback}
@@ -71,26 +71,26 @@ export function heard(playback, index, heardMs, isOver) {
   return playNextAudio({ ...playback, playing: { ...playing, heardMs, isOver: playing.isOver || isOver } });
 }
 
-/** From now on nobody plays sound: what was waited for counts as heard when it is reached. @param {Playback} playback */
-export function silenced(playback) {
+/** Go on without sound: a sentence then counts as heard when it is reached. @param {Playback} playback */
+export function withoutSound(playback) {
   const { playing } = playback;
   return playNextAudio({ ...playback, hasSound: false, playing: playing && { ...playing, isOver: true } });
 }
 
-/** The sentences, playing or still to come, that say that question aloud. @param {Playback} playback @param {string} approvalId */
-export function sentencesAsking({ playing, audioQueue }, approvalId) {
+/** Return the sentences, playing or still to come, that say the question about a tool aloud. @param {Playback} playback @param {string} approvalId */
+export function questionSentences({ playing, audioQueue }, approvalId) {
   const sentences = audioQueue.filter((frame) => frame.type === "sentence");
   return (playing ? [playing.sentence, ...sentences] : sentences).filter(({ approval }) => approval === approvalId);
 }
 
 /**
- * Pass over a question that needs no answer any more. It has no text, so nothing is lost.
+ * Drop the spoken question about a tool that needs no answer any more. It has no text, so nothing is lost.
  *
  * @param {Playback} playback @param {string} approvalId
  * @returns {Playback}
  */
-export function unasked(playback, approvalId) {
-  const isAsking = new Set(sentencesAsking(playback, approvalId).map(({ index }) => index));
+export function withoutQuestion(playback, approvalId) {
+  const isAsking = new Set(questionSentences(playback, approvalId).map(({ index }) => index));
   const { playing } = playback;
   const isOut = (/** @type {QueuedFrame} */ frame) =>
     (frame.type === "sentence" || frame.type === "sentence_end") && isAsking.has(frame.index);
@@ -102,15 +102,15 @@ export function unasked(playback, approvalId) {
 }
 
 /**
- * The server stops the turn: what it sent last may be the beginning of a sentence.
+ * Mark the sentence being played as perhaps incomplete: a server that stops a turn may have sent only its beginning.
  *
  * @param {Playback} playback
  * @returns {Playback}
  */
-export function cutShort(playback) {
+export function markedIncomplete(playback) {
   const { playing, audioQueue } = playback;
   if (!playing || audioQueue.some(({ type }) => type === "sentence")) return playback;
-  return { ...playback, playing: { ...playing, isCutShort: true } };
+  return { ...playback, playing: { ...playing, isIncomplete: true } };
 }
 
 /**
@@ -134,29 +134,29 @@ export function cut(playback) {
 }
 
 /**
- * Stop here and keep all that was shown, also what was not said yet: it could be read.
+ * Stop here and keep all that was shown, also what was not spoken yet: it could be read.
  *
  * @param {Playback} playback @param {string} streamed every `text` delta so far
  * @returns {Playback} with `reachedEnd` if the turn was complete
  */
-export function cutWhereRead(playback, streamed) {
-  const shown = cut(silenced(playback));
+export function cutAtShown(playback, streamed) {
+  const shown = cut(withoutSound(playback));
   const text = unsaidText(shown, streamed);
   return text ? withSegment(shown, { kind: "sentence", text }) : shown;
 }
 
 /**
- * Stop here without the user having asked for it: of a reply that is spoken what was heard is kept, of any other what was shown.
+ * Stop here for another reason than the user's wish. Of a spoken reply, what was heard is kept; of any other, what was shown.
  *
  * @param {Playback} playback @param {string} streamed every `text` delta so far
  * @returns {Playback}
  */
-export function cutWhereLost(playback, streamed) {
-  return playback.isSpoken ? cut(playback) : cutWhereRead(playback, streamed);
+export function cutAtReached(playback, streamed) {
+  return playback.isSpoken ? cut(playback) : cutAtShown(playback, streamed);
 }
 
 /**
- * What these segments leave in the conversation: neighbouring sentences joined
+ * Return the messages that these segments leave in the conversation: neighbouring sentences joined
  * unless a hook or a file stands between; tools leave nothing.
  *
  * @param {readonly Segment[]} historySegments @param {string} turnId
@@ -181,12 +181,12 @@ export function flushHistorySegments(historySegments, turnId) {
 }
 
 /**
- * The same with neighbouring sentences as one, and without tools, which are of the turn alone: what is stored.
+ * Return the segments as they are stored: neighbouring sentences joined, and without tools, which only the turn shows.
  *
  * @param {readonly Segment[]} historySegments
  * @returns {Segment[]}
  */
-export function condensed(historySegments) {
+export function storedSegments(historySegments) {
   /** @type {Segment[]} */
   const segments = [];
   let text = "";
@@ -205,12 +205,12 @@ export function condensed(historySegments) {
   return segments;
 }
 
-/** What was said so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
+/** Return the text that was reached so far, as the model wrote it. @param {Pick<Playback, "historySegments">} playback */
 export function spokenText({ historySegments }) {
   return historySegments.map((segment) => (segment.kind === "sentence" ? segment.text : "")).join("");
 }
 
-/** What was streamed and is not in the segments. @param {Pick<Playback, "historySegments">} playback @param {string} streamed */
+/** Return the text that was streamed and is not in the segments yet. @param {Pick<Playback, "historySegments">} playback @param {string} streamed */
 export function unsaidText(playback, streamed) {
   const said = spokenText(playback);
   return streamed.startsWith(said) ? streamed.slice(said.length) : "";
@@ -285,15 +285,15 @@ function asHookSegment(frame) {
 }
 
 /**
- * The part of a sentence that was heard, back to a word boundary; "" if that is less than a word.
+ * Return the part of a sentence that was heard, back to a word boundary; empty if that is less than a word.
  *
  * @param {Playing} playing
  */
-export function heardText({ sentence, end, heardMs, isOver, isCutShort = false }) {
+export function heardText({ sentence, end, heardMs, isOver, isIncomplete = false }) {
   const { text } = sentence;
   if (isOver) return text;
   if (heardMs <= 0 || !end || end.duration_ms <= 0) return "";
-  const lengthMs = isCutShort ? Math.max(end.duration_ms, shortestMs(sentence)) : end.duration_ms;
+  const lengthMs = isIncomplete ? Math.max(end.duration_ms, shortestMs(sentence)) : end.duration_ms;
   if (heardMs >= lengthMs) return text;
   if (end.words?.length) return [...text].slice(0, wordsHeard(end.words, heardMs)).join("").trimEnd(); // code points
   return backToWord(text, Math.floor((text.length * heardMs) / lengthMs));
@@ -305,7 +305,7 @@ function shortestMs({ text, spoken }) {
 }
 
 /**
- * Up to the start of the word that was being spoken: a word counts when the next one has begun.
+ * Return where the word begins that was being spoken: a word counts once the next one has begun.
  *
  * @param {import("./frames.js").Word[]} words @param {number} heardMs
  */

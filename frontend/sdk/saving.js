@@ -8,7 +8,7 @@
  * @typedef {object} Line What is stored of one conversation, in order.
  * @property {Change} newest
  * @property {Promise<void>} saving
- * @property {Promise<void> | null} waiting until the newest is stored, where it is not the one under way
+ * @property {Promise<void> | null} waiting settles when the newest is stored; null if that is the save under way
  */
 
 /**
@@ -53,7 +53,7 @@ export function saver({ save, onSaved, onFailed }) {
     async settled() {
       await Promise.allSettled(Array.from(lines.values(), ({ saving, waiting }) => waiting ?? saving));
     },
-    /** The page goes away: what waits is handed over now. */
+    /** Hand over what waits at once, because the page goes away. */
     flush() {
       for (const { newest, waiting } of lines.values()) if (waiting) void save(newest.record).catch(() => {});
     },

@@ -60,13 +60,13 @@ const KNOWN = {
   pong: true,
 };
 
-/** Before the `attempt`-th try, counted from 1. @param {number} attempt @param {number} random 0 to 1 */
+/** Return the delay before the `attempt`-th try, counted from 1. @param {number} attempt @param {number} random 0 to 1 */
 export function retryDelayMs(attempt, random) {
   const delay = Math.min(FIRST_RETRY_MS * 2 ** (attempt - 1), MAX_RETRY_MS);
   return delay * (1 + JITTER * (2 * random - 1));
 }
 
-/** @param {unknown} data @returns {ServerFrame | null} null = not for us: sound, a newer type, nonsense */
+/** @param {unknown} data @returns {ServerFrame | null} null for sound, types of newer servers and invalid frames */
 export function parseFrame(data) {
   if (typeof data !== "string") return null;
   try {
@@ -102,7 +102,7 @@ export class Socket {
     this.attempt = 0; // tries since the last `ready`
     this.heardAt = 0; // when anything last came in
     this.isPinged = false; // a ping is out and nothing came since
-    this.silentlyAt = -Infinity; // the last reconnection that nobody was told of
+    this.silentlyAt = -Infinity; // when it last reconnected without a report
     this.isReady = false;
     this.droppedSound = 0; // messages of the microphone that found the network full
     /** @type {number | null} of the heartbeat while connected, of the next try while not */
@@ -120,7 +120,7 @@ export class Socket {
     this.#startTimer(SILENCE_MS); // asked again then
   }
 
-  /** For good. */
+  /** Close the socket for good. */
   close() {
     this.asked += 1;
     this.#drop();
@@ -140,12 +140,12 @@ export class Socket {
     this.#startTimer(SILENCE_MS);
   }
 
-  /** Dropped if the socket is not open: what must not be lost is sent again by its owner. @param {ClientFrame} frame */
+  /** Send a frame, or drop it if the socket is not open: the caller sends again what must not be lost. @param {ClientFrame} frame */
   send(frame) {
     if (this.socket?.readyState === 1) this.socket.send(JSON.stringify(frame));
   }
 
-  /** Of the microphone. Late sound is worth nothing: what the network does not take is dropped. @param {ArrayBuffer} pcm */
+  /** Send sound of the microphone. Late sound is of no use, so what the network does not take is dropped. @param {ArrayBuffer} pcm */
   sendSound(pcm) {
     if (this.socket?.readyState !== 1 || !this.isReady) return;
     if (this.socket.bufferedAmount > MAX_UNSENT_BYTES) this.droppedSound += 1;
@@ -153,7 +153,7 @@ export class Socket {
   }
 
   /**
-   * The network is back, the machine has slept, or somebody looks at the page: do now what a timer would do
+   * The network is back, the machine has slept, or the user looks at the page: do now what a timer would do
    * later. Our clock may have stood still in the sleep, so what it says of the silence counts for nothing.
    */
   wake() {
@@ -212,7 +212,8 @@ export class Socket {
     else this.attempt += 1;
     this.onEvent({ type: "disconnected", attempt: this.attempt, code, silently });
     if (silently) this.connect();
-    else if (code === NOT_LOGGED_IN) this.#stopTimer(); // the same would be said to the next try
+    else if (code === NOT_LOGGED_IN)
+      this.#stopTimer(); // the same would be said to the next try
     else this.#startTimer(retryDelayMs(this.attempt, this.random()));
   }
 

@@ -6,8 +6,18 @@
  */
 
 import { fitToLimits, insertBeforeTurn, withHistory } from "./conversation.js";
-import { heard, sentencesAsking, silenced, unasked } from "./playback.js";
-import { canSend, lastEntries, openConversation, QUIET, withConversation, withEffects, without, withView, withVoice } from "./state.js";
+import { heard, questionSentences, withoutSound, withoutQuestion } from "./playback.js";
+import {
+  canSend,
+  lastEntries,
+  openConversation,
+  QUIET,
+  withConversation,
+  withEffects,
+  without,
+  withView,
+  withVoice,
+} from "./state.js";
 import { begun, cutBySpeech, playedOn } from "./turn.js";
 
 const REPORT_MS = 500;
@@ -36,8 +46,8 @@ export function spoken(state, frame, at) {
 }
 
 /**
- * Somebody speaks: the reply is cut, and the history goes up before the words
- * are known, so that no time is lost when they are.
+ * The user speaks: the reply is cut, and the history is sent before the words are known, so that no time is lost when
+ * they are.
  *
  * @template {ClientState} S @param {S} state @param {string} utterance @returns {S}
  */
@@ -65,7 +75,7 @@ function spokenIn({ voice, openId }, utterance) {
 function understood(state, frame, at) {
   if (!frame.final) return withVoice(state, { transcript: frame.text });
   const { voice } = state;
-  const phase = frame.utterance === voice.utterance ? "quiet" : voice.phase; // else somebody speaks already again
+  const phase = frame.utterance === voice.utterance ? "quiet" : voice.phase; // else the user is speaking again already
   const next = withVoice(state, { phase, transcript: "", spokenIn: without(voice.spokenIn, frame.utterance) });
   const conversation = next.loaded[voice.spokenIn[frame.utterance] ?? ""];
   if (!frame.turn_id || !frame.text || conversation?.access !== "write") return next;
@@ -75,27 +85,33 @@ function understood(state, frame, at) {
   const message = { role: "user", content: frame.text, _turn: frame.turn_id, _answer: isLate ? "stopped" : "pending" };
   const added = withHistory(conversation, (history) => insertBeforeTurn(history, message, next.turn?.id));
   if (isLate) return withConversation(next, added);
-  const asked = withView(begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id), frame.turn_id, { isSpoken: true });
+  const asked = withView(begun(next, { ...added, updatedAt: at || added.updatedAt }, frame.turn_id), frame.turn_id, {
+    isSpoken: true,
+  });
   // The server has the words already: nothing is to be sent once they are stored.
   return asked.turn ? { ...asked, turn: { ...asked.turn, phase: "sent", canResend: false } } : asked;
 }
 
-/** @template {ClientState} S @param {S} state @param {string} deviceId "" = the system's @returns {S} */
+/** @template {ClientState} S @param {S} state @param {string} deviceId empty for the system's @returns {S} */
 export function switchingOn(state, deviceId) {
-  return withEffects(withVoice(state, { mic: "starting", problem: null }), { type: "microphone", isOn: true, deviceId });
+  return withEffects(withVoice(state, { mic: "starting", problem: null }), {
+    type: "microphone",
+    isOn: true,
+    deviceId,
+  });
 }
 
-/** Mute or unmute the microphone: what was said up to here is answered. @template {ClientState} S @param {S} state @returns {S} */
-export function silencedByUser(state) {
+/** Mute or unmute the microphone by the user's wish; what was said up to here is answered. @template {ClientState} S @param {S} state @returns {S} */
+export function muteToggled(state) {
   const isSilenced = state.voice.mic !== "off" && !state.voice.isSilenced;
   return withEffects(withVoice(state, { isSilenced }), { type: "silence", isSilenced });
 }
 
 /**
- * The formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
+ * Return the formats of sound in both directions: Opus where the server and this browser can. Before it is known what the browser
  * can, and on the server's own machine, there is only PCM.
  *
- * @param {ClientState} state @returns {Pick<import("./frames.js").Choices, "input" | "output">}
+ * @param {ClientState} state @returns {Pick<import("./frames.js").ClientSettings, "input" | "output">}
  */
 export function formatsOf({ codecs, speech, voice: { rate } }) {
   if (!codecs) return { input: { format: "pcm16", sample_rate: rate } };
@@ -113,7 +129,7 @@ export function switchedOn(state, rate) {
 }
 
 /**
- * What is being said is discarded; what was said is still answered.
+ * Switch the microphone off: what is being said is discarded, what was said is still answered.
  *
  * @template {ClientState} S @param {S} state @param {string | null} problem @returns {S}
  */
@@ -136,8 +152,8 @@ function discardFrames({ voice, settings, connection }) {
   return [{ type: "send", frame: { type: "configure", turn_detection: settings.turnDetection } }];
 }
 
-/** The key of push-to-talk goes down or up. @template {ClientState} S @param {S} state @param {boolean} isHeld @returns {S} */
-export function talked(state, isHeld) {
+/** Follow the key of push-to-talk, down or up. @template {ClientState} S @param {S} state @param {boolean} isHeld @returns {S} */
+export function pushToTalk(state, isHeld) {
   const { voice, settings } = state;
   const isPossible = voice.mic === "on" && settings.turnDetection === "push_to_talk" && canSend(state);
   if (voice.isHeld === isHeld || (isHeld && !isPossible)) return state; // a key that is down can always come up
@@ -149,14 +165,14 @@ export function talked(state, isHeld) {
 }
 
 /**
- * The player has come so far in a sentence; the server is told at the first
- * sample, with each sentence, twice a second and at the end.
+ * Take the player's report on how far a sentence was heard, and pass it on to the server at the first sample, with each
+ * sentence, twice a second and at the end.
  *
  * @template {ClientState} S
  * @param {S} state @param {{turnId: string, index: number, ms: number, isOver: boolean}} event
  * @returns {S}
  */
-export function heardOf(state, { turnId, index, ms, isOver }) {
+export function playbackHeard(state, { turnId, index, ms, isOver }) {
   const { turn } = state;
   if (turn?.id !== turnId) return state;
   const playback = heard(turn.playback, index, ms, isOver);
@@ -171,16 +187,16 @@ export function heardOf(state, { turnId, index, ms, isOver }) {
   });
 }
 
-/** Nothing is played here: replies are text from now on. @template {ClientState} S @param {S} state @returns {S} */
-export function soundless(state) {
+/** Go on without sound: replies are text from now on. @template {ClientState} S @param {S} state @returns {S} */
+export function soundFailed(state) {
   const next = { ...state, canPlay: false };
-  return next.turn ? playedOn(next, next.turn, silenced(next.turn.playback)) : next;
+  return next.turn ? playedOn(next, next.turn, withoutSound(next.turn.playback)) : next;
 }
 
-/** A question that was answered is not said to its end. @template {ClientState} S @param {S} state @param {string} id @returns {S} */
-export function hushed(state, id) {
+/** Skip the spoken question about a tool once it is answered. @template {ClientState} S @param {S} state @param {string} id @returns {S} */
+export function withoutSpokenQuestion(state, id) {
   const { turn } = state;
-  const asking = turn ? sentencesAsking(turn.playback, id) : [];
+  const asking = turn ? questionSentences(turn.playback, id) : [];
   if (!turn || !asking.length) return state;
   const { playing } = turn.playback;
   const heardSoFar = { turn_id: turn.id, index: playing?.sentence.index ?? 0, ms: Math.round(playing?.heardMs ?? 0) };
@@ -188,5 +204,5 @@ export function hushed(state, id) {
   /** @type {import("./types/client.js").Effect[]} */
   const effects = asking.map(({ index }) => ({ type: "skip", turnId: turn.id, index }));
   if (isHeard) effects.push({ type: "send", frame: { type: "playback", ...heardSoFar, state: "stopped" } });
-  return playedOn(withEffects(state, ...effects), turn, unasked(turn.playback, id));
+  return playedOn(withEffects(state, ...effects), turn, withoutQuestion(turn.playback, id));
 }

@@ -24,7 +24,16 @@ export const QUIET = {
 };
 
 /** @type {TurnView} */
-export const EMPTY_VIEW = { segments: [], reasoning: "", unheard: "", end: null, error: null, notices: [], refused: [], isSpoken: false };
+export const EMPTY_VIEW = {
+  segments: [],
+  reasoning: "",
+  unheard: "",
+  end: null,
+  error: null,
+  notices: [],
+  refused: [],
+  isSpoken: false,
+};
 
 const MAX_VIEWS = 300;
 

@@ -8,7 +8,7 @@
 
 import { browserStore, Parley } from "./parley.js";
 import { textsFor } from "./talk_texts.js";
-import { unmistakable } from "./unmistakable.js";
+import { escapedJson } from "./escaped_json.js";
 
 const ASKED_MS = 600; // a new question takes no press that was meant for what stood there before
 
@@ -116,7 +116,7 @@ class ParleyTalk extends HTMLElement {
     return parley;
   }
 
-  /** In which the key or the finger stays down while one speaks. */
+  /** Return whether the button is held to talk now. */
   #isHeldToTalk() {
     return this.parley?.state.microphone === "on" && this.hasAttribute("push-to-talk");
   }
@@ -132,13 +132,18 @@ class ParleyTalk extends HTMLElement {
     if (!repeat) this.parley?.hold(event.type === "pointerdown" || event.type === "keydown");
   }
 
-  /** @param {import("./types/parley.js").State | null} state null = it was not pressed yet */
+  /** @param {import("./types/parley.js").State | null} state null until the button is pressed */
   #show(state) {
     const isOn = state !== null && state.microphone !== "off";
     const isHeldToTalk = this.#isHeldToTalk();
-    const label = isHeldToTalk ? this.#texts.hold : isOn ? this.#texts.stop : this.getAttribute("label") || this.#texts.talk;
+    const label = isHeldToTalk
+      ? this.#texts.hold
+      : isOn
+        ? this.#texts.stop
+        : this.getAttribute("label") || this.#texts.talk;
     this.#button.replaceChildren(icon(isOn && !isHeldToTalk ? "stop" : "microphone"), label);
-    if (isHeldToTalk) this.#button.setAttribute("aria-pressed", String(state?.isHeld)); // else the label says it
+    if (isHeldToTalk)
+      this.#button.setAttribute("aria-pressed", String(state?.isHeld)); // else the label says it
     else this.#button.removeAttribute("aria-pressed");
     this.#button.dataset["phase"] = state?.phase ?? "idle";
     if (state) this.#status.textContent = this.#statusOf(state);
@@ -165,12 +170,12 @@ class ParleyTalk extends HTMLElement {
     this.#status.textContent = this.#texts.problems[code] ?? (detail || code);
   }
 
-  /** The oldest question about a tool that is open, or none. */
+  /** Show the oldest open question about a tool, or remove it. */
   #ask() {
     const [request] = this.parley?.approvals.values() ?? [];
     if (!request) return this.#question.replaceChildren();
     const text = element("span", { id: "question" });
-    text.textContent = `${request.message}\n${request.tool} ${unmistakable(request.arguments)}`;
+    text.textContent = `${request.message}\n${request.tool} ${escapedJson(request.arguments)}`;
     this.#question.setAttribute("aria-labelledby", "question");
     const answers = [true, false].map((isYes) => {
       const button = element("button", { type: "button" });

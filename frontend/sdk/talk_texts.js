@@ -23,7 +23,8 @@ const ENGLISH = {
   },
   problems: /** @type {Record<string, string>} */ ({
     not_allowed: "The browser was not allowed to use the microphone. Allow it for this site, then try again.",
-    no_longer_allowed: "The browser no longer lets this page use the microphone. Allow it for this site, then try again.",
+    no_longer_allowed:
+      "The browser no longer lets this page use the microphone. Allow it for this site, then try again.",
     not_found: "No microphone was found. Plug one in, then try again.",
     in_use: "The microphone is in use by another program. Close it there, then try again.",
     no_output: "This browser cannot start its sound output. Connect a loudspeaker or headphones, then try again.",

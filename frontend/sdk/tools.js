@@ -6,9 +6,13 @@
 
 const MAX_OUTPUT_BYTES = 1 << 20;
 
-/** What the server is told of them. @param {readonly Tool[]} tools */
+/** Return the tools as `configure` declares them. @param {readonly Tool[]} tools */
 export function declared(tools) {
-  return tools.map(({ name, description, parameters = { type: "object", properties: {} } }) => ({ name, description, parameters }));
+  return tools.map(({ name, description, parameters = { type: "object", properties: {} } }) => ({
+    name,
+    description,
+    parameters,
+  }));
 }
 
 /**
@@ -19,7 +23,13 @@ export function declared(tools) {
  * @returns {Promise<import("./frames.js").ToolOutput>}
  */
 export async function answerCall(tools, { id, turn_id, name, arguments: given }, signal) {
-  const answer = (/** @type {string} */ content, is_error = false) => ({ type: /** @type {const} */ ("tool_output"), id, turn_id, content, is_error });
+  const answer = (/** @type {string} */ content, is_error = false) => ({
+    type: /** @type {const} */ ("tool_output"),
+    id,
+    turn_id,
+    content,
+    is_error,
+  });
   try {
     const tool = tools.find((one) => one.name === name);
     if (!tool) return answer(`This page has no tool ${name}.`, true);

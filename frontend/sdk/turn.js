@@ -18,9 +18,9 @@ import {
   withHistory,
   withoutBranch,
   withState,
-  withStateOfWordless,
+  withStateOfEmptyTurn,
 } from "./conversation.js";
-import { cut, cutWhereLost, cutWhereRead, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
+import { cut, cutAtReached, cutAtShown, flushHistorySegments, newPlayback, unsaidText } from "./playback.js";
 import { GOING_AWAY, NOT_LOGGED_IN } from "./socket.js";
 import { canSend, openConversation, withConversation, withEffects, withView } from "./state.js";
 
@@ -56,7 +56,11 @@ export function retried(state, { turnId, at }) {
   const conversation = openConversation(state);
   const unanswered = conversation && unansweredMessage(conversation.conversationHistory);
   if (!unanswered || state.turn || !canSend(state)) return state;
-  const next = begun(state, { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at }, turnId);
+  const next = begun(
+    state,
+    { ...withHistory(conversation, (history) => askAgain(history, turnId)), updatedAt: at },
+    turnId,
+  );
   return state.views[unanswered._turn ?? ""]?.isSpoken ? withView(next, turnId, { isSpoken: true }) : next;
 }
 
@@ -80,7 +84,7 @@ export function begun(state, conversation, turnId) {
 }
 
 /**
- * The user message is safe: now it may be sent.
+ * Send the turn once its user message is stored.
  *
  * @template {ClientState} S @param {S} state @param {{id: string, revision: number}} event @returns {S}
  */
@@ -112,7 +116,7 @@ export function sent(state, turn) {
 }
 
 /**
- * There is another connection: what never began on the last one is sent again.
+ * Send a turn again that never began on the last connection.
  *
  * @template {ClientState} S @param {S} state @returns {S}
  */
@@ -140,16 +144,16 @@ export function stopped(state) {
   return isUnsent(turn) ? next : withEffects(next, { type: "send", frame: { type: "interrupt", turn_id: turn.id } });
 }
 
-/** No server knows of it. @param {Turn} turn */
+/** Return whether no server has received the turn. @param {Turn} turn */
 function isUnsent({ phase }) {
   return phase === "storing" || phase === "waiting";
 }
 
 /**
- * A typed turn that never began, and was not sent twice, waits for another connection.
+ * Let a typed turn that never began, and was not sent twice, wait for another connection.
  *
  * @template {ClientState} S @param {S} state @param {Turn} turn
- * @returns {S | null} null: it was
+ * @returns {S | null} null if the turn may not wait
  */
 function postponed(state, turn) {
   const mayWait = turn.phase === "sent" && turn.canResend;
@@ -157,10 +161,10 @@ function postponed(state, turn) {
 }
 
 /**
- * The turn may outlast the socket: it waits already, or the server said goodbye before the turn began.
+ * Keep a turn that may outlast the socket: it waits already, or the server was going away before the turn began.
  *
  * @template {ClientState} S @param {S} state @param {{attempt: number, code: number}} event
- * @returns {S | null} null: it is lost
+ * @returns {S | null} null if the turn is lost
  */
 function keptWaiting(state, { attempt, code }) {
   const { turn } = state;
@@ -169,7 +173,7 @@ function keptWaiting(state, { attempt, code }) {
 }
 
 /**
- * The socket is gone, and every turn with it that has begun or may have; one whose end has arrived plays on.
+ * Follow the loss of the socket: a turn that has begun, or may have, is lost; one whose end has arrived plays on.
  *
  * @template {ClientState} S
  * @param {S} state @param {{attempt: number, code: number, silently: boolean}} event
@@ -178,41 +182,41 @@ function keptWaiting(state, { attempt, code }) {
 export function disconnected(state, { attempt, code, silently }) {
   const phase = silently ? "connecting" : "waiting";
   const isEndHere = state.turn?.playback.audioQueue.some((frame) => frame.type === "turn_end");
-  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutUnasked(state, "lost"));
+  const next = isEndHere ? state : (keptWaiting(state, { attempt, code }) ?? cutByFailure(state, "lost"));
   const { phase: spoken, isHeld } = next.voice;
   const isSpeechLost = isHeld || spoken === "speaking" || spoken === "recognizing";
   const voice = { ...next.voice, phase: /** @type {const} */ ("quiet"), transcript: "", spokenIn: {}, isHeld: false };
   const left = withEffects(
     { ...next, voice, cutTurns: {}, connection: { phase, attempt, code } },
-    { type: "sound", act: "resume" }, // nobody will say any more whether that was speech
+    { type: "sound", act: "resume" }, // the verdict whether that was speech will not come
   );
-  const told = isSpeechLost ? withEffects(left, { type: "problem", code: "speech_lost" }) : left;
-  return code === NOT_LOGGED_IN ? withEffects(told, { type: "log_in" }) : told;
+  const reported = isSpeechLost ? withEffects(left, { type: "problem", code: "speech_lost" }) : left;
+  return code === NOT_LOGGED_IN ? withEffects(reported, { type: "log_in" }) : reported;
 }
 
-/** Speech ends the turn: what was heard is kept. @template {ClientState} S @param {S} state @returns {S} */
+/** End the turn because the user speaks: what was heard is kept. @template {ClientState} S @param {S} state @returns {S} */
 export function cutBySpeech(state) {
   return state.turn ? cutTurn(state, state.turn, cut(state.turn.playback), "stopped") : state;
 }
 
-/** The user ends the turn with a message or a button: what was shown is kept. @template {ClientState} S @param {S} state @returns {S} */
+/** End the turn by a message or a button of the user: what was shown is kept. @template {ClientState} S @param {S} state @returns {S} */
 export function cutByHand(state) {
   const { turn } = state;
   if (!turn) return state;
-  const playback = cutWhereRead(turn.playback, turn.streamed);
+  const playback = cutAtShown(turn.playback, turn.streamed);
   return playback.reachedEnd
     ? endReached(state, { ...turn, playback }, playback.reachedEnd) // only its sound was left
     : cutTurn(state, turn, playback, "stopped");
 }
 
-/** The turn ends without the user having asked for it. @template {ClientState} S @param {S} state @param {Answer} answer @returns {S} */
-export function cutUnasked(state, answer) {
+/** End the turn because of a failure, of the connection or the server. @template {ClientState} S @param {S} state @param {Answer} answer @returns {S} */
+export function cutByFailure(state, answer) {
   const { turn } = state;
-  return turn ? cutTurn(state, turn, cutWhereLost(turn.playback, turn.streamed), answer) : state;
+  return turn ? cutTurn(state, turn, cutAtReached(turn.playback, turn.streamed), answer) : state;
 }
 
 /**
- * The turn's `turn_end` is awaited: hooks that come before it are kept too.
+ * End the turn and remember it until its `turn_end`: hooks that come before are kept too.
  *
  * @template {ClientState} S
  * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback as it was cut @param {Answer} answer
@@ -226,7 +230,7 @@ function cutTurn(state, turn, playback, answer) {
 }
 
 /**
- * The running turn's playback goes on, and the end of the turn flushes it.
+ * Take the next playback of the running turn, and end the turn if playback has come to its end.
  *
  * @template {ClientState} S
  * @param {S} state @param {Turn} turn @param {import("./playback.js").Playback} playback
@@ -234,7 +238,10 @@ function cutTurn(state, turn, playback, answer) {
  */
 export function playedOn(state, turn, playback) {
   const played = { ...turn, playback };
-  const next = withEffects({ ...state, turn: played }, { type: "reached", turnId: turn.id, before: turn.playback, after: playback });
+  const next = withEffects(
+    { ...state, turn: played },
+    { type: "reached", turnId: turn.id, before: turn.playback, after: playback },
+  );
   return playback.reachedEnd ? endReached(next, played, playback.reachedEnd) : next;
 }
 
@@ -245,7 +252,7 @@ export function endReached(state, turn, end) {
 }
 
 /**
- * The turn is over: flush it into the history. `answer` null = the user message has its answer.
+ * End the turn and flush it into the history. `answer` is why the user message has no whole answer; null if it has.
  *
  * @template {ClientState} S
  * @param {S} state @param {Turn} turn @param {Answer | null} answer
@@ -261,7 +268,7 @@ export function ended(state, turn, answer) {
   if (!history.some(({ _turn }) => _turn === turn.id))
     return withConversation(
       next,
-      withHistory(conversation, (kept) => withStateOfWordless(kept, turn.hookState)),
+      withHistory(conversation, (kept) => withStateOfEmptyTurn(kept, turn.hookState)),
     );
   const conversationHistory = withState(history, turn.id, turn.hookState);
   return withConversation(
@@ -271,7 +278,7 @@ export function ended(state, turn, answer) {
 }
 
 /**
- * The turn never was: its messages go, and what the user wrote comes back to where it was written.
+ * Remove the turn: its messages go, and what the user wrote comes back to where it was written.
  *
  * @template {ClientState} S
  * @param {S} state
@@ -296,7 +303,7 @@ export function rolledBack(state, { id, conversationId }) {
 }
 
 /**
- * A turn that leaves no trace in the conversation but its reason.
+ * Roll the turn back and report why it was aborted.
  *
  * @template {ClientState} S
  * @param {S} state @param {Pick<Turn, "id" | "conversationId">} turn @param {{message?: string}} why
@@ -307,17 +314,17 @@ export function aborted(state, turn, { message = "" }) {
 }
 
 /**
- * The error is the answer to our `chat`: the server refused the turn before it began. One that is draining is left for
- * another, soon; one whose messages it cannot read would make all that follow unreadable.
+ * End the turn that the server refused before it began, if the error answers its `chat`. If the server is draining, the
+ * turn waits for another one; if it cannot read the messages, the turn is rolled back, or no later turn could be read.
  *
  * @template {ClientState} S
  * @param {S} state @param {import("./frames.js").ErrorFrame} error
- * @returns {S | null} null: it is about something else
+ * @returns {S | null} null if the error is about another frame
  */
 export function refused(state, error) {
   const { turn } = state;
   if (turn?.phase !== "sent" || (error.turn_id ? error.turn_id !== turn.id : !isAboutChat(error))) return null;
-  if (turn.nudge) return { ...state, turn: null }; // nobody has asked for it
+  if (turn.nudge) return { ...state, turn: null }; // the user did not ask for it
   const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
   if (later) return later;
   const next = withView(state, turn.id, { error });
@@ -338,7 +345,7 @@ function isAboutChat({ code, path }) {
 }
 
 /**
- * A turn that was taken for refused has begun after all: the error was about another frame.
+ * Take up a turn that was taken for refused and has begun after all: the error was about another frame.
  *
  * @template {ClientState} S
  * @param {S} state

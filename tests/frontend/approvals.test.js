@@ -3,15 +3,13 @@ import { test } from "node:test";
 
 import { approvalView } from "../../frontend/js/render/approval_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { h } from "../../frontend/js/render/dom.js";
-import { Page, turn } from "./support.js";
+import { elements, ofType, Page, pluck, textOf, turn, withAttribute } from "./support.js";
 
 const t1 = turn("t1");
 const FIELDS = { arguments: "", reason: "", remember: "no" };
 
 function asked(...frames) {
-  const page = new Page();
-  page.ask("Write it down", "t1").receive(t1.start());
+  const page = new Page().ask("Write it down", "t1").receive(t1.start());
   for (const frame of frames.length ? frames : [t1.asks("a1")]) page.dispatch({ type: "frame", frame, at: 1000 });
   return page;
 }
@@ -19,15 +17,6 @@ function asked(...frames) {
 function answer(page, approved, fields = {}, id = "a1") {
   return page.dispatch({ type: "answer_approval", id, approved, fields: { ...FIELDS, ...fields } });
 }
-
-/** Every description of a tree, in order. */
-function* all(described) {
-  yield described;
-  for (const child of described.children) yield* all(child);
-}
-
-const textOf = (described) =>
-  [...all(described)].map(({ tag, attributes }) => (tag === "#text" ? attributes.text : "")).join("");
 
 test("an answer is sent once, and the question stays until the server says what became of it", () => {
   const page = asked();
@@ -41,8 +30,7 @@ test("an answer is sent once, and the question stays until the server says what 
 });
 
 test("reason, remembering and edited arguments go along", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: '{"path": "b"}', reason: " mine ", remember: "conversation" });
 
   assert.deepEqual(page.sentOf("approval"), [
@@ -54,7 +42,7 @@ test("a command or a tool is remembered where that is offered", () => {
   const offered = { tool: "shell", remember_for: ["arguments", "command", "tool"], command_name: "git push" };
   const page = asked(t1.asks("a1", offered));
   const choices = () =>
-    [...all(approvalView(page.state))]
+    elements(approvalView(page.state))
       .filter(({ tag }) => tag === "option")
       .map((option) => [option.attributes.value, textOf(option)]);
   assert.deepEqual(choices(), [
@@ -76,20 +64,18 @@ test("a command or a tool is remembered where that is offered", () => {
 test("where only the arguments can be remembered nothing else is offered", () => {
   const box = approvalView(asked(t1.asks("a1", { remember_for: ["arguments"] })).state);
 
-  assert.equal([...all(box)].filter(({ tag }) => tag === "option").length, 3);
+  assert.equal(elements(box).filter(({ tag }) => tag === "option").length, 3);
 });
 
 test("arguments that were edited into themselves are not sent as edited", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: '{ "path":"a" }' });
 
   assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: true }]);
 });
 
 test("a no does not carry what was edited, and is not remembered", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, false, { arguments: "{", remember: "always" });
 
   assert.deepEqual(page.sentOf("approval"), [{ type: "approval", id: "a1", approved: false }]);
@@ -97,8 +83,7 @@ test("a no does not carry what was edited, and is not remembered", () => {
 
 for (const text of ["{", "[1]", "null", '"x"', ""]) {
   test(`edited arguments that are no object are told and not sent: ${JSON.stringify(text)}`, () => {
-    const page = asked();
-    page.dispatch({ type: "edit_approval", id: "a1" });
+    const page = asked().dispatch({ type: "edit_approval", id: "a1" });
     answer(page, true, { arguments: text });
 
     assert.deepEqual(page.sentOf("approval"), []);
@@ -141,22 +126,22 @@ test("what others did about it is told in its turn, and what the user did is not
   page.receive(t1.resolves("a1", "user"), t1.resolves("a2", "timeout", false), t1.resolves("a3", "other_client"));
   page.receive({ ...t1.resolves("a4", "remembered"), tool: "send_mail" });
 
-  assert.deepEqual(
-    page.state.views.t1.notices.map(({ code }) => code),
-    ["approval_timeout", "approval_other_client", "approval_remembered"],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.notices, "code"), [
+    "approval_timeout",
+    "approval_other_client",
+    "approval_remembered",
+  ]);
 });
 
 test("a lost connection takes the questions with it", () => {
-  const page = asked();
-  page.dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
+  const page = asked().dispatch({ type: "disconnected", attempt: 1, code: 1006, silently: false });
 
   assert.deepEqual(page.state.approvals, []);
 });
 
 test("the time that is left counts down and is drawn", () => {
   const page = asked(t1.asks("a1", { timeout_ms: 90_000 }));
-  const left = () => textOf([...all(approvalView(page.state))].find((one) => one.attributes.class === "approval-time"));
+  const left = () => textOf(elements(approvalView(page.state)).find((one) => one.attributes.class === "approval-time"));
   assert.equal(left(), "1 min 30 s");
   page.dispatch({ type: "tick", at: 86_500 });
 
@@ -166,7 +151,7 @@ test("the time that is left counts down and is drawn", () => {
 test("who hears the question hears how long there is to answer it", () => {
   const box = approvalView(asked(t1.asks("a1", { timeout_ms: 90_000 })).state);
   const described = box.attributes["aria-describedby"].split(" ");
-  const texts = described.map((id) => textOf([...all(box)].find(({ attributes }) => attributes.id === id)));
+  const texts = described.map((id) => textOf(elements(box).find(({ attributes }) => attributes.id === id)));
 
   assert.equal(texts.at(-1), "Without an answer in 1 min 30 s: no.");
 });
@@ -191,9 +176,8 @@ test("a question of another window says so, and hostile text stays text", () => 
 });
 
 test("the editor starts with the arguments and is not filled again", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
-  const editor = [...all(approvalView(page.state))].find(({ attributes }) => attributes.id === "approval-editor");
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
+  const editor = withAttribute(approvalView(page.state), "id", "approval-editor")[0];
 
   assert.equal("value" in editor.attributes, false);
   assert.equal(textOf(editor), '{\n  "path": "a"\n}');
@@ -209,10 +193,7 @@ test("a question that was answered is not said to its end, and the reply goes on
 
   page.receive(t1.resolves("a1", "user"));
 
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "skip"),
-    [{ type: "skip", turnId: "t1", index: 1 }],
-  );
+  assert.deepEqual(ofType(page.effects, "skip"), [{ type: "skip", turnId: "t1", index: 1 }]);
   assert.deepEqual(page.sentOf("playback").at(-1), {
     type: "playback",
     turn_id: "t1",
@@ -243,16 +224,15 @@ test("a lost connection means no, and the turn says so", () => {
   page.lose();
 
   assert.deepEqual(page.state.approvals, []);
-  assert.deepEqual(
-    page.state.views.t1.notices.map(({ message }) => message),
-    ["write_note did not run: the connection was lost before an answer."],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.notices, "message"), [
+    "write_note did not run: the connection was lost before an answer.",
+  ]);
   assert.deepEqual(page.state.notices, [], "another window's question comes again");
 });
 
 test("a call does not run while the user is asked about it, and one that was refused was not carried out", () => {
   const page = asked(t1.call("k1", "write_note"), t1.asks("a1", { call_id: "k1" }));
-  const says = (text) => textOf(h("div", {}, conversationView(page.state))).includes(text);
+  const says = (text) => textOf(conversationView(page.state)).includes(text);
   assert.ok(says("waits for you"));
 
   page.receive(t1.resolves("a1", "user"));
@@ -267,10 +247,7 @@ test("a call that did not run says why", () => {
   const page = asked(t1.asks("a2", { call_id: "k2", tool: "renamed_by_a_hook" }), t1.resolves("a2", "user", false));
   page.receive(t1.call("k1", "write_note", { n: 1 }), t1.call("k2", "write_note", { n: 1 }));
   const outcome = (id, ending, more) => ({ ...t1.result(id, "x", true), duration_ms: 0, ending, ...more });
-  const states = () =>
-    [...all(h("div", {}, conversationView(page.state)))]
-      .filter(({ attributes }) => attributes.class === "tool-state")
-      .map(textOf);
+  const states = () => withAttribute(conversationView(page.state), "class", "tool-state").map(textOf);
 
   page.receive(outcome("k1", "denied"), outcome("k2", "denied"));
   for (const id of ["k3", "k4", "k5", "k6", "k7"]) page.receive(t1.call(id));
@@ -298,17 +275,19 @@ test("a call that did not run says why", () => {
 test("arguments stand in a table, and what would be mistaken for another value stands as in JSON", () => {
   const values = { path: "a b", count: "1", n: 1, empty: "", edge: " x", list: [1], turned: "a\u202eb" };
   const box = approvalView(asked(t1.asks("a1", { arguments: values })).state);
-  const cells = [...all(box)].filter(({ tag }) => tag === "td").map(textOf);
+  const cells = elements(box)
+    .filter(({ tag }) => tag === "td")
+    .map(textOf);
 
   assert.deepEqual(cells, ["a b", '"1"', "1", '""', '" x"', "[\n  1\n]", "a\\u202eb"]);
-  const json = [...all(box)].find(({ attributes }) => attributes.class === "approval-json");
+  const json = withAttribute(box, "class", "approval-json")[0];
   assert.match(textOf(json), /"count": "1"/);
 });
 
 test("a question is asked in one sentence, with its reason", () => {
   const said = (message) => {
     const box = approvalView(asked(t1.asks("a1", { message })).state);
-    return textOf([...all(box)].find(({ attributes }) => attributes.id === "approval-message"));
+    return textOf(withAttribute(box, "id", "approval-message")[0]);
   };
 
   assert.equal(said("May I use write_note?"), "");
@@ -317,8 +296,7 @@ test("a question is asked in one sentence, with its reason", () => {
 });
 
 test("Esc in the editor forgets what was edited and leaves the question open", () => {
-  const page = asked();
-  page.dispatch({ type: "edit_approval", id: "a1" });
+  const page = asked().dispatch({ type: "edit_approval", id: "a1" });
   answer(page, true, { arguments: "{" });
 
   page.dispatch({ type: "leave_approval_editor", id: "a1" });
@@ -329,7 +307,7 @@ test("Esc in the editor forgets what was edited and leaves the question open", (
 
 test("always for this tool is offered where the server remembers tools", () => {
   const offered = (more) =>
-    [...all(approvalView(asked(t1.asks("a1", more)).state))].some(
+    elements(approvalView(asked(t1.asks("a1", more)).state)).some(
       ({ attributes }) => attributes["data-action"] === "allow-tool",
     );
 
@@ -341,7 +319,7 @@ test("a call whose arguments were edited shows those that ran", () => {
   const page = asked(t1.call("k1", "current_time", { timezone: "Asia/Tokyo" }));
   page.receive({ ...t1.result("k1", "12:00"), arguments: { timezone: "Europe/Rome" } });
 
-  const text = textOf(h("div", {}, conversationView(page.state)));
+  const text = textOf(conversationView(page.state));
   assert.match(text, /Europe\/Rome/);
   assert.doesNotMatch(text, /Tokyo/);
 });
@@ -349,7 +327,7 @@ test("a call whose arguments were edited shows those that ran", () => {
 test("arguments that would read as others than they are show the signs that would deceive", () => {
   const path = "safe\u202etxt.exe\u200b";
   const page = asked(t1.asks("a1", { arguments: { path } }));
-  const shown = () => textOf(h("div", {}, approvalView(page.state)));
+  const shown = () => textOf(approvalView(page.state));
 
   assert.ok(shown().includes('"safe\\u202etxt.exe\\u200b"'));
   page.dispatch({ type: "edit_approval", id: "a1" });

@@ -51,8 +51,7 @@ test("what these tests call a frame of the server is one", () => {
 });
 
 test("what the page sends is what the server reads", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(turn("t1").start(), turn("t1").hook("h"), turn("t1").sentence(0, "Hi."), turn("t1").end());
   page.dispatch({ type: "toggle_skill", name: "calm" });
   page.ask("More", "t2").receive(turn("t2").start(), turn("t2").asks("a1"));

@@ -1,28 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { h } from "../../frontend/js/render/dom.js";
 import { modelsView } from "../../frontend/js/render/models_view.js";
-import { Page, READY } from "./support.js";
+import { elements, ofType, Page, READY, textsOf } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
-const SMALL = { name: "small.gguf", parameters: "0.6 B", licence: "MIT", state: "absent", done_bytes: 0, total_bytes: 639e6 };
+const SMALL = {
+  name: "small.gguf",
+  parameters: "0.6 B",
+  licence: "MIT",
+  state: "absent",
+  done_bytes: 0,
+  total_bytes: 639e6,
+};
 const BIG = { ...SMALL, name: "big.gguf", parameters: "8 B", total_bytes: 5.03e9 };
 const RUNNING = { ...SMALL, state: "downloading", done_bytes: 320e6 };
 
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
 const shown = (page) => elements(modelsView(page.state));
-const textOf = (page) =>
-  shown(page)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("|");
-const asked = (page) => page.effects.filter(({ type }) => type === "ask_downloads");
+const texts = (page) => textsOf(modelsView(page.state)).join("|");
+const asked = (page) => ofType(page.effects, "ask_downloads");
 const answer = (page, ...models) => page.dispatch({ type: "downloads_loaded", status: 200, body: { models } });
 const opened = () => {
   const page = new Page().receive(OPERATOR);
@@ -35,7 +31,7 @@ test("the picker asks once what can be downloaded, and begins nothing by itself"
   answer(page, SMALL, BIG);
 
   assert.deepEqual(asked(page), [{ type: "ask_downloads", method: "GET", name: "", afterMs: 0 }]);
-  assert.match(textOf(page), /small\|Download\|0\.6 B parameters · 0\.64 GB · MIT/);
+  assert.match(texts(page), /small\|Download\|0\.6 B parameters · 0\.64 GB · MIT/);
   assert.ok(!shown(page).some(({ tag }) => tag === "progress"));
 });
 
@@ -48,16 +44,16 @@ test("a download that was asked for is shown until it ends, and then can be pick
 
   const [bar] = shown(page).filter(({ tag }) => tag === "progress");
   assert.deepEqual([bar.attributes.value, bar.attributes.max], ["320000000", "639000000"]);
-  assert.match(textOf(page), /small\|Stop\|0\.6 B parameters · 0\.32 of 0\.64 GB/);
+  assert.match(texts(page), /small\|Stop\|0\.6 B parameters · 0\.32 of 0\.64 GB/);
   assert.equal(asked(page).length, 3);
   assert.ok(asked(page)[2].afterMs > 0, "not at once");
   page.dispatch({ type: "download_model", name: "big.gguf" });
   assert.equal(asked(page).length, 3, "one at a time");
 
-  const before = page.effects.filter(({ type }) => type === "load_models").length;
+  const before = ofType(page.effects, "load_models").length;
   answer(page, { ...SMALL, state: "complete", done_bytes: 639e6 }, BIG);
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, before + 1);
-  assert.doesNotMatch(textOf(page), /small/);
+  assert.equal(ofType(page.effects, "load_models").length, before + 1);
+  assert.doesNotMatch(texts(page), /small/);
   assert.equal(asked(page).length, 3, "nothing is under way");
 });
 
@@ -68,7 +64,7 @@ test("a download is stopped, and can be continued", () => {
   assert.equal(asked(page).at(-1).method, "DELETE");
   answer(page, { ...RUNNING, state: "partial" });
 
-  assert.match(textOf(page), /small\|Continue\|/);
+  assert.match(texts(page), /small\|Continue\|/);
 });
 
 test("a closed picker asks no more, and one that is opened again asks once at a time", () => {
@@ -88,14 +84,13 @@ test("a closed picker asks no more, and one that is opened again asks once at a 
 test("why a download failed or could not be begun is said, and an answer of another shape breaks nothing", () => {
   const page = opened();
   answer(page, { ...SMALL, state: "failed", error: "the disk is full" });
-  assert.match(textOf(page), /the disk is full/);
+  assert.match(texts(page), /the disk is full/);
 
   page.dispatch({ type: "download_model", name: "small.gguf" });
   page.dispatch({ type: "downloads_loaded", status: 409, body: { error: { message: "another one runs" } } });
-  assert.match(textOf(page), /another one runs/);
+  assert.match(texts(page), /another one runs/);
   for (const body of [null, 3, {}, { models: 3 }, { models: [null, 3, {}] }]) {
-    page.dispatch({ type: "models", isOpen: true });
-    page.dispatch({ type: "downloads_loaded", status: 200, body });
+    page.dispatch({ type: "models", isOpen: true }).dispatch({ type: "downloads_loaded", status: 200, body });
     shown(page);
   }
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { keepImages, keptImages } from "../../frontend/js/draft.js";
 import { MAX_ATTACHED } from "../../frontend/js/images.js";
-import { Page } from "./support.js";
+import { Page, pluck } from "./support.js";
 
 const image = (id, url = `data:image/png;base64,${id}`) => ({ id, name: `${id}.png`, url, width: 4, height: 3 });
 
@@ -22,8 +22,7 @@ function storageOf(limit = Infinity) {
 /** The page of a tab, and what a reload makes of it. */
 function tabOf(storage) {
   const open = () => {
-    const page = new Page();
-    page.dispatch({ type: "restore_images", images: keptImages(storage) });
+    const page = new Page().dispatch({ type: "restore_images", images: keptImages(storage) });
     return page;
   };
   const act = (page, event) => {
@@ -59,10 +58,7 @@ test("where there is room for one, the first one is kept, never an older state",
   keepImages(storage, [image("old")]);
   keepImages(storage, [image("a"), image("b")]);
 
-  assert.deepEqual(
-    keptImages(storage).map(({ id }) => id),
-    ["a"],
-  );
+  assert.deepEqual(pluck(keptImages(storage), "id"), ["a"]);
 });
 
 test("no more come back than a message takes, and only what is a picture", () => {

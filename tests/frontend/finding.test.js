@@ -8,15 +8,14 @@ import { fromJson } from "../../frontend/js/import.js";
 import { groupsByDay } from "../../frontend/js/render/conversation_groups.js";
 import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { Page, elements, textOf, turn } from "./support.js";
+import { ofType, Page, pluck, textOf, turn, withAttribute } from "./support.js";
 
 const NOW = new Date(2026, 10, 22, 9, 0).getTime();
 const at = (...date) => new Date(...date).getTime();
 const summary = (id, updatedAt, pinnedAt = 0) => ({ id, title: id, updatedAt, pinnedAt });
 const AS = { id: "here", at: 5 };
 
-const listed = (page) =>
-  elements(sidebarView(page.state)).filter(({ attributes }) => attributes.class === "conversation").map(textOf);
+const listed = (page) => withAttribute(sidebarView(page.state), "class", "conversation").map(textOf);
 
 function answered(page, id, question, reply) {
   const t = turn(id);
@@ -74,13 +73,15 @@ function twoListed() {
 test("a conversation that is only in the list is loaded to be changed, stored, and let go", () => {
   const { page, arrives } = twoListed();
 
-  page.dispatch({ type: "rename", id: "c2", title: " New name " });
-  page.dispatch({ type: "pin", id: "c2", at: 7 });
+  page.dispatch({ type: "rename", id: "c2", title: " New name " }).dispatch({ type: "pin", id: "c2", at: 7 });
   assert.equal(page.effects.filter(({ type, id }) => type === "open" && id === "c2").length, 1);
   arrives();
 
   assert.deepEqual([page.records.get("c2").title, page.records.get("c2").pinnedAt], ["New name", 7]);
-  assert.deepEqual(page.state.conversations.find(({ id }) => id === "c2"), { id: "c2", title: "New name", updatedAt: 1, pinnedAt: 7 });
+  assert.deepEqual(
+    page.state.conversations.find(({ id }) => id === "c2"),
+    { id: "c2", title: "New name", updatedAt: 1, pinnedAt: 7 },
+  );
   assert.deepEqual(page.effects.at(-1), { type: "release", id: "c2" });
   assert.equal(page.state.openId, "c1");
   assert.equal(page.records.get("c1").title, "");
@@ -92,11 +93,11 @@ test("deleting from the list leaves the open conversation and its turn alone, an
 
   page.dispatch({ type: "delete", id: "c2", nextId: "c9", at: 9 });
   arrives();
-  assert.deepEqual(page.effects.filter(({ type }) => type === "remove"), [{ type: "remove", id: "c2" }]);
-  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1"]);
+  assert.deepEqual(ofType(page.effects, "remove"), [{ type: "remove", id: "c2" }]);
+  assert.deepEqual(pluck(page.state.conversations, "id"), ["c1"]);
 
   page.dispatch({ type: "undo", at: 10 });
-  assert.deepEqual(page.state.conversations.map(({ id }) => id), ["c1", "c2"]);
+  assert.deepEqual(pluck(page.state.conversations, "id"), ["c1", "c2"]);
   assert.equal(page.records.get("c2").title, "Other");
   assert.deepEqual([page.state.openId, page.state.turn?.id], ["c1", "t2"]);
 });
@@ -122,16 +123,14 @@ test("a conversation that was deleted elsewhere is not made again by renaming it
 });
 
 test("a search finds titles at once and messages when the store has answered; an answer that comes late is dropped", () => {
-  const page = new Page();
-  page.dispatch({ type: "listed", conversations: [summary("Apples", 3), summary("Pears", 2)] });
+  const page = new Page().dispatch({ type: "listed", conversations: [summary("Apples", 3), summary("Pears", 2)] });
 
   page.dispatch({ type: "search", text: " aPP" });
   assert.deepEqual(listed(page), ["Apples"]);
   page.dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
   assert.deepEqual(listed(page), ["Apples", "Pears"]);
 
-  page.dispatch({ type: "search", text: "x" });
-  page.dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
+  page.dispatch({ type: "search", text: "x" }).dispatch({ type: "found", text: " aPP", ids: ["Pears"] });
   assert.deepEqual(listed(page), []);
   assert.match(textOf(sidebarView(page.state)), /Nothing found/);
 });
@@ -157,7 +156,7 @@ test("an exported conversation is imported as it was, with its branches, as anot
   const record = page.records.get("c2");
   assert.equal(page.state.openId, "c2");
   assert.deepEqual(
-    record.branches[0].map(({ content }) => content),
+    pluck(record.branches[0], "content"),
     page.records.get("c1").branches[0].map(({ content }) => content),
   );
   assert.deepEqual(record.conversationHistory.slice(0, -1), page.records.get("c1").conversationHistory.slice(0, -1));

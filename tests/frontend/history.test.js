@@ -25,7 +25,7 @@ function walk(seed) {
   let lastEnded = null;
   let streamed = ""; // and no sentence yet
 
-  const cutWhereRead = () => {
+  const cutAtShown = () => {
     if (current()) witness.said.push(streamed);
     streamed = "";
   };
@@ -37,7 +37,7 @@ function walk(seed) {
       if (page.state.connection.phase !== "online") return;
       const text = `question ${(count += 1)}`;
       if (isRunning()) cutOff.push(current().id);
-      cutWhereRead();
+      cutAtShown();
       page.ask(text, `t${count}`);
       witness.asked.push(text);
       page.store();
@@ -46,7 +46,11 @@ function walk(seed) {
       if (!isRunning()) return;
       const text = `sentence ${(count += 1)}. `;
       const whole = streamed + text;
-      page.receive(turn(current().id).start(), turn(current().id).text(text), turn(current().id).sentence(count, whole));
+      page.receive(
+        turn(current().id).start(),
+        turn(current().id).text(text),
+        turn(current().id).sentence(count, whole),
+      );
       witness.said.push(whole);
       streamed = "";
     },
@@ -71,7 +75,7 @@ function walk(seed) {
       witness.hooks.push(`hook ${count}`);
     },
     stale() {
-      const ghost = lastEnded ?? "nobody";
+      const ghost = lastEnded ?? "none";
       page.receive(turn(ghost).sentence(0, "UNSAID "), turn(ghost).hook("GHOST"), turn(ghost).text("UNSAID "));
       if (cutOff.length) page.receive(turn(pick(cutOff)).sentence(0, "UNSAID "), turn(pick(cutOff)).text("UNSAID "));
     },
@@ -90,7 +94,7 @@ function walk(seed) {
     },
     stop() {
       if (isRunning()) cutOff.push(current().id);
-      cutWhereRead();
+      cutAtShown();
       page.dispatch({ type: "stop" });
     },
     retry() {
@@ -100,7 +104,7 @@ function walk(seed) {
       page.store();
     },
     lose() {
-      cutWhereRead();
+      cutAtShown();
       page.lose();
       cutOff = [];
       page.receive(READY);
@@ -109,7 +113,7 @@ function walk(seed) {
       page.store();
       const record = page.records.get("c1");
       if (!record) return;
-      cutWhereRead();
+      cutAtShown();
       page.state = { ...new Page().state, loaded: { c1: fromRecord(structuredClone(record), "write") } };
       cutOff = [];
     },

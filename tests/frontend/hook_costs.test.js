@@ -1,27 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { comparedCalls, hookCosts, hookFates, hookTokens, tracedTurns } from "../../frontend/js/hook_costs.js";
-import { h } from "../../frontend/js/render/dom.js";
+import { comparedCalls, hookCosts, hookActivity, hookTokens, tracedTurns } from "../../frontend/js/hook_costs.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { Page, skill } from "./support.js";
+import { Page, skill, textOf } from "./support.js";
 
 const HOOKS = {
   mood: { skill: "calm", hook: "mood", timing: "after_user_input" },
   clock: { skill: "calm", hook: "clock", timing: "before_each_agent" },
 };
 
-/** The text of a description. */
-function textOf(described) {
-  const walk = ({ tag, attributes, children }) => (tag === "#text" ? attributes.text : children.map(walk).join(""));
-  return walk(h("root", {}, described));
-}
-
 /** Ask, and receive the trace of a turn whose calls read these hooks. */
 function askTraced(page, id, calls, { notFired = [] } = {}) {
-  page.ask(`Question ${id}`, id);
-  page.receive({ type: "turn_start", turn_id: id });
+  page.ask(`Question ${id}`, id).receive({ type: "turn_start", turn_id: id });
   const trace = (event, data) => page.receive({ type: "trace", turn_id: id, event, data });
   const messages = Object.entries(HOOKS).map(([name, origin]) => {
     return { id: name, role: "system", content: name, tokens: name.length, origin: { kind: "hook", ...origin } };
@@ -80,12 +72,12 @@ test("a call that was tried again counts once, and a process hook has no sum", (
 test("each hook says when it last fired, and why it stayed out of the last turn", () => {
   const page = twoTurns();
 
-  const fates = hookFates(tracedTurns(page.state));
+  const activity = hookActivity(tracedTurns(page.state));
 
-  assert.deepEqual([...fates.keys()], ["calm / clock", "calm / mood"]);
-  assert.deepEqual(fates.get("calm / clock"), { firedAgo: 0, silence: null });
-  assert.equal(fates.get("calm / mood").firedAgo, 1);
-  assert.equal(fates.get("calm / mood").silence.path, "when.channel");
+  assert.deepEqual([...activity.keys()], ["calm / clock", "calm / mood"]);
+  assert.deepEqual(activity.get("calm / clock"), { firedAgo: 0, notFired: null });
+  assert.equal(activity.get("calm / mood").firedAgo, 1);
+  assert.equal(activity.get("calm / mood").notFired.path, "when.channel");
 });
 
 test("the inspector says of each call what hooks cost and what is the same as before", () => {
@@ -109,8 +101,7 @@ test("the inspector says of each call what hooks cost and what is the same as be
 });
 
 test("what an older server traces is shown without costs", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   const data = { call: 1, purpose: "direct", attempt: 1, messages: ["m1"] };
   page.receive({ type: "trace", turn_id: "t1", event: "model_call", data });
 
@@ -127,7 +118,10 @@ test("the skills panel shows texts of hooks, their costs, and when each fired", 
   const text = textOf(skillsView(page.state));
 
   assert.match(text, /2 hooks, ≈ 18 tokens in this conversation/);
-  assert.match(text, /mood.*≈ 8 tokens in 2 callsLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/);
+  assert.match(
+    text,
+    /mood.*≈ 8 tokens in 2 callsLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/,
+  );
   assert.match(text, /clock.*1 of 2 callsFired in the last turn\. TextText of clock/);
 });
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { fromRecord } from "../../frontend/sdk/conversation.js";
 import { asJson } from "../../frontend/js/export.js";
 import { fromJson } from "../../frontend/js/import.js";
-import { Page, turn } from "./support.js";
+import { Page, pluck, turn } from "./support.js";
 
 /** Turns "q1", "q2", … of which each was answered and gave a state. */
 function talked(count) {
@@ -29,7 +29,7 @@ test("each turn is sent with the state of the one before, typed and spoken", () 
 
   page.receive(started("u1"));
 
-  assert.deepEqual(page.sentOf("chat").map(({ state }) => state), [undefined, "after t1"]);
+  assert.deepEqual(pluck(page.sentOf("chat"), "state"), [undefined, "after t1"]);
   assert.equal("state" in page.sentOf("chat")[0], false);
   assert.equal(page.sentOf("history").at(-1).state, "after t2");
 });
@@ -65,8 +65,7 @@ test("the state counts from its arrival, while the sound still plays", () => {
 test("a turn that was cut leaves the state that comes behind the cut", () => {
   const page = talked(1);
   const t = turn("t2");
-  page.ask("q2", "t2").receive(t.start(), t.text("Begun"));
-  page.dispatch({ type: "stop" });
+  page.ask("q2", "t2").receive(t.start(), t.text("Begun")).dispatch({ type: "stop" });
   page.receive(t.end("interrupted", { state: "after t2" }));
 
   page.ask("q3", "t3");
@@ -75,9 +74,7 @@ test("a turn that was cut leaves the state that comes behind the cut", () => {
 });
 
 test("words that came too late for their conversation keep the state of their turn", () => {
-  const page = talked(1);
-  page.receive(started("u1"));
-  page.ask("q2", "t2");
+  const page = talked(1).receive(started("u1")).ask("q2", "t2");
   page.receive({ type: "transcript", utterance: "u1", text: "late", final: true, turn_id: "v1" });
   page.receive(turn("v1").start("voice"), turn("v1").end("interrupted", { state: "after v1" }));
 
@@ -96,12 +93,10 @@ test("a turn that never was takes its state away", () => {
 });
 
 test("each branch goes on from the state of its own last turn", () => {
-  const page = talked(2);
-  page.dispatch(again("t2", "t3"));
+  const page = talked(2).dispatch(again("t2", "t3"));
   assert.equal(chatState(page), "after t1", "the turn that is asked again never was");
   answer(page, "t3");
-  page.dispatch({ type: "switch_branch", turnId: "t2" });
-  page.ask("q4", "t4");
+  page.dispatch({ type: "switch_branch", turnId: "t2" }).ask("q4", "t4");
   assert.equal(chatState(page), "after t2");
   answer(page, "t4");
   page.dispatch({ type: "switch_branch", turnId: "t3" });
@@ -129,8 +124,7 @@ test("a failed turn that is sent again leaves its state with the hooks it leaves
 });
 
 test("states are stored, exported and imported", () => {
-  const page = talked(2);
-  page.dispatch(again("t2", "t3"));
+  const page = talked(2).dispatch(again("t2", "t3"));
   answer(page, "t3");
 
   const stored = fromRecord(page.records.get("c1"), "write");
@@ -138,6 +132,9 @@ test("states are stored, exported and imported", () => {
 
   const states = ({ conversationHistory, branches }) =>
     [conversationHistory, ...branches].map((branch) => branch.flatMap(({ _state }) => _state ?? []));
-  assert.deepEqual(states(stored), [["after t1", "after t3"], ["after t1", "after t2"]]);
+  assert.deepEqual(states(stored), [
+    ["after t1", "after t3"],
+    ["after t1", "after t2"],
+  ]);
   assert.deepEqual(states(imported), states(stored));
 });

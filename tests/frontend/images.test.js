@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { fitToLimits } from "../../frontend/sdk/conversation.js";
 import { titleOf } from "../../frontend/js/titles.js";
 import { asMarkdown } from "../../frontend/js/export.js";
-import { attachable } from "../../frontend/js/attaching.js";
+import { attachable } from "../../frontend/js/attach_files.js";
 import { asDocument, fittedSize, imageBudgetBytes, isDocumentUrl, MAX_ATTACHED } from "../../frontend/js/images.js";
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { elements, LIMITS, Page, READY, textOf, turn } from "./support.js";
+import { elements, LIMITS, Page, pluck, READY, textOf, turn, withAttribute } from "./support.js";
 
 const URL_OF = (id) => `data:image/png;base64,${Buffer.from(id).toString("base64")}`;
 const image = (id, more = {}) => ({ id, name: `${id}.png`, url: URL_OF(id), width: 4, height: 3, ...more });
@@ -68,10 +68,7 @@ test("only the last two pictures are sent again; the others are named in words a
     "Three",
   ]);
   const shown = elements(conversationView(page.state)).filter(({ tag }) => tag === "img");
-  assert.deepEqual(
-    shown.map(({ attributes }) => attributes.alt),
-    ["a.png", "b.png", "c.png"],
-  );
+  assert.deepEqual(pluck(pluck(shown, "attributes"), "alt"), ["a.png", "b.png", "c.png"]);
 });
 
 test("all pictures of one message are sent with it, and two of them again", () => {
@@ -103,56 +100,38 @@ test("one picture too many is left out and said so", () => {
 });
 
 test("nothing is sent while a picture is being read, and a failed one holds nothing up", () => {
-  const page = new Page();
-  page.dispatch({ type: "reading_images", count: 1 });
-  page.ask("Look", "t1");
+  const page = new Page().dispatch({ type: "reading_images", count: 1 }).ask("Look", "t1");
   assert.equal(page.sentOf("chat").length, 0);
   assert.match(textOf(composerView(page.state)), /Reading the file/);
 
-  page.dispatch({ type: "attach", image: null });
-  page.ask("Look", "t1");
+  page.dispatch({ type: "attach", image: null }).ask("Look", "t1");
 
   assert.equal(page.sentOf("chat").length, 1);
 });
 
 test("a picture can be taken back, and the screen reader says both", () => {
   const page = withAttached(new Page(), "a", "b");
-  const buttons = elements(composerView(page.state)).filter(({ attributes }) => attributes["data-action"] === "detach");
-  assert.deepEqual(
-    buttons.map(({ attributes }) => attributes["aria-label"]),
-    ["Remove a.png", "Remove b.png"],
-  );
+  const buttons = withAttribute(composerView(page.state), "data-action", "detach");
+  assert.deepEqual(pluck(pluck(buttons, "attributes"), "aria-label"), ["Remove a.png", "Remove b.png"]);
 
   page.dispatch({ type: "detach", id: "a" });
 
-  assert.deepEqual(
-    page.state.attachments.map(({ id }) => id),
-    ["b"],
-  );
+  assert.deepEqual(pluck(page.state.attachments, "id"), ["b"]);
   assert.ok(page.state.effects.some(({ type }) => type === "focus"));
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["Attached: a.png", "Attached: b.png", "Removed: a.png"],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["Attached: a.png", "Attached: b.png", "Removed: a.png"]);
 });
 
 test("a rollback gives the pictures back with the words", () => {
-  const page = withAttached(new Page(), "a");
-  page.ask("Look", "t1").receive(turn("t1").start());
+  const page = withAttached(new Page(), "a").ask("Look", "t1").receive(turn("t1").start());
   withAttached(page, "b");
 
   page.receive(turn("t1").end("aborted", { rollback: true }));
 
-  assert.deepEqual(
-    page.state.attachments.map(({ id }) => id),
-    ["a", "b"],
-  );
+  assert.deepEqual(pluck(page.state.attachments, "id"), ["a", "b"]);
 });
 
 test("a message that is asked again has its pictures again", () => {
-  const page = withAttached(new Page(), "a");
-  page.ask("Look", "t1").lose();
-  page.receive(READY);
+  const page = withAttached(new Page(), "a").ask("Look", "t1").lose().receive(READY);
 
   page.dispatch({ type: "retry", turnId: "t2", at: 3 });
 
@@ -197,11 +176,8 @@ test("what is no picture is not taken for one", () => {
 
 test("a document goes as text with its message and all later ones, and pictures count by themselves", () => {
   const notes = asDocument({ id: "d1", name: 'my "notes".md', text: "# Ä\n100 % 🙂" });
-  const page = new Page();
-  page.dispatch({ type: "reading_images", count: 2 });
-  page.dispatch({ type: "attach", image: notes });
-  page.dispatch({ type: "attach", image: image("cat") });
-  page.ask("Read it.", "t1");
+  const page = new Page().dispatch({ type: "reading_images", count: 2 }).dispatch({ type: "attach", image: notes });
+  page.dispatch({ type: "attach", image: image("cat") }).ask("Read it.", "t1");
   page.receive(turn("t1").start(), turn("t1").sentence(0, "I see."), turn("t1").end());
   ask(page, "And?", "t2");
 

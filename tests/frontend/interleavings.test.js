@@ -200,7 +200,7 @@ class Scene {
     this.world.dispatch({ type: "frame", frame: READY });
   }
 
-  /** Nobody does anything more, and all that is under way comes to its end. */
+  /** Lets all that is under way come to its end, without further actions. */
   async finish() {
     this.world.dispatch({ type: "talk", isHeld: false });
     for (let i = 0; i < 500; i += 1) {

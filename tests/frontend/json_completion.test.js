@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { complete } from "../../frontend/js/editor/completion.js";
 import { lineOfPath, placeAt } from "../../frontend/js/editor/json_places.js";
+import { pluck } from "./support.js";
 
 const schema = JSON.parse(readFileSync(new URL("../../skills_engine/hooks.schema.json", import.meta.url), "utf8"));
 
@@ -19,7 +20,10 @@ test("keys of a hook are offered, but those it has", () => {
   assert.ok(labels('{"hooks": [{"name": "a", "ti|').includes("timing"));
   assert.ok(!labels('{"hooks": [{"name": "a", "|"').includes("name"));
   assert.ok(labels('{"hooks": [{"ti|": "x"}]}').includes("timing"));
-  assert.deepEqual(labels('{"|'), ["hooks", "triggers", "$schema"].filter((key) => labels('{"|').includes(key)));
+  assert.deepEqual(
+    labels('{"|'),
+    ["hooks", "triggers", "$schema"].filter((key) => labels('{"|').includes(key)),
+  );
 });
 
 test("values of a key are offered, with what they mean", () => {
@@ -55,14 +59,21 @@ test("of several kinds only those are offered that what stands before the cursor
     const found = complete({ items: either }, marked.replace("|", ""), marked.indexOf("|"), []);
     return found?.items.map(({ label, detail }) => [label, detail]) ?? [];
   };
-  assert.deepEqual(offered('[{"type": "|"'), [["cat", "The cat."], ["dog", "The dog."]]);
+  assert.deepEqual(offered('[{"type": "|"'), [
+    ["cat", "The cat."],
+    ["dog", "The dog."],
+  ]);
   assert.deepEqual(offered('[{"type": "dog", "config": {"|'), [["bone", ""]]);
   assert.deepEqual(offered('[{"config": {"|').length, 2);
   assert.deepEqual(offered('[{"type": "cow", "config": {"|'), []);
 });
 
 test("what follows a string that is just being typed stays", () => {
-  for (const text of ['{"hooks": [{"ti|}]}', '{"hooks": [{"ti|, "role": "user"}]}', '{"hooks": [{"ti| "role": "user"}]}']) {
+  for (const text of [
+    '{"hooks": [{"ti|}]}',
+    '{"hooks": [{"ti|, "role": "user"}]}',
+    '{"hooks": [{"ti| "role": "user"}]}',
+  ]) {
     const { from, to, quotes } = at(text);
     assert.deepEqual([text.replace("|", "").slice(from, to), quotes], ["ti", [1, 0]], text);
   }
@@ -75,7 +86,7 @@ test("where no string has been begun, one is offered if asked for", () => {
   assert.ok(!asked(28).items.some(({ label }) => label === "role"));
   assert.deepEqual([asked(28).from, asked(28).to], [28, 28]);
   assert.equal(complete(schema, text, 28, []), null);
-  assert.deepEqual(complete(schema, '{"hooks": [{"role": }]}', 20, [], true).items.map(({ label }) => label), ["system", "user"]);
+  assert.deepEqual(pluck(complete(schema, '{"hooks": [{"role": }]}', 20, [], true).items, "label"), ["system", "user"]);
 });
 
 test("outside of strings, after them, and in unknown places nothing is offered", () => {
@@ -90,7 +101,20 @@ test("a place is understood in a text with mistakes and escapes", () => {
 });
 
 test("a path is found in its line, or the deepest of it that is there", () => {
-  const text = '{\n  "hooks": [\n    {"name": "a"},\n    {\n      "name": "b",\n      "when": {\n        "not": {"channel": "text"}\n      }\n    }\n  ]\n}';
-  const lines = ["$", "$.hooks", "$.hooks[0]", "$.hooks[1]", "$.hooks[1].when", "$.hooks[1].when.not.channel", "$.hooks[1].role", "$.none"];
-  assert.deepEqual(lines.map((path) => lineOfPath(text, path)), [1, 2, 3, 4, 6, 7, 4, 1]);
+  const text =
+    '{\n  "hooks": [\n    {"name": "a"},\n    {\n      "name": "b",\n      "when": {\n        "not": {"channel": "text"}\n      }\n    }\n  ]\n}';
+  const lines = [
+    "$",
+    "$.hooks",
+    "$.hooks[0]",
+    "$.hooks[1]",
+    "$.hooks[1].when",
+    "$.hooks[1].when.not.channel",
+    "$.hooks[1].role",
+    "$.none",
+  ];
+  assert.deepEqual(
+    lines.map((path) => lineOfPath(text, path)),
+    [1, 2, 3, 4, 6, 7, 4, 1],
+  );
 });

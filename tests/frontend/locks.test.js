@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { claim } from "../../frontend/js/locks.js";
+import { lockConversation } from "../../frontend/js/locks.js";
 
 /** Web Locks as the browser keeps them: one holder a name, others in line. */
 class FakeLocks {
@@ -32,14 +32,14 @@ class FakeLocks {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-function claimed(locks, id) {
+function locked(locks, id) {
   const seen = [];
-  return { seen, release: claim(locks, id, (access) => seen.push(access)) };
+  return { seen, release: lockConversation(locks, id, (access) => seen.push(access)) };
 }
 
-test("a conversation nobody holds is ours at once, and never announced as read-only", async (t) => {
+test("a conversation that no tab holds is ours at once, and never announced as read-only", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const { seen } = claimed(new FakeLocks(), "c");
+  const { seen } = locked(new FakeLocks(), "c");
   await settled();
   t.mock.timers.tick(10_000);
 
@@ -49,8 +49,8 @@ test("a conversation nobody holds is ours at once, and never announced as read-o
 test("one that is held is read-only until its holder lets go", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const locks = new FakeLocks();
-  const first = claimed(locks, "c");
-  const second = claimed(locks, "c");
+  const first = locked(locks, "c");
+  const second = locked(locks, "c");
   t.mock.timers.tick(1_000);
   assert.deepEqual(second.seen, ["read"]);
 
@@ -63,8 +63,8 @@ test("one that is held is read-only until its holder lets go", async (t) => {
 test("a page that is reloaded meets its own lock and does not mention it", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const locks = new FakeLocks();
-  const before = claimed(locks, "c");
-  const after = claimed(locks, "c");
+  const before = locked(locks, "c");
+  const after = locked(locks, "c");
   t.mock.timers.tick(100);
   before.release();
   await settled();
@@ -76,9 +76,9 @@ test("a page that is reloaded meets its own lock and does not mention it", async
 test("who leaves the line is not called any more", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const locks = new FakeLocks();
-  const first = claimed(locks, "c");
-  const second = claimed(locks, "c");
-  const third = claimed(locks, "c");
+  const first = locked(locks, "c");
+  const second = locked(locks, "c");
+  const third = locked(locks, "c");
   second.release();
   first.release();
   await settled();
@@ -90,15 +90,15 @@ test("who leaves the line is not called any more", async (t) => {
 
 test("two conversations do not wait for each other", async () => {
   const locks = new FakeLocks();
-  const one = claimed(locks, "a");
-  const two = claimed(locks, "b");
+  const one = locked(locks, "a");
+  const two = locked(locks, "b");
   await settled();
 
   assert.deepEqual([one.seen, two.seen], [["write"], ["write"]]);
 });
 
-test("without Web Locks there is nobody to ask", async () => {
-  const { seen } = claimed(undefined, "c");
+test("without Web Locks every tab may write", async () => {
+  const { seen } = locked(undefined, "c");
   await settled();
 
   assert.deepEqual(seen, ["write"]);

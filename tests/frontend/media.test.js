@@ -4,14 +4,13 @@ import { test } from "node:test";
 import { asMarkdown } from "../../frontend/js/export.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { mediaView } from "../../frontend/js/render/media_view.js";
-import { elements, Page, textOf, turn } from "./support.js";
+import { elements, Page, pluck, textOf, turn } from "./support.js";
 
 const t = turn("t1");
 const FILE = { url: "/media/0f?u=a&e=1&s=b", content_type: "image/png", name: "dot.png", size: 2048 };
 
 function drawn() {
-  const page = new Page();
-  page.ask("Draw", "t1");
+  const page = new Page().ask("Draw", "t1");
   page.receive(
     t.start(),
     t.sentence(0, "Let me draw."),
@@ -45,9 +44,7 @@ test("a file stays in its place in the conversation, and the model gets the repl
 });
 
 test("a file is shown again after a reload, also of a turn that the reload cut", () => {
-  const page = new Page();
-  page.ask("Draw", "t1");
-  page.receive(t.start(), t.media());
+  const page = new Page().ask("Draw", "t1").receive(t.start(), t.media());
   const record = page.records.get("c1");
 
   const again = new Page();
@@ -71,14 +68,10 @@ test("what a tool says to the user stands in the open, and is not kept", () => {
 });
 
 test("files and words for the user are read out", () => {
-  const page = new Page();
-  page.ask("Draw", "t1");
+  const page = new Page().ask("Draw", "t1");
   page.receive(t.start(), t.call("c"), { ...t.result("c"), for_user: "I used **red**." }, t.media("dot.png"));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["I used red.", "Shown: dot.png"],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["I used red.", "Shown: dot.png"]);
 });
 
 for (const [type, tag] of [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Ears } from "../../frontend/sdk/voice/ears.js";
+import { MicrophoneControl } from "../../frontend/sdk/voice/microphone_control.js";
 import { MAX_DROP_MS, PAUSE_MS, PauseGate } from "../../frontend/sdk/voice/pause_gate.js";
 import { explain, Microphone } from "../../frontend/sdk/voice/microphone.js";
 
@@ -16,7 +16,7 @@ function microphone(t) {
   return { mic: new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore }), asked };
 }
 
-test("a start that fails after it was stopped or overtaken fails nobody", async (t) => {
+test("a start that fails after it was stopped or overtaken is no failure", async (t) => {
   const { mic, asked } = microphone(t);
   const first = mic.start("a");
   const second = mic.start("b");
@@ -28,7 +28,7 @@ test("a start that fails after it was stopped or overtaken fails nobody", async 
   assert.equal(await second, null);
 });
 
-test("a start that fails is told to whoever asked for it", async (t) => {
+test("a start that fails rejects", async (t) => {
   const { mic, asked } = microphone(t);
   const start = mic.start("a");
   asked[0](new Error("gone"));
@@ -74,7 +74,13 @@ function listening(t, resume) {
 test("a browser whose sound does not start says so, and the microphone is let go", async (t) => {
   const { closed } = listening(t, new Promise(() => {}));
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: async () => {} });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: async () => {},
+  });
 
   const { problem } = await mic.start("").catch(explain);
 
@@ -85,7 +91,13 @@ test("a browser whose sound does not start says so, and the microphone is let go
 test("a browser whose sound starts is listened to", async (t) => {
   const { closed } = listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: () => new Promise(ignore),
+  });
 
   assert.equal(await mic.start(""), 16_000);
   assert.deepEqual(closed, []);
@@ -95,7 +107,13 @@ test("a context that was interrupted while the page was out of sight is resumed"
   let resumed = 0;
   listening(t, Promise.resolve());
   const ignore = () => {};
-  const mic = new Microphone({ onFrame: ignore, onLevel: ignore, onLost: ignore, onMuted: ignore, patience: () => new Promise(ignore) });
+  const mic = new Microphone({
+    onFrame: ignore,
+    onLevel: ignore,
+    onLost: ignore,
+    onMuted: ignore,
+    patience: () => new Promise(ignore),
+  });
   mic.wake(); // before there is any: nothing happens
   await mic.start("");
   mic.context.resume = async () => void (resumed += 1);
@@ -114,34 +132,40 @@ test("a machine without microphone is told so, whichever kind of error says it",
   }
 });
 
-/** Ears that listen, and what they told. */
-async function heeding(t) {
+/** A `MicrophoneControl` in a browser with two microphones, and the events that it dispatches. */
+async function microphoneControl(t) {
   t.mock.timers.enable({ apis: ["setTimeout"] }); // a real one of ten seconds would keep Node from ending
   const browser = listening(t, Promise.resolve());
   const events = [];
   const ignore = () => {};
-  const ears = new Ears({ dispatch: (event) => events.push(event), isOn: () => true, isOnline: () => true, onFrame: ignore, onLevel: ignore });
-  return { browser, ears, events };
+  const microphone = new MicrophoneControl({
+    dispatch: (event) => events.push(event),
+    isOn: () => true,
+    isOnline: () => true,
+    onFrame: ignore,
+    onLevel: ignore,
+  });
+  return { browser, microphone, events };
 }
 
 test("who has muted the microphone stays muted with another device, until listening ends", async (t) => {
-  const { browser, ears } = await heeding(t);
+  const { browser, microphone } = await microphoneControl(t);
   const enabled = [];
   Object.defineProperty(browser.track, "enabled", { set: (isOn) => enabled.push(isOn) });
-  await ears.open("a");
-  ears.silence(true);
-  await ears.open("b");
-  ears.silence(false);
-  ears.silence(true);
-  ears.close();
-  await ears.open("b");
+  await microphone.open("a");
+  microphone.silence(true);
+  await microphone.open("b");
+  microphone.silence(false);
+  microphone.silence(true);
+  microphone.close();
+  await microphone.open("b");
 
   assert.deepEqual(enabled, [true, false, false, true, false, true]);
 });
 
 test("a microphone that goes away says whether it was unplugged or taken back", async (t) => {
-  const { browser, ears, events } = await heeding(t);
-  await ears.open("");
+  const { browser, microphone, events } = await microphoneControl(t);
+  await microphone.open("");
   browser.track.onended();
   assert.equal(events.at(-1).problem, "unplugged");
 
@@ -152,9 +176,9 @@ test("a microphone that goes away says whether it was unplugged or taken back", 
 });
 
 test("a microphone that the system mutes says so, also where it is muted from the first", async (t) => {
-  const { browser, ears, events } = await heeding(t);
+  const { browser, microphone, events } = await microphoneControl(t);
   const told = () => events.filter(({ type }) => type === "microphone_muted").map(({ isMuted }) => isMuted);
-  await ears.open("");
+  await microphone.open("");
   assert.deepEqual(told(), []);
   browser.track.muted = true;
   browser.track.onmute();
@@ -163,7 +187,7 @@ test("a microphone that the system mutes says so, also where it is muted from th
   assert.deepEqual(told(), [true, false]);
 
   browser.track.muted = true;
-  await ears.open("");
+  await microphone.open("");
 
   assert.deepEqual(told(), [true, false, true]);
 });
@@ -209,7 +233,7 @@ test("a sentence that begins while there is no connection is dropped as a whole"
   assert.deepEqual([hear(SPEECH, 1000), told], [0, ["dropped"]]);
 });
 
-test("whoever is silent as the connection changes is heard at once", () => {
+test("a user who is silent as the connection changes is heard at once", () => {
   const { gate: it, hear, told } = gate();
 
   it.close();

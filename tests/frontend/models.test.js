@@ -5,7 +5,7 @@ import { conversationView } from "../../frontend/js/render/conversation_view.js"
 import { headerView } from "../../frontend/js/render/header_view.js";
 import { h } from "../../frontend/js/render/dom.js";
 import { modelsView, offerView } from "../../frontend/js/render/models_view.js";
-import { Page, READY, turn } from "./support.js";
+import { elements, ofType, Page, READY, textsOf, turn, withAttribute } from "./support.js";
 
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
 const EMBEDDED = { kind: "embedded", name: "SmolLM2", server: null, is_on_this_machine: true, is_current: true };
@@ -21,47 +21,43 @@ const FOUND = {
 const CHOICE = { kind: "endpoint", base_url: FOUND.base_url, model: "qwen3:8b" };
 
 const answer = (options, decided_by = null) => ({ status: 200, body: { options, decided_by } });
-const loaded = (...options) =>
-  new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
+const loaded = (...options) => new Page().receive(OPERATOR).dispatch({ type: "models_loaded", ...answer(options) });
 const opened = (page) => page.dispatch({ type: "models", isOpen: true });
 
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-const textOf = (described) =>
-  elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("|");
+const textOf = (described) => textsOf(described).join("|");
 const shown = (page) => textOf(modelsView(page.state));
-const opener = (page) => elements(headerView(page.state)).find(({ attributes }) => attributes["data-action"] === "models");
+const opener = (page) => withAttribute(headerView(page.state), "data-action", "models")[0];
 
 test("operators alone have the picker, and their page asks which models there are", () => {
   const page = new Page().receive(READY);
   assert.equal(opener(page), undefined);
-  assert.deepEqual(page.effects.filter(({ type }) => type === "load_models"), []);
+  assert.deepEqual(ofType(page.effects, "load_models"), []);
 
   page.receive(OPERATOR);
 
   assert.equal(opener(page).attributes["aria-haspopup"], "dialog");
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 1);
+  assert.equal(ofType(page.effects, "load_models").length, 1);
   page.receive({ type: "model", name: "other", host: "h", location: "local" });
-  assert.equal(page.effects.filter(({ type }) => type === "load_models").length, 2, "somebody else has picked");
+  assert.equal(ofType(page.effects, "load_models").length, 2, "another operator has picked");
 });
 
 test("a found model is offered while the embedded one answers, and no longer", () => {
   assert.equal(offerView(new Page().receive(OPERATOR).state.models), null);
-  assert.match(textOf(offerView(loaded(EMBEDDED, FOUND).state.models)), /qwen3:8b is available: Ollama on this machine/);
+  assert.match(
+    textOf(offerView(loaded(EMBEDDED, FOUND).state.models)),
+    /qwen3:8b is available: Ollama on this machine/,
+  );
   const other = { ...EMBEDDED, is_current: false };
   assert.equal(offerView(loaded(other, { ...FOUND, is_current: true }).state.models), null);
   assert.equal(offerView(loaded(EMBEDDED).state.models), null);
 });
 
 test("each model stands with its place and what its test has shown", () => {
-  const text = shown(opened(loaded(EMBEDDED, FOUND, { kind: "file", name: "q.gguf", measured: { first_token_ms: 2000, calls_tools: null } })));
+  const text = shown(
+    opened(
+      loaded(EMBEDDED, FOUND, { kind: "file", name: "q.gguf", measured: { first_token_ms: 2000, calls_tools: null } }),
+    ),
+  );
 
   assert.match(text, /SmolLM2\|Answers now\|Included, on this machine/);
   assert.match(text, /qwen3:8b\|Ollama on this machine · first word after 0\.3 s · calls tools/);
@@ -72,20 +68,21 @@ test("a pick is sent once, said, and answered", () => {
   const page = loaded(EMBEDDED, FOUND);
   const { key } = page.state.models.options[1];
 
-  page.dispatch({ type: "pick_model", key });
-  page.dispatch({ type: "pick_model", key });
+  page.dispatch({ type: "pick_model", key }).dispatch({ type: "pick_model", key });
 
-  assert.deepEqual(page.effects.filter(({ type }) => type === "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
+  assert.deepEqual(ofType(page.effects, "pick_model"), [{ type: "pick_model", choice: CHOICE }]);
   assert.match(shown(page), /Testing qwen3:8b…/);
-  const now = [{ ...EMBEDDED, is_current: false }, { ...FOUND, is_current: true }];
+  const now = [
+    { ...EMBEDDED, is_current: false },
+    { ...FOUND, is_current: true },
+  ];
   page.dispatch({ type: "model_picked", ...answer(now) });
   assert.match(shown(page), /qwen3:8b answers from now on\./);
   assert.equal(page.state.models.options[1].isCurrent, true);
 });
 
 test("a model that fails its test is said, and another can be picked", () => {
-  const page = opened(loaded(EMBEDDED));
-  page.dispatch({ type: "pick_endpoint", choice: { ...CHOICE, api_key: "sk" } });
+  const page = opened(loaded(EMBEDDED)).dispatch({ type: "pick_endpoint", choice: { ...CHOICE, api_key: "sk" } });
   const form = page.state.models.picks;
 
   page.dispatch({ type: "model_picked", status: 422, body: { error: { message: "the key was refused" } } });
@@ -109,7 +106,15 @@ test("a setting that decides is named, and nothing can be picked", () => {
 test("a question about a tool closes the picker, which would keep the user from it", () => {
   const page = opened(loaded(EMBEDDED));
 
-  page.receive({ type: "approval_request", id: "a", tool: "delete", arguments: {}, message: "?", timeout_ms: 1000, remember_for: [] });
+  page.receive({
+    type: "approval_request",
+    id: "a",
+    tool: "delete",
+    arguments: {},
+    message: "?",
+    timeout_ms: 1000,
+    remember_for: [],
+  });
 
   assert.equal(page.state.models.isOpen, false);
   assert.equal(page.state.approvals.length, 1);
@@ -123,8 +128,7 @@ test("a closed picker holds nothing, and an answer of another shape breaks nothi
 
 test("after its first reply the embedded model is said to be a demo, once, to those who can pick another", () => {
   const demo = /This is the small demo model\.\|Use a real one/;
-  const page = loaded(EMBEDDED);
-  page.ask("Hello", "t1");
+  const page = loaded(EMBEDDED).ask("Hello", "t1");
   const { start, sentence, sentenceEnd, end } = turn("t1");
   page.receive(start(), sentence(0, "Hi."), sentenceEnd(0));
   assert.doesNotMatch(textOf(conversationView(page.state)), demo, "it is still being written");
@@ -133,7 +137,6 @@ test("after its first reply the embedded model is said to be a demo, once, to th
   assert.match(textOf(conversationView(page.state)), demo);
   assert.doesNotMatch(textOf(conversationView({ ...page.state, models: loaded(FOUND).state.models })), demo);
 
-  page.ask("And now?", "t2");
-  page.receive(turn("t2").start(), turn("t2").end());
+  page.ask("And now?", "t2").receive(turn("t2").start(), turn("t2").end());
   assert.doesNotMatch(textOf(conversationView(page.state)), demo);
 });

@@ -5,9 +5,8 @@ import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
 import { settingsView } from "../../frontend/js/render/settings_view.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
-import { Page, READY, skill, textOf, turn } from "./support.js";
+import { Page, pluck, READY, skill, textOf, turn } from "./support.js";
 
 const TRIGGERS = [
   { name: "greet", on: "connect" },
@@ -21,7 +20,13 @@ function hosted() {
 }
 
 function nudge(page, name, turnId = "t1", isAway = false) {
-  return page.dispatch({ type: "nudge", frame: { type: "nudge", id: `n-${turnId}`, skill: "host", name }, turnId, isAway, at: 5 });
+  return page.dispatch({
+    type: "nudge",
+    frame: { type: "nudge", id: `n-${turnId}`, skill: "host", name },
+    turnId,
+    isAway,
+    at: 5,
+  });
 }
 
 /** A conversation with one question and its answer. */
@@ -60,7 +65,7 @@ test("a greeting appears while it is written, without a message of the user, and
 
   assert.deepEqual(page.history, ["assistant: Good morning."]);
   assert.match(textOf(conversationView(page.state)), /Good morning/);
-  assert.deepEqual(page.records.get("c1").conversationHistory.map(({ content }) => content), ["Good morning."]);
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Good morning."]);
   page.ask("Hello", "t2");
   assert.equal(page.sentOf("chat").at(-1).state, "after t1");
 });
@@ -69,9 +74,9 @@ test("a greeting is for a conversation without messages", () => {
   assert.equal(answered(nudge(talked(), "greet")), 0);
 });
 
-test("a silence is broken for somebody who is there and does nothing else", () => {
+test("a silence is broken for a user who is there and does nothing else", () => {
   const page = nudge(talked(), "still-there");
-  assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ role }) => role), ["user", "assistant"]);
+  assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "role"), ["user", "assistant"]);
 
   const busy = {
     "hidden or typing": (page) => nudge(page, "still-there", "t1", true),
@@ -126,7 +131,10 @@ test("what hooks remember of a turn that was cut before its first word is kept b
   nudge(page, "still-there", "t4").receive(t4.start());
   assert.equal(page.sentOf("chat").at(-1).state, "after t3");
   page.ask("Wait", "t5").receive(t4.end("interrupted", { state: "after t4" }));
-  assert.deepEqual(page.state.loaded.c1.conversationHistory.map(({ _state }) => _state ?? ""), ["", "after t1", "after t2", "after t4", ""]);
+  assert.deepEqual(
+    page.state.loaded.c1.conversationHistory.map(({ _state }) => _state ?? ""),
+    ["", "after t1", "after t2", "after t4", ""],
+  );
 
   const gone = nudge(talked(), "still-there").receive(t1.start());
   gone.receive(t1.end("aborted", { rollback: true, state: "after t1" })).ask("And?", "t2");
@@ -147,11 +155,11 @@ test("who talks hears what a skill says first", () => {
 });
 
 test("the skills panel names what may speak first", () => {
-  assert.match(textOf(h("div", {}, skillsView(hosted().state))), /May speak first: greet \(connect\), still-there \(idle\)/);
+  assert.match(textOf(skillsView(hosted().state)), /May speak first: greet \(connect\), still-there \(idle\)/);
 });
 
 test("the switch is there where a skill may speak first", () => {
-  const shown = (page) => textOf(h("div", {}, settingsView(page.state)));
+  const shown = (page) => textOf(settingsView(page.state));
   assert.match(shown(hosted()), /Skills may speak first/);
   assert.doesNotMatch(shown(new Page()), /speak first/);
 });

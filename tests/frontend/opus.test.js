@@ -27,7 +27,9 @@ class FakeCodec {
     this.waiting.push(() => this.output(soundOf(new Uint8Array(chunk.data)[0])));
   }
   encode(sound) {
-    this.waiting.push(() => this.output({ byteLength: 1, copyTo: (into) => new Uint8Array(into).fill(sound.numberOfFrames / 320) }));
+    this.waiting.push(() =>
+      this.output({ byteLength: 1, copyTo: (into) => new Uint8Array(into).fill(sound.numberOfFrames / 320) }),
+    );
   }
   flush() {
     return new Promise((resolve, reject) => {
@@ -101,16 +103,22 @@ test("there is Opus where server and browser have it, for each direction", () =>
   assert.deepEqual(of(null), ["pcm16", undefined]);
 });
 
-test("the server is told once it is known, and told of PCM where a codec fails", () => {
-  const server = { type: "ready", skills: [], model: {}, speech: { opus: { state: "ready" }, tts: {}, stt: {}, vad: {} }, limits: {} };
+test("formats are sent once it is known what the browser can, and PCM where a codec fails", () => {
+  const server = {
+    type: "ready",
+    skills: [],
+    model: {},
+    speech: { opus: { state: "ready" }, tts: {}, stt: {}, vad: {} },
+    limits: {},
+  };
   const settings = { speak: "spoken", turnDetection: "server_vad" };
   const configured = (state) => state.effects.find(({ frame }) => frame?.type === "configure")?.frame;
   let state = reduce(initialState("c", settings, {}), { type: "frame", frame: server, at: 0 });
   assert.deepEqual(configured(state).input, PCM);
 
   state = reduce(state, { type: "codecs", codecs: BOTH });
-  const { type: _, ...told } = configured(state);
-  assert.deepEqual(told, { input: { ...PCM, format: "opus" }, output: { format: "opus" } });
+  const { type: _, ...formats } = configured(state);
+  assert.deepEqual(formats, { input: { ...PCM, format: "opus" }, output: { format: "opus" } });
 
   state = reduce(state, { type: "codecs", codecs: { encodes: true, decodes: false } });
   assert.deepEqual(configured(state), { type: "configure", output: { format: "pcm16" } });
@@ -118,14 +126,22 @@ test("the server is told once it is known, and told of PCM where a codec fails",
 
 function playerPage() {
   const page = { posted: [], failures: 0 };
-  const node = { port: { postMessage: ({ type, pcm }) => page.posted.push(pcm ? new Int16Array(pcm)[0] : type) }, connect() {} };
+  const node = {
+    port: { postMessage: ({ type, pcm }) => page.posted.push(pcm ? new Int16Array(pcm)[0] : type) },
+    connect() {},
+  };
   page.player = new Player({
-    createContext: () => ({ state: "running", audioWorklet: { addModule: async () => {} }, resume: async () => {}, close: async () => {} }),
+    createContext: () => ({
+      state: "running",
+      audioWorklet: { addModule: async () => {} },
+      resume: async () => {},
+      close: async () => {},
+    }),
     createNode: () => node,
     worklet: "",
     onHeard: () => {},
     onFailed: assert.fail,
-    onMended: () => {},
+    onRestored: () => {},
     onBlocked: () => {},
     later: () => {},
     browser: "Chrome",
@@ -191,7 +207,10 @@ test("the microphone's frames become packets, at one rate each encoder", async (
   assert.deepEqual(packets, [1, 1, 3]);
   assert.deepEqual(
     FakeCodec.made.map(({ config, state }) => [config.sampleRate, state]),
-    [[16_000, "closed"], [48_000, "configured"]],
+    [
+      [16_000, "closed"],
+      [48_000, "configured"],
+    ],
   );
 });
 
@@ -206,7 +225,7 @@ test("a busy encoder loses sound rather than time", () => {
   assert.equal(FakeCodec.made[0].state, "closed");
 });
 
-test("decoding that nothing was given to does at once what it is told", () => {
+test("decoding that nothing was given to does at once what it is asked", () => {
   const done = [];
   const decoding = new OpusDecoding(assert.fail, assert.fail);
   decoding.end();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, seeded, turn } from "./support.js";
+import { Page, pluck, READY, seeded, turn } from "./support.js";
 import { settled } from "./world.js";
 
 const sockets = [];
@@ -72,27 +72,38 @@ test("a message is answered, and what hooks put into the turn comes back with th
   await later();
   const [{ id }] = server.sent("chat");
   const at = turn(id);
-  server.say(at.start(), at.hook("tone"), at.text("Hi."), at.sentence(0, "Hi."), at.sentenceEnd(0), at.end("completed", { state: "s1" }));
+  server.say(
+    at.start(),
+    at.hook("tone"),
+    at.text("Hi."),
+    at.sentence(0, "Hi."),
+    at.sentenceEnd(0),
+    at.end("completed", { state: "s1" }),
+  );
 
   assert.deepEqual(await answer, { turnId: id, reason: "completed", text: "Hi.", error: null });
-  assert.deepEqual(server.of("hook").map(({ name }) => name), ["tone"]);
+  assert.deepEqual(pluck(server.of("hook"), "name"), ["tone"]);
   void parley.send("More");
   await later();
   const { messages, state } = server.sent("chat")[1];
-  assert.deepEqual(messages.map(({ role, content }) => [role, content]), [
-    ["user", "Hello"],
-    ["system", "text of tone"],
-    ["assistant", "Hi."],
-    ["user", "More"],
-  ]);
+  assert.deepEqual(
+    messages.map(({ role, content }) => [role, content]),
+    [
+      ["user", "Hello"],
+      ["system", "text of tone"],
+      ["assistant", "Hi."],
+      ["user", "More"],
+    ],
+  );
   assert.equal(state, "s1");
 });
 
 test("a sentence is reported when its sound begins and when it was heard, the last one of a turn too, and before the end", async (t) => {
   const { parley, server } = await connected(t);
   parley.channel.player.begin = () => {}; // a loudspeaker, which says below what was heard
-  const told = [];
-  for (const type of ["text", "speaking", "sentence", "end"]) parley.on(type, ({ turnId, text }) => told.push([type, turnId, text]));
+  const events = [];
+  for (const type of ["text", "speaking", "sentence", "end"])
+    parley.on(type, ({ turnId, text }) => events.push([type, turnId, text]));
   void parley.send("Hello");
   await later();
   const { id } = server.sent("chat").at(-1);
@@ -100,7 +111,7 @@ test("a sentence is reported when its sound begins and when it was heard, the la
   const audio = { format: "pcm16", sample_rate: 16_000 };
   server.say(at.start(), at.text("Hi. Bye."), at.sentence(0, "Hi.", audio), at.sentenceEnd(0, 900));
   server.say(at.sentence(1, " Bye.", audio), at.sentenceEnd(1, 500), at.end());
-  assert.deepEqual(told, [
+  assert.deepEqual(events, [
     ["text", id, "Hi. Bye."],
     ["speaking", id, "Hi."],
   ]);
@@ -110,7 +121,7 @@ test("a sentence is reported when its sound begins and when it was heard, the la
   parley.channel.player.onHeard({ turnId: id, index: 0, ms: 900, isOver: true });
   parley.channel.player.onHeard({ turnId: id, index: 1, ms: 500, isOver: true });
 
-  assert.deepEqual(told.slice(2), [
+  assert.deepEqual(events.slice(2), [
     ["sentence", id, "Hi."],
     ["speaking", id, " Bye."],
     ["sentence", id, " Bye."],
@@ -121,7 +132,10 @@ test("a sentence is reported when its sound begins and when it was heard, the la
 
 test("a message goes out once it is stored, and not if it cannot be", async (t) => {
   const saves = [];
-  const store = { load: async () => null, save: () => new Promise((resolve, reject) => saves.push({ resolve, reject })) };
+  const store = {
+    load: async () => null,
+    save: () => new Promise((resolve, reject) => saves.push({ resolve, reject })),
+  };
   const { parley, server } = await connected(t, { store });
   const answer = parley.send("Hello");
   await later();
@@ -155,7 +169,13 @@ test("a conversation that is kept is there again, and its broken turn counts as 
 
   const { parley } = await connected(t, { store: browserStore("p.", storage) });
 
-  assert.deepEqual(parley.history.map(({ content, _answer }) => [content, _answer]), [["Hello", "lost"], ["One. ", undefined]]); // prettier-ignore
+  assert.deepEqual(
+    parley.history.map(({ content, _answer }) => [content, _answer]),
+    [
+      ["Hello", "lost"],
+      ["One. ", undefined],
+    ],
+  );
 });
 
 test("a connection that is lost ends the turn and its questions, and the next one asks for the token again", async (t) => {
@@ -186,7 +206,10 @@ test("a conversation that cannot be read is not overwritten, and can be read lat
     if (isBroken) throw new Error("locked");
     return { id: "c", conversationHistory: [{ role: "user", content: "Before" }], historySegments: [], branches: [] };
   };
-  const parley = new Parley({ url: "https://talk.example", store: { load, save: async (record) => void saved.push(record) } });
+  const parley = new Parley({
+    url: "https://talk.example",
+    store: { load, save: async (record) => void saved.push(record) },
+  });
   t.after(() => parley.close());
   const problems = [];
   parley.on("problem", ({ code }) => problems.push(code));
@@ -199,7 +222,7 @@ test("a conversation that cannot be read is not overwritten, and can be read lat
   sockets.at(-1).onmessage({ data: JSON.stringify(READY) });
   await later();
 
-  assert.deepEqual(parley.history.map(({ content }) => content), ["Before", "Hello"]); // prettier-ignore
+  assert.deepEqual(pluck(parley.history, "content"), ["Before", "Hello"]);
 });
 
 test("a token that cannot be had is a problem, and is asked for again", async (t) => {
@@ -221,7 +244,7 @@ test("a token that cannot be had is a problem, and is asked for again", async (t
   assert.deepEqual([asked, parley.state.connection], [2, "waiting"]);
 });
 
-test("who may not enter is told so, and nobody waits for ever", async () => {
+test("a client that may not enter gets the reason, and no call waits for ever", async () => {
   const parley = new Parley({ url: "https://talk.example" });
   const answer = parley.send("Hello").catch(({ message }) => message);
   await later();
@@ -255,14 +278,17 @@ test("tools of the page answer, whatever becomes of them, and not after their tu
   await later();
 
   assert.deepEqual(
-    server.sent("tool_output").map(({ id, content, is_error }) => [id, content, is_error]).sort(),
+    server
+      .sent("tool_output")
+      .map(({ id, content, is_error }) => [id, content, is_error])
+      .sort(),
     [
       ["broken", "out of paper", true],
       ["large", "The output is larger than 1 MiB.", true],
       ["seat", '{"seat":"7C"}', false],
       ["unknown", "This page has no tool unknown.", true],
     ],
-  ); // prettier-ignore
+  );
   parley.interrupt();
   await later();
   assert.equal(signals[0].aborted, true);
@@ -298,11 +324,16 @@ test("a message that the server cannot read is taken back, and the next one is s
   const [{ id }] = server.sent("chat");
   server.say({ type: "error", code: "frame_invalid", message: "No such picture.", path: "$.messages[0].content[1]" });
 
-  assert.deepEqual(await answer, { turnId: id, reason: "failed", text: "", error: { code: "frame_invalid", message: "No such picture." } }); // prettier-ignore
+  assert.deepEqual(await answer, {
+    turnId: id,
+    reason: "failed",
+    text: "",
+    error: { code: "frame_invalid", message: "No such picture." },
+  });
   assert.deepEqual([server.of("give_back"), parley.history], [[{ text: "Look" }], []]);
   void parley.send("Hello");
   await later();
-  assert.deepEqual(server.sent("chat")[1].messages.map(({ content }) => content), ["Hello"]);
+  assert.deepEqual(pluck(server.sent("chat")[1].messages, "content"), ["Hello"]);
 });
 
 test("where speech is only transcribed, words begin no turn and a message fails at once", async (t) => {
@@ -346,7 +377,8 @@ test("a conversation that is closed begins nothing any more, and says so", async
 
   assert.equal((await running).reason, "stopped");
   const { history } = parley;
-  for (const act of ["send", "talk", "connect", "retry"]) await assert.rejects(parley[act]("Hello"), { message: "closed" }, act);
+  for (const act of ["send", "talk", "connect", "retry"])
+    await assert.rejects(parley[act]("Hello"), { message: "closed" }, act);
   parley.stopTalking();
   parley.mute();
   parley.close();
@@ -392,8 +424,15 @@ test("closing while the history is read, or in the moment of connecting, begins 
 
 test("an address or a token that no browser can use is refused, and named", async (t) => {
   for (const url of ["http://", "mailto:shop@example.org"])
-    assert.throws(() => new Parley({ url }), { name: "TypeError", message: `url: ${url} is not the address of a server` });
-  for (const token of ["x=/", "two words", "é"]) assert.throws(() => new Parley({ url: "wss://talk.example", token }), /^TypeError: token: browsers send only letters/);
+    assert.throws(() => new Parley({ url }), {
+      name: "TypeError",
+      message: `url: ${url} is not the address of a server`,
+    });
+  for (const token of ["x=/", "two words", "é"])
+    assert.throws(
+      () => new Parley({ url: "wss://talk.example", token }),
+      /^TypeError: token: browsers send only letters/,
+    );
 
   const parley = new Parley({ url: "wss://talk.example/ws", token: () => "x=/" });
   t.after(() => parley.close());
@@ -412,7 +451,13 @@ test("a listener that fails does not stop the conversation", async (t) => {
   const answer = parley.send("Hello");
   await later();
   const { id } = server.sent("chat")[0];
-  server.say(turn(id).start(), turn(id).text("Hi."), turn(id).sentence(0, "Hi."), turn(id).sentenceEnd(0), turn(id).end());
+  server.say(
+    turn(id).start(),
+    turn(id).text("Hi."),
+    turn(id).sentence(0, "Hi."),
+    turn(id).sentenceEnd(0),
+    turn(id).end(),
+  );
 
   assert.equal((await answer).text, "Hi.");
   assert.deepEqual(reported.splice(0), ["my mistake"]);
@@ -449,18 +494,30 @@ test("the library makes the same history as the page, and sends the same, whatev
     const both = (event, forClient = event) => (page.dispatch(event), client.dispatch({ at: 1, ...forClient }));
     const say = (frame) => both({ type: "frame", frame, at: 1 });
     const audio = () => (random() < 0.5 ? { format: "pcm16", sample_rate: 16_000 } : null);
-    const now = () => turn(page.state.turn?.id ?? "nobody");
+    const now = () => turn(page.state.turn?.id ?? "none");
     const acts = [
-      () => both({ type: "submit", text: `q${count}`, turnId: `t${count}`, at: 2 }, { type: "ask", text: `q${count}`, images: [], turnId: `t${count}`, at: 2 }),
+      () =>
+        both(
+          { type: "submit", text: `q${count}`, turnId: `t${count}`, at: 2 },
+          { type: "ask", text: `q${count}`, images: [], turnId: `t${count}`, at: 2 },
+        ),
       () => say(now().start()),
       () => (say(now().text(`s${count} and more. `)), say(now().sentence(count, `s${count} and more. `, audio()))),
       () => say(now().sentenceEnd(count - 1, 1000)),
-      () => both({ type: "heard", turnId: page.state.turn?.id ?? "", index: count - 2, ms: 600, isOver: random() < 0.5 }),
+      () =>
+        both({ type: "heard", turnId: page.state.turn?.id ?? "", index: count - 2, ms: 600, isOver: random() < 0.5 }),
       () => say(now().hook(`h${count}`)),
       () => (say(now().call(`k${count}`)), say(now().result(`k${count}`))),
       () => say(now().end(["completed", "interrupted", "error"][count % 3], { state: `state ${count}` })),
       () => say({ type: "speech_started", utterance: `u${count}`, audio_ms: count }),
-      () => say({ type: "transcript", utterance: page.state.voice.utterance ?? "", text: `spoken ${count}`, final: true, turn_id: `v${count}` }),
+      () =>
+        say({
+          type: "transcript",
+          utterance: page.state.voice.utterance ?? "",
+          text: `spoken ${count}`,
+          final: true,
+          turn_id: `v${count}`,
+        }),
       () => both({ type: "stop" }),
       () => both({ type: "retry", turnId: `r${count}`, at: 3 }),
       () => (both({ type: "disconnected", attempt: 1, code: count % 2 ? 1006 : 1001, silently: false }), say(READY)),

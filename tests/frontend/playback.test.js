@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  condensed,
+  storedSegments,
   cut,
-  cutShort,
+  markedIncomplete,
   enqueue,
   flushHistorySegments,
   heard,
@@ -134,7 +134,7 @@ for (const { name, heardMs, sentMs, spoken, kept } of STOPPED) {
     const sentence = { ...t.sentence(0, LONG, AUDIO), spoken };
     const playing = play([sentence, t.sentenceEnd(0, sentMs)], { hasSound: true });
 
-    const { historySegments } = cut(cutShort(heard(playing, 0, heardMs, false)));
+    const { historySegments } = cut(markedIncomplete(heard(playing, 0, heardMs, false)));
 
     assert.equal(historySegments.map(({ text }) => text).join(), kept);
   });
@@ -144,12 +144,16 @@ test("a sentence that another one follows is as long as the server told", () => 
   const frames = [t.sentence(0, LONG, AUDIO), t.sentenceEnd(0, 800), t.sentence(1, "More.", AUDIO)];
   const playing = play(frames, { hasSound: true });
 
-  assert.equal(cut(cutShort(heard(playing, 0, 400, false))).historySegments[0].text, "The quick");
+  assert.equal(cut(markedIncomplete(heard(playing, 0, 400, false))).historySegments[0].text, "The quick");
 });
 
 test("times of words count whole characters, however the browser stores them", () => {
   const sentence = t.sentence(0, "𝐎ne 𝐭wo three.", AUDIO);
-  const words = [[0, 0], [4, 300], [8, 600]]; // prettier-ignore
+  const words = [
+    [0, 0],
+    [4, 300],
+    [8, 600],
+  ];
 
   assert.equal(heardText({ sentence, end: t.sentenceEnd(0, 900, words), heardMs: 700, isOver: false }), "𝐎ne 𝐭wo");
 });
@@ -196,7 +200,7 @@ test("a reply of white space leaves no message", () => {
   assert.deepEqual(contents(play([t.sentence(0, " \n")])), []);
 });
 
-test("condensed segments leave the same in the history, and hold no tools", () => {
+test("stored segments leave the same in the history, and hold no tools", () => {
   const segments = [
     { kind: "sentence", text: "One. " },
     { kind: "tool", call: { id: "c" }, result: null },
@@ -206,7 +210,7 @@ test("condensed segments leave the same in the history, and hold no tools", () =
     { kind: "sentence", text: "Four." },
   ];
 
-  const short = condensed(segments);
+  const short = storedSegments(segments);
 
   assert.deepEqual(
     short.map(({ kind, text }) => text ?? kind),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { CaptureCore, levelOf } from "../../frontend/sdk/voice/capture_core.js";
 import { Player } from "../../frontend/sdk/voice/player.js";
 import { BUFFER_MS, PlayerCore } from "../../frontend/sdk/voice/player_core.js";
-import { seeded } from "./support.js";
+import { pluck, seeded } from "./support.js";
 
 const RATE = 48_000;
 const BLOCK = 128;
@@ -110,10 +110,7 @@ test("one sentence follows the other without a gap", () => {
   const out = render(core, 202);
 
   assert.equal(loud(out.subarray(0, (202 * RATE) / 1000)), (202 * RATE) / 1000);
-  assert.deepEqual(
-    core.report().map(({ id }) => id),
-    [1, 2],
-  );
+  assert.deepEqual(pluck(core.report(), "id"), [1, 2]);
 });
 
 test("what was heard is what was rendered, never more", () => {
@@ -171,15 +168,22 @@ class FakeNode {
 function playerPage({ state = "running", addModule = async () => {}, browser = "Chrome" } = {}) {
   const node = new FakeNode();
   const page = { node, heard: [], failed: [], blocked: [], waits: [], mended: 0, contexts: 0 };
-  const context = { state, outputLatency: 0, audioWorklet: { addModule }, destination: {}, resume: async () => {}, close: async () => {} };
+  const context = {
+    state,
+    outputLatency: 0,
+    audioWorklet: { addModule },
+    destination: {},
+    resume: async () => {},
+    close: async () => {},
+  };
   page.context = context;
   page.player = new Player({
     createContext: () => ((page.contexts += 1), context),
     createNode: () => node,
     worklet: "player_worklet.js",
     onHeard: (heard) => page.heard.push(heard),
-    onFailed: (reason, isAway) => page.failed.push(isAway ? `away: ${reason}` : reason),
-    onMended: () => (page.mended += 1),
+    onFailed: (reason, isNotLoaded) => page.failed.push(isNotLoaded ? `away: ${reason}` : reason),
+    onRestored: () => (page.mended += 1),
     onBlocked: (isBlocked) => page.blocked.push(isBlocked),
     later: (act) => page.waits.push(act),
     browser,
@@ -250,10 +254,7 @@ test("sound that is still on its way to the loudspeaker is not yet heard", async
   page.node.tell({ id: 1, ms: 100, isOver: false });
   page.node.tell({ id: 1, ms: 500, isOver: false });
 
-  assert.deepEqual(
-    page.heard.map(({ ms }) => ms),
-    [300],
-  );
+  assert.deepEqual(pluck(page.heard, "ms"), [300]);
 });
 
 test("Firefox on Linux is not asked how far its sound has come, for it could hang", async () => {
@@ -265,10 +266,7 @@ test("Firefox on Linux is not asked how far its sound has come, for it could han
 
   page.node.tell({ id: 1, ms: 100, isOver: false });
 
-  assert.deepEqual(
-    page.heard.map(({ ms }) => ms),
-    [100],
-  );
+  assert.deepEqual(pluck(page.heard, "ms"), [100]);
 });
 
 test("a browser without audio threads says so once and goes on silently", async () => {
@@ -286,14 +284,14 @@ test("a browser without audio threads says so once and goes on silently", async 
 });
 
 test("what a server that was away did not send is asked for again, in a context of its own", async () => {
-  let isAway = true;
-  const page = playerPage({ addModule: async () => isAway && Promise.reject(new Error("not loaded")) });
+  let isNotLoaded = true;
+  const page = playerPage({ addModule: async () => isNotLoaded && Promise.reject(new Error("not loaded")) });
   page.player.unlock();
   await page.settled();
   page.player.resumeIfSilent();
   page.player.resumeIfSilent(); // one start at a time
   await page.settled();
-  isAway = false;
+  isNotLoaded = false;
   page.player.resumeIfSilent();
   await page.settled();
   page.player.resumeIfSilent();
@@ -336,10 +334,7 @@ test("blocks become frames of 20 ms, and no sample is lost", () => {
     core.push(block, (frame) => frames.push(frame));
   }
 
-  assert.deepEqual(
-    frames.map(({ length }) => length),
-    Array(10).fill(320),
-  );
+  assert.deepEqual(pluck(frames, "length"), Array(10).fill(320));
   assert.equal(frames[9].at(-1), Math.round((3199 / 4096) * 32767));
 });
 
@@ -392,8 +387,5 @@ test("of a sentence that is passed over nothing more is played or told, though i
   page.node.tell({ id: 2, ms: 10, isOver: false }, { id: 1, ms: 5, isOver: true });
 
   assert.deepEqual(kinds(page), ["begin", "end", "begin", "skip"]);
-  assert.deepEqual(
-    page.heard.map(({ index }) => index),
-    [0],
-  );
+  assert.deepEqual(pluck(page.heard, "index"), [0]);
 });

@@ -21,7 +21,7 @@ const STORED = {
   tool_error: null,
 };
 /** What is in force without the document. */
-const below = (locked = {}, open = {}) =>
+const inherited = (locked = {}, open = {}) =>
   Object.fromEntries(
     STAGES.map((stage) => [stage, { locked: locked[stage] ?? [], open: stage in open ? open[stage] : [] }]),
   );
@@ -82,7 +82,7 @@ test("what is no document is kept as it is written, for the server to say what i
 });
 
 test("the presets together are what is recommended, each handler where it works", () => {
-  const all = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, true, document, below()), {});
+  const all = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, true, document, inherited()), {});
 
   assert.deepEqual(all, {
     pre_tool_use: [AUDIT, { type: "dangerous_confirmation" }],
@@ -91,24 +91,27 @@ test("the presets together are what is recommended, each handler where it works"
     tool_skip: [AUDIT],
   });
   assert.deepEqual(
-    ["audit", "ask", "redact"].map((name) => isOn(name, all, below())),
+    ["audit", "ask", "redact"].map((name) => isOn(name, all, inherited())),
     [true, true, true],
   );
-  const none = ["audit", "ask", "redact"].reduce((document, name) => withPreset(name, false, document, below()), all);
+  const none = ["audit", "ask", "redact"].reduce(
+    (document, name) => withPreset(name, false, document, inherited()),
+    all,
+  );
   assert.deepEqual(none, {}, "a stage that is as in force again is left out");
 });
 
 test("a preset leaves the other handlers of a stage and its own settings as they are", () => {
   const document = { pre_tool_use: [CONFIRM, { type: "own" }] };
 
-  assert.equal(isOn("ask", document, below()), true);
-  assert.equal(withPreset("ask", true, document, below()).pre_tool_use, document.pre_tool_use);
-  assert.deepEqual(withPreset("audit", true, document, below()).pre_tool_use, [AUDIT, CONFIRM, { type: "own" }]);
-  assert.deepEqual(withPreset("ask", false, document, below()).pre_tool_use, [{ type: "own" }]);
+  assert.equal(isOn("ask", document, inherited()), true);
+  assert.equal(withPreset("ask", true, document, inherited()).pre_tool_use, document.pre_tool_use);
+  assert.deepEqual(withPreset("audit", true, document, inherited()).pre_tool_use, [AUDIT, CONFIRM, { type: "own" }]);
+  assert.deepEqual(withPreset("ask", false, document, inherited()).pre_tool_use, [{ type: "own" }]);
 });
 
 test("a stage that a preset takes over begins with what is in force", () => {
-  const under = below({}, { pre_tool_use: [CONFIRM] });
+  const under = inherited({}, { pre_tool_use: [CONFIRM] });
 
   assert.equal(isOn("ask", {}, under), true);
   assert.deepEqual(withPreset("audit", true, {}, under).pre_tool_use, [AUDIT, CONFIRM]);
@@ -121,8 +124,8 @@ test("a stage that a preset takes over begins with what is in force", () => {
 test("what is locked is in force whatever the document says, and is not added to it", () => {
   const locked = Object.fromEntries(STAGES.map((stage) => [stage, [{ ...AUDIT, locked: true }]]));
 
-  assert.ok(isOn("audit", { pre_tool_use: [] }, below(locked)));
-  assert.ok(isLocked("audit", below(locked)));
-  assert.ok(!isLocked("audit", below({ pre_tool_use: locked.pre_tool_use })), "in one stage alone");
-  assert.deepEqual(withPreset("audit", true, {}, below(locked)), {});
+  assert.ok(isOn("audit", { pre_tool_use: [] }, inherited(locked)));
+  assert.ok(isLocked("audit", inherited(locked)));
+  assert.ok(!isLocked("audit", inherited({ pre_tool_use: locked.pre_tool_use })), "in one stage alone");
+  assert.deepEqual(withPreset("audit", true, {}, inherited(locked)), {});
 });

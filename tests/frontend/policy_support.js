@@ -3,7 +3,7 @@
 import { readDocument } from "../../frontend/js/policy/document.js";
 import { reduce } from "../../frontend/js/policy/reduce.js";
 import { initialState } from "../../frontend/js/policy/state.js";
-import { h } from "../../frontend/js/render/dom.js";
+import { withAttribute } from "./support.js";
 
 export const AUDIT = { type: "audit_log" };
 export const SCAN = { type: "security_scan" };
@@ -11,7 +11,7 @@ export const CONFIRM = { type: "dangerous_confirmation", filter: { permissions: 
 export const OFFLINE = { kind: "offline", code: "offline", message: "No server.", path: null };
 export const STALE = { kind: "refused", code: "version_stale", message: "Stale.", path: null };
 
-export class Desk {
+export class PolicyPage {
   constructor({ document = {}, effective = document, answers = true } = {}) {
     this.stored = { document, version: 1 };
     this.effective = effective;
@@ -31,7 +31,10 @@ export class Desk {
 
   /** The document is written anew. */
   write(document) {
-    return this.dispatch({ type: "edit_text", value: typeof document === "string" ? document : JSON.stringify(document) });
+    return this.dispatch({
+      type: "edit_text",
+      value: typeof document === "string" ? document : JSON.stringify(document),
+    });
   }
 
   preset(name, value = true) {
@@ -57,7 +60,7 @@ export class Desk {
     this.dispatch({ type: "policy_loaded", scope, schema: {}, effective, document: stored.document, etag });
   }
 
-  /** Somebody else has stored it. */
+  /** Another user stores a document. */
   change(document) {
     this.stored = { document, version: this.stored.version + 1 };
     return this;
@@ -85,20 +88,6 @@ export class Desk {
   }
 }
 
-/** Every element of a description, parents first. */
-export function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-export function textOf(described) {
-  return elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("");
-}
-
 export function withId(described, id) {
-  return elements(described).find(({ attributes }) => attributes.id === id);
+  return withAttribute(described, "id", id)[0];
 }

@@ -6,7 +6,7 @@ import { headerView } from "../../frontend/js/render/header_view.js";
 import { hooksView } from "../../frontend/js/render/hooks_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { h } from "../../frontend/js/render/dom.js";
-import { elements, Page, READY, seeded, textOf, turn } from "./support.js";
+import { elements, Page, READY, seeded, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("t1");
 const OPERATOR = { ...READY, user: { name: "local", is_operator: true, is_logged_in: false } };
@@ -30,7 +30,7 @@ const HOOK = {
   warnings: {},
 };
 
-const shown = (page) => textOf(h("div", {}, hooksView(page.state)));
+const shown = (page) => textOf(hooksView(page.state));
 const inspected = (page) => h("div", {}, inspectorView(page.state));
 
 function reported(...processes) {
@@ -38,8 +38,7 @@ function reported(...processes) {
 }
 
 function traced(...steps) {
-  const page = new Page();
-  page.ask("Hello", "t1").receive(t.start());
+  const page = new Page().ask("Hello", "t1").receive(t.start());
   for (const { event = "hook_changed", ...data } of steps) {
     page.receive({
       type: "trace",
@@ -102,11 +101,20 @@ test("the inspector shows what a hook changed in the call it belongs to", () => 
       tools: { added: [{ function: { name: "get_weather" } }], removed: ["read_file"], changed: [] },
     },
   });
-  page.receive({ type: "trace", turn_id: "t1", event: "model_call", data: { call: 1, purpose: "direct" } });
+  page.receive(t.trace("model_call", { call: 1, purpose: "direct" }));
 
-  const [call] = elements(inspected(page)).filter(({ attributes }) => attributes.class === "call");
+  const [call] = withAttribute(inspected(page), "class", "call");
   const text = textOf(call);
-  for (const part of ["1 hook step", "h", "before_llm", "modify", "removed: small", "added: large", "messages[2]", "Be kind."])
+  for (const part of [
+    "1 hook step",
+    "h",
+    "before_llm",
+    "modify",
+    "removed: small",
+    "added: large",
+    "messages[2]",
+    "Be kind.",
+  ])
     assert.ok(text.includes(part), part);
   assert.match(text, /tools removed.*read_file.*tools added.*get_weather/s);
 });
@@ -201,8 +209,7 @@ test("without hooks the panel says how to have some", () => {
 });
 
 test("a server that does not answer leaves what was known, and who may not see it sees nothing", () => {
-  const page = reported(HOOK);
-  page.dispatch({ type: "hook_health", status: 0, body: null });
+  const page = reported(HOOK).dispatch({ type: "hook_health", status: 0, body: null });
   assert.match(shown(page), /does not answer.*guard/s);
 
   page.dispatch({ type: "hook_health", status: 403, body: { error: {} } });

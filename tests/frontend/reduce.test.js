@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, skill, turn } from "./support.js";
+import { ofType, Page, pluck, READY, skill, turn } from "./support.js";
 
 const t = turn("t1");
 
 test("a user message is stored before it is sent", () => {
-  const page = new Page({ storesAtOnce: false });
-  page.ask("Hello", "t1");
+  const page = new Page({ storesAtOnce: false }).ask("Hello", "t1");
   assert.equal(page.sentOf("chat").length, 0);
   assert.equal(page.unsaved.at(-1).record.conversationHistory.at(-1).content, "Hello");
 
@@ -18,8 +17,7 @@ test("a user message is stored before it is sent", () => {
 });
 
 test("a turn that the store could not keep is not sent, and may be tried again", () => {
-  const page = new Page({ storesAtOnce: false });
-  page.ask("Hello", "t1");
+  const page = new Page({ storesAtOnce: false }).ask("Hello", "t1");
   const { record, revision } = page.unsaved.pop();
 
   page.dispatch({ type: "save_failed", id: record.id, revision, message: "QuotaExceededError" });
@@ -30,8 +28,7 @@ test("a turn that the store could not keep is not sent, and may be tried again",
 });
 
 test("a completed turn joins the history, and comes back with the next, keys that begin with _ included", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(
     t.start(),
     t.hook("tone"),
@@ -47,18 +44,14 @@ test("a completed turn joins the history, and comes back with the next, keys tha
   page.ask("Again", "t2");
 
   const { messages } = page.sentOf("chat").at(-1);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["Hello", "text of tone", "Hi. There.", "Again"],
-  );
+  assert.deepEqual(pluck(messages, "content"), ["Hello", "text of tone", "Hi. There.", "Again"]);
   assert.equal(messages[1]._sig, "sig of tone");
   assert.equal(messages[1]._skill, "calm");
   assert.ok(!("_answer" in messages[0]), "an answered message carries no mark");
 });
 
 test("tool rounds are shown and not kept", () => {
-  const page = new Page();
-  page.ask("Read", "t1");
+  const page = new Page().ask("Read", "t1");
   page.receive(
     t.start(),
     t.sentence(0, "Let me look. "),
@@ -70,15 +63,11 @@ test("tool rounds are shown and not kept", () => {
 
   assert.deepEqual(page.history, ["user: Read", "assistant: Let me look. \n\nDone."]);
   assert.ok(!JSON.stringify(page.records.get("c1")).includes("secret content"));
-  assert.deepEqual(
-    page.state.views.t1.segments.map(({ kind }) => kind),
-    ["sentence", "tool", "sentence"],
-  );
+  assert.deepEqual(pluck(page.state.views.t1.segments, "kind"), ["sentence", "tool", "sentence"]);
 });
 
 test("what was shown is stored while the turn runs, with every piece that comes", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(t.start(), t.text("One. Tw"), t.sentence(0, "One. "), t.hook("tone"), t.text("o."));
 
   const { historySegments, conversationHistory } = page.records.get("c1");
@@ -91,8 +80,7 @@ test("what was shown is stored while the turn runs, with every piece that comes"
 });
 
 test("of a reply that is spoken, text that was not heard is not stored", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(t.start(), t.text("One. "), t.sentence(0, "One. ", { format: "pcm16", sample_rate: 22050 }));
   const before = page.effects.length;
 
@@ -103,7 +91,12 @@ test("of a reply that is spoken, text that was not heard is not stored", () => {
 });
 
 const CUTS = {
-  "the user stops": { act: (page) => page.dispatch({ type: "stop" }), answer: "stopped", sent: "interrupt", isRead: true },
+  "the user stops": {
+    act: (page) => page.dispatch({ type: "stop" }),
+    answer: "stopped",
+    sent: "interrupt",
+    isRead: true,
+  },
   "the socket is lost": { act: (page) => page.lose(), answer: "lost", sent: "chat", isRead: true },
   "the server restarts": {
     act: (page) => page.receive(t.end("interrupted", { message: "It restarts." })),
@@ -126,8 +119,7 @@ const CUTS = {
 
 for (const [name, { act, answer, sent, isRead }] of Object.entries(CUTS)) {
   test(`${name}: sentences that were reached are kept, and what only streamed is${isRead ? "" : " not"}`, () => {
-    const page = new Page();
-    page.ask("Hello", "t1");
+    const page = new Page().ask("Hello", "t1");
     page.receive(t.start(), t.hook("tone"), t.text("One. Tw"), t.sentence(0, "One. "));
 
     act(page);
@@ -141,10 +133,7 @@ for (const [name, { act, answer, sent, isRead }] of Object.entries(CUTS)) {
 }
 
 test("asking something new cuts the running turn; its late hooks go before the new message", () => {
-  const page = new Page();
-  page.ask("First", "t1");
-  page.receive(t.start(), t.sentence(0, "One. "));
-  page.ask("Second", "t2");
+  const page = new Page().ask("First", "t1").receive(t.start(), t.sentence(0, "One. ")).ask("Second", "t2");
 
   page.receive(t.hook("late"), t.sentence(1, "Stale."), t.text("Stale."), t.end("interrupted"), turn("t2").start());
 
@@ -154,9 +143,7 @@ test("asking something new cuts the running turn; its late hooks go before the n
 });
 
 test("after its end nothing of a turn counts", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive(t.start(), t.sentence(0, "One."), t.end());
+  const page = new Page().ask("Hello", "t1").receive(t.start(), t.sentence(0, "One."), t.end());
   const before = page.history;
 
   page.receive(t.hook("ghost"), t.sentence(1, "Ghost."), t.text("Ghost."), t.end());
@@ -165,8 +152,7 @@ test("after its end nothing of a turn counts", () => {
 });
 
 test("a rollback takes the turn away and gives the text back", () => {
-  const page = new Page();
-  page.ask("Bad idea", "t1");
+  const page = new Page().ask("Bad idea", "t1");
   page.receive(
     t.start(),
     t.hook("tone"),
@@ -175,18 +161,12 @@ test("a rollback takes the turn away and gives the text back", () => {
   );
 
   assert.deepEqual(page.history, []);
-  assert.deepEqual(
-    page.effects.findLast(({ type }) => type === "give_back"),
-    { type: "give_back", text: "Bad idea", images: [] },
-  );
+  assert.deepEqual(ofType(page.effects, "give_back").at(-1), { type: "give_back", text: "Bad idea", images: [] });
   assert.equal(page.state.notices[0].message, "Not allowed.");
 });
 
 test("a rollback that crosses our own stop takes the turn away all the same", () => {
-  const page = new Page();
-  page.ask("Bad idea", "t1");
-  page.receive(t.start(), t.sentence(0, "One. "));
-  page.dispatch({ type: "stop" });
+  const page = new Page().ask("Bad idea", "t1").receive(t.start(), t.sentence(0, "One. ")).dispatch({ type: "stop" });
 
   page.receive(t.end("aborted", { rollback: true, message: "Not allowed." }));
 
@@ -196,38 +176,23 @@ test("a rollback that crosses our own stop takes the turn away all the same", ()
 });
 
 test("a rollback gives nothing back over a message that was sent meanwhile", () => {
-  const page = new Page();
-  page.ask("Bad idea", "t1");
-  page.receive(t.start());
-  page.ask("Better idea", "t2");
+  const page = new Page().ask("Bad idea", "t1").receive(t.start()).ask("Better idea", "t2");
 
   page.receive(t.end("aborted", { rollback: true }));
 
   assert.deepEqual(page.history, ["user: Better idea"]);
-  assert.equal(
-    page.effects.some(({ type }) => type === "give_back"),
-    false,
-  );
+  assert.deepEqual(ofType(page.effects, "give_back"), []);
 });
 
 test("retry asks the lost message again under a new id, once the connection is back", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.lose();
-  page.dispatch({ type: "retry", turnId: "t2", at: 3 });
+  const page = new Page().ask("Hello", "t1").lose().dispatch({ type: "retry", turnId: "t2", at: 3 });
   assert.equal(page.sentOf("chat").length, 1, "not without a connection");
   page.receive(READY);
   assert.equal(page.sentOf("chat").length, 1, "and never by itself");
 
   page.dispatch({ type: "retry", turnId: "t3", at: 4 });
 
-  assert.deepEqual(
-    page
-      .sentOf("chat")
-      .at(-1)
-      .messages.map(({ content }) => content),
-    ["Hello"],
-  );
+  assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "content"), ["Hello"]);
   assert.equal(page.sentOf("chat").at(-1).id, "t3");
   page.receive(turn("t3").start(), turn("t3").sentence(0, "Hi."), turn("t3").end());
   assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
@@ -235,8 +200,7 @@ test("retry asks the lost message again under a new id, once the connection is b
 
 for (const code of ["too_many_turns", "rate_limited"]) {
   test(`a chat refused with ${code} may be tried again`, () => {
-    const page = new Page();
-    page.ask("Hello", "t1");
+    const page = new Page().ask("Hello", "t1");
 
     page.receive({ type: "error", code, message: "no" });
 
@@ -248,22 +212,21 @@ for (const code of ["too_many_turns", "rate_limited"]) {
 
 for (const code of ["frame_invalid", "message_too_large"]) {
   test(`a message refused with ${code} comes back, so that those after it can be read`, () => {
-    const page = new Page();
-    page.ask("Hello", "t1").receive(t.start(), t.sentence(0, "Hi."), t.end());
+    const page = new Page().ask("Hello", "t1").receive(t.start(), t.sentence(0, "Hi."), t.end());
     page.ask("Look", "t2").receive({ type: "error", code, message: "No picture.", path: "$.messages[2].content[1]" });
 
     assert.deepEqual([page.history, page.state.turn], [["user: Hello", "assistant: Hi."], null]);
     assert.equal(page.effects.findLast(({ type }) => type === "give_back").text, "Look");
     assert.equal(page.state.notices[0].message, "No picture.");
     page.ask("And now?", "t3");
-    assert.deepEqual(page.sentOf("chat").at(-1).messages.map(({ content }) => content), ["Hello", "Hi.", "And now?"]); // prettier-ignore
+    assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "content"), ["Hello", "Hi.", "And now?"]);
   });
 }
 
 const REFUSED = { type: "error", code: "turn_refused_draining", message: "the server is stopping" };
 const GOODBYE = { type: "disconnected", attempt: 0, code: 1001, silently: true };
 const BROKEN = { type: "disconnected", attempt: 1, code: 1006, silently: false };
-const chatsOf = (page) => page.sentOf("chat").map(({ id, messages }) => [id, messages.at(-1).content]);
+const chatsOf = (page) => page.sentOf("chat").map(({ id, messages }) => `${id} ${messages.at(-1).content}`);
 const answerOf = (page) => page.conversation.conversationHistory.findLast(({ role }) => role === "user")._answer;
 
 for (const [name, end] of [
@@ -272,8 +235,7 @@ for (const [name, end] of [
   ["had not begun when the server said goodbye", (page) => page.dispatch(GOODBYE)],
 ]) {
   test(`a typed turn that ${name} is sent once more, with the same id`, () => {
-    const page = new Page();
-    page.ask("Hello", "t1");
+    const page = new Page().ask("Hello", "t1");
 
     end(page);
     for (let attempt = 2; attempt <= 5; attempt += 1) page.dispatch({ ...BROKEN, attempt });
@@ -281,16 +243,15 @@ for (const [name, end] of [
     const from = page.sent.length;
     page.receive(READY);
 
-    assert.deepEqual(chatsOf(page), [["t1", "Hello"], ["t1", "Hello"]]); // prettier-ignore
-    assert.deepEqual(page.sent.slice(from).map(({ type }) => type), ["configure", "chat"]); // prettier-ignore
+    assert.deepEqual(chatsOf(page), ["t1 Hello", "t1 Hello"]);
+    assert.deepEqual(pluck(page.sent.slice(from), "type"), ["configure", "chat"]);
     page.receive(t.start(), t.sentence(0, "Hi."), t.end());
     assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
     assert.equal(answerOf(page), undefined);
   });
 
   test(`a typed turn that ${name} is not sent a third time`, () => {
-    const page = new Page();
-    page.ask("Hello", "t1");
+    const page = new Page().ask("Hello", "t1");
 
     end(page);
     page.receive(READY);
@@ -325,7 +286,11 @@ for (const [name, act] of [
 }
 
 function waited(page, how) {
-  return page.ask("Hello", "t1").receive(REFUSED).dispatch(GOODBYE).dispatch({ ...BROKEN, ...how });
+  return page
+    .ask("Hello", "t1")
+    .receive(REFUSED)
+    .dispatch(GOODBYE)
+    .dispatch({ ...BROKEN, ...how });
 }
 
 function speak(page) {
@@ -343,8 +308,7 @@ test("a turn that the server had to end says so, one that it interrupted for spe
 });
 
 test("an error about another frame leaves the waiting turn alone", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
 
   page.receive({ type: "error", code: "frame_invalid", message: "Expected array", path: "$.skills" });
 
@@ -353,9 +317,7 @@ test("an error about another frame leaves the waiting turn alone", () => {
 });
 
 test("a turn taken for refused that begins after all is running", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive({ type: "error", code: "rate_limited", message: "about a ping" });
+  const page = new Page().ask("Hello", "t1").receive({ type: "error", code: "rate_limited", message: "about a ping" });
 
   page.receive(t.start(), t.sentence(0, "Hi."), t.end());
 
@@ -365,8 +327,7 @@ test("a turn taken for refused that begins after all is running", () => {
 });
 
 test("a hook that does not verify may be left out; others stay, and it is not sent again", () => {
-  const page = new Page();
-  page.ask("One", "t1");
+  const page = new Page().ask("One", "t1");
   page.receive(t.start(), t.hook("good"), t.hook("forged"), t.hook("forged too"), t.sentence(0, "Hi."), t.end());
   page.ask("Two", "t2");
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]" });
@@ -376,17 +337,13 @@ test("a hook that does not verify may be left out; others stay, and it is not se
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[2]", turn_id: "t3" });
 
   const { messages, id } = page.sentOf("chat").at(-1);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["One", "text of good", "Hi.", "Two"],
-  );
+  assert.deepEqual(pluck(messages, "content"), ["One", "text of good", "Hi.", "Two"]);
   assert.notEqual(id, "t3", "each attempt has an id of its own");
   assert.equal(page.conversation.conversationHistory.length, 6, "they stay in the conversation");
 });
 
 test("a message too long to send alone stays with the user", () => {
-  const page = new Page();
-  page.receive({ ...READY, limits: { max_messages: 10, max_message_bytes: 1000 } });
+  const page = new Page().receive({ ...READY, limits: { max_messages: 10, max_message_bytes: 1000 } });
 
   page.ask("x".repeat(2000), "t1");
 
@@ -396,33 +353,22 @@ test("a message too long to send alone stays with the user", () => {
 });
 
 test("oldest turns are left out of the frame, not of the conversation, and it is said", () => {
-  const page = new Page();
-  page.receive({ ...READY, limits: { max_messages: 3, max_message_bytes: 1e6 } });
+  const page = new Page().receive({ ...READY, limits: { max_messages: 3, max_message_bytes: 1e6 } });
   for (const n of [1, 2, 3]) {
     page.ask(`Q${n}`, `t${n}`);
     page.receive(turn(`t${n}`).start(), turn(`t${n}`).sentence(0, `A${n}`), turn(`t${n}`).end());
   }
 
-  assert.deepEqual(
-    page
-      .sentOf("chat")
-      .at(-1)
-      .messages.map(({ content }) => content),
-    ["Q2", "A2", "Q3"],
-  );
+  assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "content"), ["Q2", "A2", "Q3"]);
   assert.equal(page.history.length, 6);
   assert.equal(page.state.views.t3.notices[0].code, "history_shortened");
 });
 
 test("sentences are announced as they are reached, without their marks", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(t.start(), t.text("**One.** "), t.sentence(0, "**One.** "), t.sentence(1, "Two."));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["One.", "Two."],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["One.", "Two."]);
 });
 
 test("the server is told once what the user wants, and again after each connection and change", () => {
@@ -444,8 +390,7 @@ test("the server is told once what the user wants, and again after each connecti
     },
   ]);
 
-  page.dispatch({ type: "toggle_skill", name: "calm" });
-  page.dispatch({ type: "set", change: { language: "de" } });
+  page.dispatch({ type: "toggle_skill", name: "calm" }).dispatch({ type: "set", change: { language: "de" } });
   page.dispatch({ type: "panel", panel: "skills" });
   page.lose().receive(READY);
 
@@ -461,8 +406,7 @@ test("the server is told once what the user wants, and again after each connecti
 });
 
 test("a skill that appears is on, also for those who switched another off", () => {
-  const page = new Page();
-  page.dispatch({ type: "toggle_skill", name: "calm" });
+  const page = new Page().dispatch({ type: "toggle_skill", name: "calm" });
 
   page.receive({ type: "skills", skills: [skill("calm"), skill("clock"), skill("new")], diagnostics: [] });
 
@@ -470,25 +414,17 @@ test("a skill that appears is on, also for those who switched another off", () =
 });
 
 test("opening another conversation stops the turn; its late hooks still find it", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive(t.start(), t.sentence(0, "One. "));
+  const page = new Page().ask("Hello", "t1").receive(t.start(), t.sentence(0, "One. "));
   page.dispatch({ type: "open_conversation", id: "c2", at: 5 });
   page.dispatch({ type: "opened", id: "c2", record: null, access: "write", at: 5 });
   assert.equal(page.sent.findLast(({ type }) => type === "interrupt").turn_id, "t1");
 
   page.receive(t.hook("late"));
-  assert.deepEqual(
-    page.records.get("c1").conversationHistory.map(({ content }) => content),
-    ["Hello", "One. ", "text of late"],
-  );
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Hello", "One. ", "text of late"]);
   assert.ok(!page.effects.some(({ type }) => type === "release"));
   page.receive(t.end("interrupted"));
 
-  assert.deepEqual(
-    page.effects.findLast(({ type }) => type === "release"),
-    { type: "release", id: "c1" },
-  );
+  assert.deepEqual(ofType(page.effects, "release").at(-1), { type: "release", id: "c1" });
   assert.deepEqual(Object.keys(page.state.loaded), ["c2"]);
 });
 
@@ -522,18 +458,9 @@ test("a conversation held by another tab is not written, and becomes ours when t
 });
 
 test("clearing takes hooks along, and can be undone", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive(t.start(), t.hook("tone"), t.sentence(0, "Hi."), t.end());
-  page.dispatch({ type: "clear" });
-  page.ask("Fresh", "t2");
-  assert.deepEqual(
-    page
-      .sentOf("chat")
-      .at(-1)
-      .messages.map(({ content }) => content),
-    ["Fresh"],
-  );
+  const page = new Page().ask("Hello", "t1").receive(t.start(), t.hook("tone"), t.sentence(0, "Hi."), t.end());
+  page.dispatch({ type: "clear" }).ask("Fresh", "t2");
+  assert.deepEqual(pluck(page.sentOf("chat").at(-1).messages, "content"), ["Fresh"]);
 
   page.dispatch({ type: "undo", at: 9 });
 
@@ -541,23 +468,15 @@ test("clearing takes hooks along, and can be undone", () => {
 });
 
 test("a deleted conversation comes back with undo", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.receive(t.start(), t.sentence(0, "Hi."), t.end());
+  const page = new Page().ask("Hello", "t1").receive(t.start(), t.sentence(0, "Hi."), t.end());
   page.dispatch({ type: "delete", nextId: "c2", at: 5 });
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "remove").map(({ id }) => id),
-    ["c1"],
-  );
+  assert.deepEqual(pluck(ofType(page.effects, "remove"), "id"), ["c1"]);
   assert.equal(page.state.openId, "c2");
 
   page.dispatch({ type: "undo", at: 6 });
 
   assert.equal(page.state.openId, "c1");
-  assert.deepEqual(
-    page.records.get("c1").conversationHistory.map(({ content }) => content),
-    ["Hello", "Hi."],
-  );
+  assert.deepEqual(pluck(page.records.get("c1").conversationHistory, "content"), ["Hello", "Hi."]);
 });
 
 test("a fresh conversation is not made twice", () => {
@@ -569,9 +488,7 @@ test("a fresh conversation is not made twice", () => {
 });
 
 test("a title is kept until it is emptied", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
-  page.dispatch({ type: "rename", title: "  Greetings " });
+  const page = new Page().ask("Hello", "t1").dispatch({ type: "rename", title: "  Greetings " });
   assert.equal(page.state.conversations[0].title, "Greetings");
 
   page.dispatch({ type: "rename", title: "" });
@@ -595,12 +512,11 @@ test("the views and traces of turns do not grow without end", () => {
 test("a login that is over keeps what was heard and leads to the login page", () => {
   const page = new Page();
   const t = turn("t1");
-  page.ask("Hello", "t1");
-  page.receive(t.start(), t.text("Hi."), t.sentence(0, "Hi."), t.sentenceEnd(0, 0));
+  page.ask("Hello", "t1").receive(t.start(), t.text("Hi."), t.sentence(0, "Hi."), t.sentenceEnd(0, 0));
 
   page.dispatch({ type: "disconnected", attempt: 1, code: 4401, silently: false });
 
-  assert.equal(page.effects.filter(({ type }) => type === "log_in").length, 1);
+  assert.equal(ofType(page.effects, "log_in").length, 1);
   assert.ok(page.unsaved.length || page.records.size);
 });
 

@@ -12,11 +12,11 @@ const change = (revision, id = "c1") => ({ record: { id }, revision });
 class Shelf {
   constructor() {
     this.begun = [];
-    this.told = [];
+    this.log = [];
     this.saves = saver({
       save: (record) => new Promise((resolve, reject) => this.begun.push({ record, resolve, reject })),
-      onSaved: ({ record, revision }) => this.told.push(`${record.id} ${revision}`),
-      onFailed: ({ record, revision }, error) => this.told.push(`${record.id} ${revision} ${error.message}`),
+      onSaved: ({ record, revision }) => this.log.push(`${record.id} ${revision}`),
+      onFailed: ({ record, revision }, error) => this.log.push(`${record.id} ${revision} ${error.message}`),
     });
   }
 
@@ -45,7 +45,7 @@ test("of what changes while the store is busy only the newest is stored", async 
   await shelf.answer();
   await shelf.answer();
 
-  assert.deepEqual(shelf.told, ["c1 1", "c1 4"]);
+  assert.deepEqual(shelf.log, ["c1 1", "c1 4"]);
   assert.equal(shelf.begun.length, 0);
   assert.ok(shelf.saves.isAtRest());
 });
@@ -62,7 +62,7 @@ test("conversations do not wait for one another", async () => {
   );
 });
 
-test("a save that fails is told, and the next one goes on", async () => {
+test("a save that fails is reported, and the next one goes on", async () => {
   const shelf = new Shelf();
   shelf.saves.put(change(1));
   shelf.saves.put(change(2));
@@ -70,10 +70,10 @@ test("a save that fails is told, and the next one goes on", async () => {
   await shelf.answer(new Error("full"));
   await shelf.answer();
 
-  assert.deepEqual(shelf.told, ["c1 1 full", "c1 2"]);
+  assert.deepEqual(shelf.log, ["c1 1 full", "c1 2"]);
 });
 
-test("what is put while a save is told of is stored, too", async () => {
+test("what is put while a save is reported is stored, too", async () => {
   const begun = [];
   const saves = saver({
     save: async (record) => void begun.push(record.n),

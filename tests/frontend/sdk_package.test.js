@@ -17,7 +17,10 @@ function loadedBy(url, found = new Map()) {
 test("the client library loads nothing of the page", () => {
   const urls = [...loadedBy(new URL("parley.js", SDK)).keys()];
 
-  assert.ok(urls.some((url) => url.endsWith("capture_worklet.js")), "what it loads is found");
+  assert.ok(
+    urls.some((url) => url.endsWith("capture_worklet.js")),
+    "what it loads is found",
+  );
   for (const url of urls) assert.ok(url.startsWith(SDK.href), url);
 });
 
@@ -29,7 +32,9 @@ test("no module of the library has a template in a template", () => {
 
 test("the package has all that it promises and loads", () => {
   const { exports, files, types } = JSON.parse(readFileSync(new URL("package.json", SDK), "utf8"));
-  const named = Object.values(exports).flatMap((target) => (typeof target === "string" ? [target] : Object.values(target)));
+  const named = Object.values(exports).flatMap((target) =>
+    typeof target === "string" ? [target] : Object.values(target),
+  );
   for (const file of [...named, types, "LICENSE", "README.md"]) assert.ok(existsSync(new URL(file, SDK)), file);
   for (const file of ["types/parley.d.ts", "types/talk.d.ts"]) assert.ok(files.includes(file), file);
 

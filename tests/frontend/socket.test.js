@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { parseFrame, PONG_MS, retryDelayMs, Socket } from "../../frontend/sdk/socket.js";
-import { READY } from "./support.js";
+import { pluck, READY } from "./support.js";
 import { settled } from "./world.js";
 
 class FakeClock {
@@ -106,7 +106,9 @@ test("a credential may take its time; one that fails is a connection that failed
 
 test("a socket that is closed for good stays closed, also while a credential is awaited", async () => {
   const given = [];
-  const { socket, sockets, events, clock } = connected({ credential: () => new Promise((resolve) => given.push(resolve)) });
+  const { socket, sockets, events, clock } = connected({
+    credential: () => new Promise((resolve) => given.push(resolve)),
+  });
   socket.close();
   given[0]("parley.bearer.t");
   await settled();
@@ -122,10 +124,7 @@ test("15 s of silence send one ping, 10 s more reconnect", () => {
   assert.deepEqual(page.last().sent, []);
 
   page.clock.advance(1);
-  assert.deepEqual(
-    page.last().sent.map(({ type }) => type),
-    ["ping"],
-  );
+  assert.deepEqual(pluck(page.last().sent, "type"), ["ping"]);
 
   page.clock.advance(10_000);
   assert.equal(page.events.at(-1).type, "disconnected");
@@ -207,29 +206,23 @@ test("waking up reconnects at once while waiting, and asks a silent socket", () 
   page.clock.time += 60_000; // the machine slept: no timer ran
   page.socket.wake();
 
-  assert.deepEqual(
-    page.last().sent.map(({ type }) => type),
-    ["ping"],
-  );
+  assert.deepEqual(pluck(page.last().sent, "type"), ["ping"]);
 });
 
-test("a socket that looks alive is asked at once by whoever wakes, and given up without an answer", () => {
+test("a socket that looks alive is probed at once after waking, and given up without an answer", () => {
   const page = connected();
   page.ready();
   page.clock.advance(1_000); // as our clock has it: it may have stood still while the machine slept
 
   page.socket.wake();
   page.socket.wake();
-  assert.deepEqual(
-    page.last().sent.map(({ type }) => type),
-    ["ping"],
-  );
+  assert.deepEqual(pluck(page.last().sent, "type"), ["ping"]);
   page.clock.advance(PONG_MS);
 
   assert.equal(page.events.at(-1).type, "disconnected");
 });
 
-test("a socket that answers whoever wakes stays", () => {
+test("a socket that answers after waking stays", () => {
   const page = connected();
   page.ready();
   page.socket.wake();

@@ -53,7 +53,9 @@ test("no view has a text of its own", () => {
   const files = VIEWS.flatMap((folder) => readdirSync(folder).map((name) => new URL(name, folder)));
   for (const file of files.filter(({ pathname }) => pathname.endsWith(".js"))) {
     const code = readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, "");
-    const found = code.match(/["`][A-Z][a-z]+( [^"`]*)?["`]/g)?.filter((text) => !/"(Parley|Enter|Escape|English|Deutsch|Italiano)"/.test(text));
+    const found = code
+      .match(/["`][A-Z][a-z]+( [^"`]*)?["`]/g)
+      ?.filter((text) => !/"(Parley|Enter|Escape|English|Deutsch|Italiano)"/.test(text));
     assert.deepEqual(found ?? [], [], `${file.pathname}: put it into frontend/js/strings/`);
   }
 });

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { spoken } from "../../frontend/js/studio/conversation.js";
+import { lastQuestionOf } from "../../frontend/js/studio/conversation.js";
 import { lineOf } from "../../frontend/js/editor/problem_lines.js";
 import { inFile, reduce } from "../../frontend/js/studio/reduce.js";
 import { editsOf, initialState } from "../../frontend/js/studio/state.js";
+import { pluck } from "./support.js";
 
 const HOOKS = "hooks/hooks.json";
 const HINT = "hooks/hint.md";
@@ -14,7 +15,12 @@ const listing = (more) => ({
   name: "calm",
   etag: "s1",
   is_writable: true,
-  files: [{ path: "SKILL.md", bytes: 1, etag: "p1" }, { path: HINT, bytes: 1, etag: "h1" }, { path: HOOKS, bytes: 1, etag: "j1" }, { path: "scripts/x.py", bytes: 1, etag: null }],
+  files: [
+    { path: "SKILL.md", bytes: 1, etag: "p1" },
+    { path: HINT, bytes: 1, etag: "h1" },
+    { path: HOOKS, bytes: 1, etag: "j1" },
+    { path: "scripts/x.py", bytes: 1, etag: null },
+  ],
   diagnostics: [],
   undo: [],
   redo: [],
@@ -23,7 +29,10 @@ const listing = (more) => ({
 
 /** The studio with a skill and an open file. */
 function opened(path = HINT, text = "Be calm.", more = {}) {
-  const skills = [{ name: "calm", is_writable: true }, { name: "other", is_writable: true }];
+  const skills = [
+    { name: "calm", is_writable: true },
+    { name: "other", is_writable: true },
+  ];
   return [
     { type: "skills_loaded", isOn: true, skills, schema: { type: "object", properties: { hooks: { type: "array" } } } },
     { type: "skill_loaded", skill: "calm", listing: listing(more) },
@@ -33,6 +42,23 @@ function opened(path = HINT, text = "Be calm.", more = {}) {
 }
 const after = (state, ...events) => events.reduce(reduce, state);
 const effect = (state, type) => state.effects.find((one) => one.type === type);
+const typed = (value) => ({ type: "typed", value });
+const save = { type: "save" };
+const saved = (text, more = {}) => ({
+  type: "saved",
+  skill: "calm",
+  path: HINT,
+  text,
+  etag: "h2",
+  listing: listing(more),
+});
+const named = (form, value) => [{ type: "form", form }, { type: "name", value }, { type: "submit" }];
+const refused = (code, more = {}) => ({ kind: "refused", code, message: "m", current: null, etag: "", ...more });
+const stale = (current, etag) => ({
+  type: "save_failed",
+  path: HINT,
+  failure: refused("version_stale", { current, etag }),
+});
 
 test("the first skill is opened, with its page", () => {
   const state = after(initialState(), { type: "skills_loaded", isOn: true, skills: [{ name: "calm" }], schema: {} });
@@ -42,37 +68,34 @@ test("the first skill is opened, with its page", () => {
 });
 
 test("each edit is previewed, and a save sends the version it began with", () => {
-  const state = after(opened(), { type: "typed", value: "Be loud.", cursor: 8 });
+  const state = after(opened(), typed("Be loud."));
   assert.deepEqual(effect(state, "preview").files, { [HINT]: "Be loud." });
-  const saving = after(state, { type: "save" });
+  const saving = after(state, save);
   assert.deepEqual(effect(saving, "save"), { type: "save", skill: "calm", path: HINT, text: "Be loud.", etag: "h1" });
-  assert.equal(effect(after(saving, { type: "save" }), "save"), undefined, "one at a time");
-  const saved = after(saving, { type: "saved", skill: "calm", path: HINT, text: "Be loud.", etag: "h2", listing: listing({ files: [{ path: HINT, bytes: 8, etag: "h2" }] }) });
-  assert.deepEqual(editsOf(saved), {});
-  assert.equal(saved.buffers[HINT].text, "Be loud.");
+  assert.equal(effect(after(saving, save), "save"), undefined, "one at a time");
+  const done = after(saving, saved("Be loud.", { files: [{ path: HINT, bytes: 8, etag: "h2" }] }));
+  assert.deepEqual(editsOf(done), {});
+  assert.equal(done.buffers[HINT].text, "Be loud.");
 });
 
 test("a save says that the last working version stays in use, but not for mistakes in tests", () => {
   const said = (...files) => {
     const diagnostics = files.map((file) => ({ severity: "error", file, path: "", message: "wrong" }));
-    const saved = { type: "saved", skill: "calm", path: HINT, text: "x", etag: "h2", listing: listing({ diagnostics }) };
-    return after(opened(), saved).announcements.at(-1).text;
+    return after(opened(), saved("x", { diagnostics })).announcements.at(-1).text;
   };
   assert.equal(said("tests/a.yaml"), `${HINT} is saved.`);
   assert.equal(said("tests/a.yaml", HOOKS), `${HINT} is saved, with 1 error: the last working version stays in use.`);
 });
 
 test("what is typed while a save is under way stays unsaved", () => {
-  const state = after(opened(), { type: "typed", value: "One.", cursor: 0 }, { type: "save" }, { type: "typed", value: "Two.", cursor: 0 });
-  const files = [{ path: HINT, bytes: 4, etag: "h2" }];
-  const saved = after(state, { type: "saved", skill: "calm", path: HINT, text: "One.", etag: "h2", listing: listing({ files }) });
-  assert.deepEqual(editsOf(saved), { [HINT]: "Two." });
-  assert.equal(saved.buffers[HINT].etag, "h2");
+  const state = after(opened(), typed("One."), save, typed("Two."));
+  const done = after(state, saved("One.", { files: [{ path: HINT, bytes: 4, etag: "h2" }] }));
+  assert.deepEqual(editsOf(done), { [HINT]: "Two." });
+  assert.equal(done.buffers[HINT].etag, "h2");
 });
 
-test("a version of somebody else is shown, and either one can be kept", () => {
-  const failure = { kind: "refused", code: "version_stale", message: "m", current: "Theirs.", etag: "h9" };
-  const state = after(opened(), { type: "typed", value: "Mine.", cursor: 0 }, { type: "save" }, { type: "save_failed", path: HINT, failure });
+test("another author's version is shown, and either one can be kept", () => {
+  const state = after(opened(), typed("Mine."), save, stale("Theirs.", "h9"));
   assert.deepEqual(state.conflict, { path: HINT, current: "Theirs.", etag: "h9" });
   assert.equal(state.buffers[HINT].text, "Mine.");
   const mine = after(state, { type: "keep_mine" });
@@ -82,18 +105,18 @@ test("a version of somebody else is shown, and either one can be kept", () => {
 });
 
 test("a file that was deleted elsewhere is created again when mine is kept", () => {
-  const failure = { kind: "refused", code: "version_stale", message: "m", current: null, etag: "" };
-  const state = after(opened(), { type: "typed", value: "Mine.", cursor: 0 }, { type: "save" }, { type: "save_failed", path: HINT, failure }, { type: "keep_mine" });
+  const state = after(opened(), typed("Mine."), save, stale(null, ""), { type: "keep_mine" });
   assert.equal(effect(state, "save").etag, null);
 });
 
 test("edits are not lost to another skill, an undo or a change on disk", () => {
-  const edited = after(opened(), { type: "typed", value: "Mine.", cursor: 0 });
+  const edited = after(opened(), typed("Mine."));
   assert.equal(effect(after(edited, { type: "open_skill", skill: "other" }), "confirm").event.skill, "other");
   for (const form of ["skill", "rename_skill"]) {
-    const named = after(edited, { type: "form", form }, { type: "name", value: "new" }, { type: "submit" });
-    assert.deepEqual(named.effects.map(({ type }) => type), ["confirm"]);
-    assert.deepEqual(after(named, effect(named, "confirm").event).effects.map(({ type }) => type), [form === "skill" ? "create_skill" : form]);
+    const state = after(edited, ...named(form, "new"));
+    assert.deepEqual(pluck(state.effects, "type"), ["confirm"]);
+    const [{ type }] = after(state, effect(state, "confirm").event).effects;
+    assert.equal(type, form === "skill" ? "create_skill" : form);
   }
   assert.deepEqual(after(edited, { type: "show", skill: "" }).effects, [], "an address without a skill");
   const changed = listing({ files: [{ path: HINT, bytes: 1, etag: "h7" }] });
@@ -102,35 +125,42 @@ test("edits are not lost to another skill, an undo or a change on disk", () => {
   assert.deepEqual(effect(clean, "load_file"), { type: "load_file", skill: "calm", path: HINT, focuses: false });
   const read = after(clean, { type: "file_loaded", skill: "calm", path: HINT, text: "Theirs.", etag: "h7" });
   assert.equal(read.buffers[HINT].text, "Theirs.");
-  assert.equal(effect(after(read, { type: "skill_loaded", skill: "calm", listing: changed }), "load_file"), undefined, "once");
+  const again = after(read, { type: "skill_loaded", skill: "calm", listing: changed });
+  assert.equal(effect(again, "load_file"), undefined, "once");
 });
 
 test("answers that come too late change nothing", () => {
-  const state = after(opened(), { type: "open_skill", skill: "other", isSure: true });
+  const state = after(opened(), { type: "open_skill", skill: "other", isConfirmed: true });
   assert.equal(after(state, { type: "skill_loaded", skill: "calm", listing: listing() }).listing, null);
   assert.deepEqual(after(state, { type: "file_loaded", skill: "calm", path: HINT, text: "x", etag: "e" }).buffers, {});
   assert.equal(after(opened(), { type: "previewed", asked: 1, preview: {} }).preview, null);
 });
 
 test("a new file is only here until it is saved", () => {
-  const state = after(opened(), { type: "form", form: "file" }, { type: "name", value: "tests/calm.yaml" }, { type: "submit" });
+  const state = after(opened(), ...named("file", "tests/calm.yaml"));
   assert.deepEqual([state.path, editsOf(state)], ["tests/calm.yaml", { "tests/calm.yaml": "" }]);
-  assert.equal(effect(after(state, { type: "save" }), "save").etag, null);
+  assert.equal(effect(after(state, save), "save").etag, null);
   assert.deepEqual(editsOf(after(state, { type: "discard" })), {});
 });
 
 test("a file that could not be saved is not begun", () => {
-  const named = (value) => after(opened(), { type: "form", form: "file" }, { type: "name", value }, { type: "submit" });
+  const made = (path) => after(opened(), ...named("file", path));
   for (const path of ["care.md", "hooks/", "scripts/x.py", "SKILL.md.txt"]) {
-    assert.deepEqual([named(path).form, named(path).path, editsOf(named(path))], ["file", HINT, {}], path);
-    assert.match(named(path).failure.message, /hooks\//);
+    assert.deepEqual([made(path).form, made(path).path, editsOf(made(path))], ["file", HINT, {}], path);
+    assert.match(made(path).failure.message, /hooks\//);
   }
-  for (const path of ["hooks/care.md", "tests/a.yaml", "references/a/b.txt", "SKILL.md"]) assert.equal(named(path).path, path);
+  for (const path of ["hooks/care.md", "tests/a.yaml", "references/a/b.txt", "SKILL.md"])
+    assert.equal(made(path).path, path);
 });
 
 test("a failed test is shown at its line, in a file that was never opened too", () => {
   const path = "tests/a.yaml";
-  const state = opened(HINT, "x", { files: [{ path: HINT, bytes: 1, etag: "h1" }, { path, bytes: 1, etag: "t1" }] });
+  const state = opened(HINT, "x", {
+    files: [
+      { path: HINT, bytes: 1, etag: "h1" },
+      { path, bytes: 1, etag: "t1" },
+    ],
+  });
   const there = after(state, { type: "go_to", path: HINT, line: "1" });
   assert.deepEqual(effect(there, "line"), { type: "line", line: 1 });
   const asked = after(state, { type: "go_to", path, line: "5" });
@@ -139,19 +169,20 @@ test("a failed test is shown at its line, in a file that was never opened too", 
   assert.deepEqual(effect(read, "line"), { type: "line", line: 5 });
 });
 
-test("whoever makes or renames something goes on in the editor", () => {
-  const created = after(opened(), { type: "skill_created", listing: listing({ name: "loud" }) });
-  const shown = after(created, { ...effect(created, "load_skill"), type: "skill_loaded", listing: listing({ name: "loud" }) });
+test("the editor has the focus after something was made or renamed", () => {
+  const loud = listing({ name: "loud" });
+  const created = after(opened(), { type: "skill_created", listing: loud });
+  const shown = after(created, { ...effect(created, "load_skill"), type: "skill_loaded", listing: loud });
   assert.equal(effect(shown, "load_file").focuses, true);
   const to = "hooks/tone.md";
-  const files = [{ path: to, bytes: 1, etag: "h1" }];
-  const renamed = after(opened(), { type: "file_renamed", skill: "calm", path: HINT, to, etag: "h1", listing: listing({ files }) });
+  const event = { ...saved("", { files: [{ path: to, bytes: 1, etag: "h1" }] }), type: "file_renamed", to, etag: "h1" };
+  const renamed = after(opened(), event);
   assert.deepEqual([renamed.path, effect(renamed, "begin")], [to, { type: "begin" }]);
 });
 
 test("a failure is shown until what failed has worked, and a skill that is gone is left", () => {
-  const failure = { kind: "refused", code: "file_system", message: "m", current: null, etag: "" };
-  const failed = after(opened(), { type: "delete_file_failed", failure }, { type: "typed", value: "x", cursor: 0 });
+  const failure = refused("file_system");
+  const failed = after(opened(), { type: "delete_file_failed", failure }, typed("x"));
   assert.equal(after(failed, { type: "previewed", asked: failed.asked, preview: {} }).failure.message, "m");
   const offline = after(opened(), { type: "preview_failed", failure });
   assert.equal(after(offline, { type: "previewed", asked: offline.asked, preview: {} }).failure, null);
@@ -160,7 +191,7 @@ test("a failure is shown until what failed has worked, and a skill that is gone 
 });
 
 test("what cannot be written cannot be saved", () => {
-  const state = after(opened(HINT, "x", { is_writable: false }), { type: "typed", value: "y", cursor: 0 }, { type: "save" });
+  const state = after(opened(HINT, "x", { is_writable: false }), typed("y"), save);
   assert.equal(effect(state, "save"), undefined);
 });
 
@@ -180,7 +211,8 @@ test("a trial gathers both answers as they come", () => {
     { type: "trial_piece", version: "saved", end: { code: "completed" } },
   ];
   const { trial } = after(state, ...pieces);
-  assert.deepEqual([trial.saved.text, trial.saved.end.code, trial.edited.tools], ["One two.", "completed", ["read_file"]]);
+  assert.deepEqual([trial.saved.text, trial.saved.end.code], ["One two.", "completed"]);
+  assert.deepEqual(trial.edited.tools, ["read_file"]);
   assert.equal(effect(after(opened(), { type: "try_it" }), "try_it"), undefined, "a question is needed");
 });
 
@@ -189,15 +221,19 @@ test("a problem is found in its line", () => {
   assert.equal(at(HOOKS, "$.hooks[0].role", "wrong", '{"hooks": [\n{"name": "a",\n"role": "x"}]}'), 3);
   assert.equal(at(HOOKS, "", "is not JSON: line 2, column 1: x", "{\n\n}"), 2);
   assert.equal(at("SKILL.md", "$.description", "missing", "---\nname: a\ndescription: \n---\n"), 3);
-  assert.equal(at("tests/a.yaml", "$.tests[1].expect", "wrong", "tests:\n  - name: a\n    expect: {}\n  - name: b\n    expect: {}\n"), 5);
+  const tests = "tests:\n  - name: a\n    expect: {}\n  - name: b\n    expect: {}\n";
+  assert.equal(at("tests/a.yaml", "$.tests[1].expect", "wrong", tests), 5);
   const state = opened(HOOKS, "{\n}");
   assert.deepEqual(inFile(state, [{ severity: "error", file: HINT, path: "", message: "" }]), []);
 });
 
 test("the last question and what was said before it are taken from a conversation", () => {
-  const said = (role, content, more) => ({ role, content, ...more });
-  const history = [said("user", "Hi"), said("assistant", "Hello"), said("system", "h", { _hook: "x" }), said("user", "Why?"), said("assistant", "So.")];
-  assert.deepEqual(spoken(history), { text: "Why?", history: [{ role: "user", content: "Hi" }, { role: "assistant", content: "Hello" }] });
-  assert.equal(spoken([]), null);
-  assert.equal(spoken(undefined), null);
+  const user = (content) => ({ role: "user", content });
+  const reply = (content) => ({ role: "assistant", content });
+  const hook = { role: "system", content: "h", _hook: "x" };
+  const before = [user("Hi"), reply("Hello")];
+  const found = lastQuestionOf([...before, hook, user("Why?"), reply("So.")]);
+  assert.deepEqual(found, { text: "Why?", history: before });
+  assert.equal(lastQuestionOf([]), null);
+  assert.equal(lastQuestionOf(undefined), null);
 });

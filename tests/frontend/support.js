@@ -1,6 +1,7 @@
 /** What the tests of the page share: a driver that carries out effects as `main.js` does, without browser or time. */
 
 import { reduce } from "../../frontend/js/reduce.js";
+import { h } from "../../frontend/js/render/dom.js";
 import { initialState } from "../../frontend/js/state.js";
 
 export const LIMITS = { max_message_bytes: 4194304, max_messages: 2000 };
@@ -78,75 +79,37 @@ export class Page {
   }
 }
 
-export const turn = (turn_id) => ({
-  start: () => ({ type: "turn_start", turn_id, trigger: "chat", skills: [] }),
-  text: (delta) => ({ type: "text", turn_id, delta }),
-  sentence: (index, text, audio = null) => ({ type: "sentence", turn_id, index, text, spoken: null, audio }),
-  sentenceEnd: (index, duration_ms = 0, words) => ({
-    type: "sentence_end",
-    turn_id,
-    index,
-    duration_ms,
-    ...(words && { words }),
-  }),
-  hook: (name, content = `text of ${name}`, role = "system") => ({
-    type: "hook",
-    turn_id,
-    name,
-    role,
-    content,
-    skill: "calm",
-    timing: "after_user_input",
-    sig: `sig of ${name}`,
-  }),
-  call: (id, name = "read_file", args = { path: "a.md" }) => ({
-    type: "tool_call",
-    turn_id,
-    id,
-    name,
-    arguments: args,
-  }),
-  result: (id, content = "found", is_error = false) => ({
-    type: "tool_result",
-    turn_id,
-    id,
-    name: "read_file",
-    content,
-    is_error,
-    duration_ms: 3,
-  }),
-  media: (name = "y.png", more = {}) => ({
-    type: "media",
-    turn_id,
-    url: "/media/0f?u=a&e=1&s=b",
-    content_type: "image/png",
-    name,
-    size: 10,
-    ...more,
-  }),
-  asks: (id, more = {}) => ({
-    type: "approval_request",
-    turn_id,
-    id,
-    tool: "write_note",
-    arguments: { path: "a" },
-    message: "May it?",
-    timeout_ms: 5000,
-    by_voice: false,
-    remember_for: ["arguments", "tool"],
-    ...more,
-  }),
-  resolves: (id, by, approved = true) => ({ type: "approval_resolved", turn_id, id, approved, by }),
-  error: (code, more = {}) => ({ type: "error", turn_id, code, message: `the text of ${code}`, ...more }),
-  end: (reason = "completed", more = {}) => ({
-    type: "turn_end",
-    turn_id,
-    reason,
-    usage: {},
-    metrics: { total: 1 },
-    ...more,
-  }),
-});
+export function turn(turn_id) {
+  const frame = (type, values) => ({ type, turn_id, ...values });
+  return {
+    start: () => frame("turn_start", { trigger: "chat", skills: [] }),
+    text: (delta) => frame("text", { delta }),
+    sentence: (index, text, audio = null) => frame("sentence", { index, text, spoken: null, audio }),
+    sentenceEnd: (index, duration_ms = 0, words) =>
+      frame("sentence_end", { index, duration_ms, ...(words && { words }) }),
+    hook: (name, content = `text of ${name}`, role = "system") =>
+      frame("hook", { name, role, content, skill: "calm", timing: "after_user_input", sig: `sig of ${name}` }),
+    call: (id, name = "read_file", args = { path: "a.md" }) => frame("tool_call", { id, name, arguments: args }),
+    result: (id, content = "found", is_error = false) =>
+      frame("tool_result", { id, name: "read_file", content, is_error, duration_ms: 3 }),
+    media: (name = "y.png", more = {}) =>
+      frame("media", { url: "/media/0f?u=a&e=1&s=b", content_type: "image/png", name, size: 10, ...more }),
+    asks: (id, more = {}) => {
+      const rest = { timeout_ms: 5000, by_voice: false, remember_for: ["arguments", "tool"], ...more };
+      return frame("approval_request", {
+        id,
+        tool: "write_note",
+        arguments: { path: "a" },
+        message: "May it?",
+        ...rest,
+      });
+    },
+    trace: (event, data) => frame("trace", { event, data }),
+    resolves: (id, by, approved = true) => frame("approval_resolved", { id, approved, by }),
+    error: (code, more = {}) => frame("error", { code, message: `the text of ${code}`, ...more }),
+    end: (reason = "completed", more = {}) => frame("turn_end", { reason, usage: {}, metrics: { total: 1 }, ...more }),
+  };
+}
 
 /** Numbers from 0 to 1, the same for the same seed. */
 export function seeded(seed) {
@@ -161,11 +124,26 @@ export function seeded(seed) {
 
 /** Every element of a description, parents first. */
 export function elements(described) {
-  return [described, ...described.children.flatMap(elements)];
+  return h("root", {}, described).children.flatMap(function walk(node) {
+    return [node, ...node.children.flatMap(walk)];
+  });
 }
 
-export function textOf(described) {
-  return elements(described)
-    .map(({ tag, attributes }) => (tag === "#text" ? attributes.text : ""))
-    .join("");
+export function textsOf(described) {
+  const texts = elements(described).filter(({ tag }) => tag === "#text");
+  return texts.map(({ attributes }) => attributes.text);
 }
+
+export const textOf = (described) => textsOf(described).join("");
+
+/** The elements whose attribute has the value, of a class one word. */
+export function withAttribute(described, name, value) {
+  const has = ({ attributes }) => [attributes[name], ...String(attributes[name] ?? "").split(" ")].includes(value);
+  return elements(described).filter(has);
+}
+
+/** One property of each, for short comparisons. */
+export const pluck = (list, key) => list.map((one) => one[key]);
+
+/** The frames or effects of one type. */
+export const ofType = (list, type) => list.filter((one) => one.type === type);

@@ -24,7 +24,10 @@ test("what a reader sees as one character is not torn", () => {
 });
 
 test("a title made from a question ends before the emoji that does not fit", () => {
-  const title = titleOf({ title: "", conversationHistory: [{ role: "user", content: `${"x".repeat(58)}😀😀 and more` }] });
+  const title = titleOf({
+    title: "",
+    conversationHistory: [{ role: "user", content: `${"x".repeat(58)}😀😀 and more` }],
+  });
 
   assert.equal(title, `${"x".repeat(58)}…`);
 });

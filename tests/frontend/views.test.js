@@ -16,32 +16,12 @@ import { sidebarView } from "../../frontend/js/render/sidebar_view.js";
 import { skillsView } from "../../frontend/js/render/skills_view.js";
 import { loadSettings, saveSettings } from "../../frontend/js/storage.js";
 import { memoryStore } from "../../frontend/js/store.js";
-import { Page, READY, skill, turn } from "./support.js";
+import { elements, Page, pluck, READY, skill, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("t1");
 const HOSTILE = `<img src=x onerror="alert(1)"><script>alert(2)</script>"'&amp;`;
 
-/** Every element of a description, parents first. */
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-function textOf(described) {
-  return elements(described)
-    .filter(({ tag }) => tag === "#text")
-    .map(({ attributes }) => attributes.text)
-    .join("");
-}
-
-function withClass(described, name) {
-  return elements(described).filter(({ attributes }) =>
-    String(attributes.class ?? "")
-      .split(" ")
-      .includes(name),
-  );
-}
+const withClass = (described, name) => withAttribute(described, "class", name);
 
 function everywhere(page) {
   const { state } = page;
@@ -65,7 +45,12 @@ test("hostile text stays text in every place it can stand", () => {
       skill(HOSTILE, {
         description: HOSTILE,
         hooks: [{ name: HOSTILE, timing: HOSTILE, role: HOSTILE, persistent: true, tool_filter: [HOSTILE] }],
-        tests: { count: 2, failed: 1, not_run: 0, failures: [{ name: HOSTILE, file: HOSTILE, line: 1, details: HOSTILE }] },
+        tests: {
+          count: 2,
+          failed: 1,
+          not_run: 0,
+          failures: [{ name: HOSTILE, file: HOSTILE, line: 1, details: HOSTILE }],
+        },
       }),
     ],
     model: { name: HOSTILE, host: HOSTILE, location: "cloud" },
@@ -104,27 +89,9 @@ test("hostile text stays text in every place it can stand", () => {
     const changes = { [HOSTILE]: { before: HOSTILE, after: `${HOSTILE}.` }, tools: { added: [HOSTILE] } };
     page.receive({ type: "trace", turn_id: "t1", event, data: { ...step, effect: HOSTILE, changes } });
   }
-  page.receive({
-    type: "trace",
-    turn_id: "t1",
-    event: "messages",
-    data: {
-      messages: [
-        {
-          id: "m1",
-          role: HOSTILE,
-          content: HOSTILE,
-          origin: { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE },
-        },
-      ],
-    },
-  });
-  page.receive({
-    type: "trace",
-    turn_id: "t1",
-    event: "model_call",
-    data: { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] },
-  });
+  const origin = { kind: "hook", hook: HOSTILE, skill: HOSTILE, timing: HOSTILE };
+  page.receive(t.trace("messages", { messages: [{ id: "m1", role: HOSTILE, content: HOSTILE, origin }] }));
+  page.receive(t.trace("model_call", { call: 1, purpose: HOSTILE, messages: ["m1"], tools: [HOSTILE] }));
 
   const shown = everywhere(page);
 
@@ -145,8 +112,7 @@ test("hostile text stays text in every place it can stand", () => {
 });
 
 test("links leave the page without handing it over", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(t.start(), t.sentence(0, "[a](https://x.org) [b](javascript:alert(1))"), t.end());
 
   const links = elements(conversationView(page.state)).filter(({ tag }) => tag === "a");
@@ -158,8 +124,7 @@ test("links leave the page without handing it over", () => {
 });
 
 test("streamed text stands there as any other before its sentence is reached", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   page.receive(t.start(), t.text("One **two** three. Four"), t.sentence(0, "One **two** three. "));
 
   const shown = conversationView(page.state);
@@ -196,22 +161,13 @@ test("messages are grouped by turn, hooks with the turn that brought them", () =
 });
 
 test("retry is offered for the last turn alone, and only while it can be sent", () => {
-  const page = new Page();
-  page.ask("One", "t1").lose().receive(READY);
-  page.ask("Two", "t2").lose();
-  const retries = () =>
-    elements(conversationView(page.state)).filter(({ attributes }) => attributes["data-action"] === "retry");
-  assert.deepEqual(
-    retries().map(({ attributes }) => attributes.disabled),
-    [true],
-  );
+  const page = new Page().ask("One", "t1").lose().receive(READY).ask("Two", "t2").lose();
+  const retries = () => withAttribute(conversationView(page.state), "data-action", "retry");
+  assert.deepEqual(pluck(pluck(retries(), "attributes"), "disabled"), [true]);
 
   page.receive(READY);
 
-  assert.deepEqual(
-    retries().map(({ attributes }) => attributes.disabled),
-    [false],
-  );
+  assert.deepEqual(pluck(pluck(retries(), "attributes"), "disabled"), [false]);
   assert.equal(textOf(conversationView(page.state)).split("Not answered").length - 1, 2);
 });
 
@@ -224,8 +180,7 @@ test("an error says what to do before what was found, and once how long to wait"
 });
 
 test("an unverified hook is offered to be left out", () => {
-  const page = new Page();
-  page.ask("One", "t1");
+  const page = new Page().ask("One", "t1");
   page.receive({ type: "error", code: "hook_signature_invalid", message: "no", path: "$.messages[0]" });
 
   assert.ok(
@@ -246,62 +201,25 @@ test("the page says who answers, and where, before the first turn", () => {
 });
 
 test("the inspector marks what came from hooks, as what it was sent, and what did not fire", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const tone = { kind: "hook", hook: "tone", timing: "before_planning" };
+  const usage = { input_tokens: 120, cached_tokens: 80, output_tokens: 1 };
+  const page = new Page().ask("Hello", "t1");
   page.receive(
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "messages",
-      data: {
-        messages: [
-          {
-            id: "m1",
-            role: "system",
-            content: "Be calm.",
-            origin: { kind: "hook", skill: "calm", hook: "tone", timing: "before_planning", persistent: true },
-          },
-          { id: "m2", role: "system", content: "Forged.", origin: { kind: "hook", hook: "tone", unsigned: true } },
-        ],
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "model_call",
-      data: {
-        call: 1,
-        purpose: "planning",
-        round: null,
-        attempt: 1,
-        messages: ["m1", "m2", "m404"],
-        sent_roles: { m1: "user" },
-        trimmed: ["m0"],
-        shortened: ["m2"],
-        tools: [],
-        tool_choice: "none",
-        late_system: "user",
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "model_done",
-      data: {
-        call: 1,
-        finish: "stop",
-        usage: { input_tokens: 120, cached_tokens: 80, output_tokens: 1 },
-        total_ms: 41.6,
-        reply: "<need_tool>",
-      },
-    },
-    {
-      type: "trace",
-      turn_id: "t1",
-      event: "not_fired",
-      data: { hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }] },
-    },
-    { type: "trace", turn_id: "t1", event: "from a newer server", data: {} },
+    t.trace("messages", {
+      messages: [
+        { id: "m1", role: "system", content: "Be calm.", origin: { ...tone, skill: "calm", persistent: true } },
+        { id: "m2", role: "system", content: "Forged.", origin: { kind: "hook", hook: "tone", unsigned: true } },
+      ],
+    }),
+    t.trace("model_call", {
+      ...{ call: 1, purpose: "planning", round: null, attempt: 1, messages: ["m1", "m2", "m404"], tools: [] },
+      ...{ sent_roles: { m1: "user" }, trimmed: ["m0"], shortened: ["m2"], tool_choice: "none", late_system: "user" },
+    }),
+    t.trace("model_done", { call: 1, finish: "stop", usage, total_ms: 41.6, reply: "<need_tool>" }),
+    t.trace("not_fired", {
+      hooks: [{ skill: "clock", hook: "zone", timing: "after_tool_call", reason: "no tool ran" }],
+    }),
+    t.trace("from a newer server", {}),
   );
 
   const text = textOf(inspectorView(page.state));
@@ -339,21 +257,22 @@ test("why a hook did not fire is said in the page's language, and in the server'
 });
 
 test("a turn that was cut names why hooks stayed out, and how long each part took", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
+  const brief = { skill: "calm", hook: "brief", timing: "before_each_agent" };
   const hooks = [
     { skill: "calm", hook: "late", timing: "after_tool_call", reason: "no tool ran" },
     { skill: "calm", hook: "aloud", timing: "after_user_input", reason: "in English", path: "when.not.channel" },
     { skill: "off", hook: "tone", timing: "before_planning", reason: "the skill is switched off" },
-    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "no room", code: "budget", detail: "" },
-    { skill: "calm", hook: "brief", timing: "before_each_agent", reason: "once", code: "once", detail: "turn", fired: true },
+    { ...brief, reason: "no room", code: "budget", detail: "" },
+    { ...brief, reason: "once", code: "once", detail: "turn", fired: true },
   ];
   const metrics = { model_request: 10, first_token: 40, total: 100 };
-  page.receive(
-    { type: "turn_start", turn_id: "t1" },
-    { type: "trace", turn_id: "t1", event: "not_fired", data: { hooks } },
-    { type: "turn_end", turn_id: "t1", reason: "interrupted", metrics },
-  );
+  page.receive({ type: "turn_start", turn_id: "t1" }, t.trace("not_fired", { hooks }), {
+    type: "turn_end",
+    turn_id: "t1",
+    reason: "interrupted",
+    metrics,
+  });
 
   const view = inspectorView(page.state);
   const [notFired] = withClass(view, "not-fired");
@@ -364,21 +283,21 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
     /calm \/ briefbefore_each_agentthere was no room .*calm \/ briefbefore_each_agentfired at other timesonce a turn/,
   ])
     assert.match(textOf([notFired]), said);
-  const stretches = elements(view).filter(({ tag }) => tag === "rect").map(({ attributes }) => attributes.width);
+  const stretches = elements(view)
+    .filter(({ tag }) => tag === "rect")
+    .map(({ attributes }) => attributes.width);
   assert.deepEqual(stretches, [10, 30, 60]);
 });
 
 test("a server that traces for its operators alone is no cause for a notice", () => {
-  const page = new Page();
-  page.receive({ type: "notice", code: "trace_not_allowed", level: "info", message: "no" });
+  const page = new Page().receive({ type: "notice", code: "trace_not_allowed", level: "info", message: "no" });
   assert.equal(page.state.notices.length, 0);
 
   assert.match(textOf(inspectorView(page.state)), /Only operators/);
 });
 
 test("an unusual trace does not break the page", () => {
-  const page = new Page();
-  page.ask("Hello", "t1");
+  const page = new Page().ask("Hello", "t1");
   for (const event of ["messages", "model_call", "model_done", "injected", "removed", "not_fired"]) {
     for (const data of [null, 3, "x", [], {}, { messages: 3, hooks: "x", tools: null }])
       page.receive({ type: "trace", turn_id: "t1", event, data });
@@ -408,8 +327,7 @@ test("loading shows the stage, and why it failed", () => {
   assert.equal(loadingStages({ stages: wanted, ready: false, draining: true }), null);
   for (const nothing of [null, "no", 0, {}, []]) assert.equal(loadingStages(nothing), null);
 
-  const page = new Page();
-  page.dispatch({ type: "loading", stages: wanted });
+  const page = new Page().dispatch({ type: "loading", stages: wanted });
   assert.match(textOf(composerView(page.state)), /Loading: model/);
   page.dispatch({ type: "loading", stages: [stage("model", "failed", "No such file")] });
 
@@ -417,8 +335,7 @@ test("loading shows the stage, and why it failed", () => {
 });
 
 test("a skill switched off by the operator cannot be switched on", () => {
-  const page = new Page();
-  page.receive({ type: "skills", skills: [skill("calm", { enabled: false })], diagnostics: [] });
+  const page = new Page().receive({ type: "skills", skills: [skill("calm", { enabled: false })], diagnostics: [] });
 
   const input = elements(skillsView(page.state)).find(({ tag }) => tag === "input");
 
@@ -429,10 +346,16 @@ test("a skill switched off by the operator cannot be switched on", () => {
 test("skills that are not in use stand below those that are, by name, and count as no problem", () => {
   const page = new Page();
   const off = { severity: "info", file: "SKILL.md", path: "$.default", message: "off: name it in skills.enabled" };
-  const diagnostics = [{ ...off, skill: "bedtime" }, { ...off, skill: "tutor" }];
+  const diagnostics = [
+    { ...off, skill: "bedtime" },
+    { ...off, skill: "tutor" },
+  ];
   page.receive({ type: "skills", skills: [skill("calm")], diagnostics });
 
-  assert.match(textOf(skillsView(page.state)), /calm[^]*2 folders not in use[^]*bedtime\/SKILL\.md[^]*tutor\/SKILL\.md/);
+  assert.match(
+    textOf(skillsView(page.state)),
+    /calm[^]*2 folders not in use[^]*bedtime\/SKILL\.md[^]*tutor\/SKILL\.md/,
+  );
   assert.doesNotMatch(textOf(headerView(page.state)), /problem/);
 });
 
@@ -452,7 +375,15 @@ test("the skills panel says how many of a skill's tests fail, and which", () => 
 
   const text = textOf(skillsView(page.state));
 
-  for (const part of ["3 of 12 tests fail", "stays brief", "tests/a.yaml:7", "was  expected", "… and 2 more", "2 tests not run", "2 of 4 tests fail"]) {
+  for (const part of [
+    "3 of 12 tests fail",
+    "stays brief",
+    "tests/a.yaml:7",
+    "was  expected",
+    "… and 2 more",
+    "2 tests not run",
+    "2 of 4 tests fail",
+  ]) {
     assert.ok(text.includes(part), part);
   }
   assert.match(text, /1 test passed/);
@@ -461,9 +392,7 @@ test("the skills panel says how many of a skill's tests fail, and which", () => 
 });
 
 test("every button on the page means something", () => {
-  const page = new Page();
-  page.ask("One", "t1");
-  page.dispatch({ type: "clear" });
+  const page = new Page().ask("One", "t1").dispatch({ type: "clear" });
   page.receive({ type: "notice", code: "n", level: "info", message: "n" });
   const now = { id: () => "id", time: () => 1 };
   const ofMain = new Set(["rename", "reconnect", "attach", "copy", "import"]);
@@ -489,10 +418,7 @@ test("a browser that stores nothing still has conversations until the page goes"
   const record = { id: "a", title: "A", createdAt: 1, updatedAt: 1, conversationHistory: [], historySegments: [] };
   await store.save(record);
   await store.save({ ...record, id: "b", title: "B", updatedAt: 2 });
-  assert.deepEqual(
-    (await store.list()).map(({ id }) => id),
-    ["b", "a"],
-  );
+  assert.deepEqual(pluck(await store.list(), "id"), ["b", "a"]);
 
   await store.remove("b");
 
@@ -512,11 +438,12 @@ test("settings that something else wrote, or that may not be read, give the defa
   saveSettings(storage, { theme: "dark" });
   assert.deepEqual(loadSettings(storage), { theme: "dark" });
 
-test("what was a switch to read aloud keeps its meaning", () => {
-  const kept = (/** @type {boolean} */ readAloud) => loadSettings(() => ({ getItem: () => JSON.stringify({ readAloud, theme: "dark" }) }));
+  test("what was a switch to read aloud keeps its meaning", () => {
+    const kept = (/** @type {boolean} */ readAloud) =>
+      loadSettings(() => ({ getItem: () => JSON.stringify({ readAloud, theme: "dark" }) }));
 
-  assert.deepEqual([kept(true), kept(false)], [{ theme: "dark" }, { readAloud: "never", theme: "dark" }]);
-});
+    assert.deepEqual([kept(true), kept(false)], [{ theme: "dark" }, { readAloud: "never", theme: "dark" }]);
+  });
   for (const nonsense of ["{", "3", "null"]) {
     kept.set("parley.settings", nonsense);
     assert.deepEqual(loadSettings(storage), {});
@@ -568,12 +495,9 @@ test("a turn that is over is described once, also one of this visit", () => {
 
 test("what the model read is not described anew with every word of its reply", () => {
   const t = turn("t1");
-  const page = new Page().ask("Q", "t1").receive(t.start(), {
-    type: "trace",
-    turn_id: "t1",
-    event: "model_call",
-    data: { call: 1, purpose: "direct", messages: [], tools: [] },
-  });
+  const page = new Page()
+    .ask("Q", "t1")
+    .receive(t.start(), t.trace("model_call", { call: 1, purpose: "direct", messages: [], tools: [] }));
   const before = inspectorView(page.state);
 
   page.receive(t.text("A word."));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Page, READY, turn } from "./support.js";
+import { ofType, Page, pluck, READY, turn } from "./support.js";
 
 const t = turn("v1");
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
@@ -18,8 +18,7 @@ const ear = (utterance) => ({
 });
 
 function listening({ settings = {} } = {}) {
-  const page = new Page();
-  page.dispatch({ type: "set", change: settings });
+  const page = new Page().dispatch({ type: "set", change: settings });
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
   page.sent = [];
   page.effects = [];
@@ -67,16 +66,12 @@ test("speech cuts the reply to what was heard, and only then sends the history",
   assert.deepEqual(page.history, ["user: What?", "assistant: One two"]);
   const [history] = page.sentOf("history").slice(-1);
   assert.equal(history.utterance, "u2");
-  assert.deepEqual(
-    history.messages.map(({ content }) => content),
-    ["What?", "One two"],
-  );
+  assert.deepEqual(pluck(history.messages, "content"), ["What?", "One two"]);
   assert.ok(sounds(page).includes("flush"));
 });
 
 test("a sentence that the server cut is not taken for heard because all of its sound was", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
+  const page = listening().receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
   page.receive(t.text("One two three four five."), t.sentence(0, "One two three four five.", AUDIO));
   heard(page, 0, 700);
 
@@ -86,9 +81,12 @@ test("a sentence that the server cut is not taken for heard because all of its s
 });
 
 test("with the times of words a cut keeps the words that were over", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
-  const words = [[0, 0], [4, 300], [8, 900]]; // prettier-ignore
+  const page = listening().receive(ear("u1").started(), ear("u1").said("What?", "v1"), t.start());
+  const words = [
+    [0, 0],
+    [4, 300],
+    [8, 900],
+  ];
   page.receive(t.text("One two three."), t.sentence(0, "One two three.", AUDIO), t.sentenceEnd(0, 1200, words));
   heard(page, 0, 950);
 
@@ -104,8 +102,7 @@ const BY_HAND = {
 
 for (const [name, act] of Object.entries(BY_HAND)) {
   test(`${name} keeps all that was shown of a reply that is spoken, with its hooks in their places`, () => {
-    const page = answering();
-    page.receive(t.hook("tone"), t.sentence(1, "Five. ", AUDIO), t.text("Five. `six`"));
+    const page = answering().receive(t.hook("tone"), t.sentence(1, "Five. ", AUDIO), t.text("Five. `six`"));
     heard(page, 0, 500);
 
     act(page);
@@ -117,8 +114,7 @@ for (const [name, act] of Object.entries(BY_HAND)) {
 }
 
 test("who stops the sound of a reply that is complete has its answer", () => {
-  const page = answering();
-  page.receive(t.end("completed", { metrics: { total: 7 } }));
+  const page = answering().receive(t.end("completed", { metrics: { total: 7 } }));
   heard(page, 0, 500);
   page.sent = [];
 
@@ -128,7 +124,8 @@ test("who stops the sound of a reply that is complete has its answer", () => {
   assert.equal(page.conversation.conversationHistory[0]._answer, undefined);
   assert.equal(page.state.views.v1.end.metrics.total, 7);
   assert.deepEqual(page.state.cutTurns, {});
-  assert.deepEqual(page.sent.map(({ type, state }) => state ?? type), ["interrupt", "stopped"]); // prettier-ignore
+  const sent = page.sent.map(({ type, state }) => state ?? type);
+  assert.deepEqual(sent, ["interrupt", "stopped"]);
 });
 
 test("a connection that is lost keeps of a reply that is spoken what was heard", () => {
@@ -141,8 +138,7 @@ test("a connection that is lost keeps of a reply that is spoken what was heard",
 });
 
 test("what was cut off unheard stays to be read until the page goes", () => {
-  const page = answering("One two three four. ");
-  page.receive(t.text("Five."));
+  const page = answering("One two three four. ").receive(t.text("Five."));
   heard(page, 0, 500);
   page.receive(ear("u2").started());
 
@@ -150,8 +146,7 @@ test("what was cut off unheard stays to be read until the page goes", () => {
 });
 
 test("words become the user's message, and the server, which has them, is sent no chat", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped(), ear("u1").partial("Wh"));
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped(), ear("u1").partial("Wh"));
   assert.equal(page.state.voice.transcript, "Wh");
 
   page.receive(ear("u1").said("What?", "v1"));
@@ -164,8 +159,7 @@ test("words become the user's message, and the server, which has them, is sent n
 
 test("an utterance without words leaves nothing behind, also one that was discarded while spoken", () => {
   for (const frames of [[ear("u1").stopped(), ear("u1").nothing()], [ear("u1").nothing()]]) {
-    const page = listening();
-    page.receive(ear("u1").started(), ...frames);
+    const page = listening().receive(ear("u1").started(), ...frames);
 
     assert.deepEqual(page.history, []);
     assert.equal(page.state.voice.phase, "quiet");
@@ -181,8 +175,7 @@ test("words that come while the user speaks again do not end the hearing", () =>
 });
 
 test("words belong to the conversation they were spoken in, and their turn is refused in another", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped());
   page.dispatch({ type: "open_conversation", id: "c2", at: 3 });
   page.dispatch({ type: "opened", id: "c2", record: null, access: "write", at: 3 });
   page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" });
@@ -194,9 +187,7 @@ test("words belong to the conversation they were spoken in, and their turn is re
 });
 
 test("a message that was sent before the words came is the one that is answered", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
-  page.ask("Never mind.", "c1");
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped()).ask("Never mind.", "c1");
   page.receive(ear("u1").said("What?", "v1"), { ...t.start(), trigger: "voice" }, t.end("interrupted"));
   page.receive(turn("c1").start(), turn("c1").text("Fine."), turn("c1").sentence(0, "Fine."), turn("c1").end());
 
@@ -205,8 +196,7 @@ test("a message that was sent before the words came is the one that is answered"
 });
 
 test("a conversation that another tab writes takes the microphone away", () => {
-  const page = listening();
-  page.dispatch({ type: "open_conversation", id: "c2", at: 3 });
+  const page = listening().dispatch({ type: "open_conversation", id: "c2", at: 3 });
   page.dispatch({ type: "opened", id: "c2", record: null, access: "read", at: 3 });
 
   assert.equal(page.state.voice.mic, "off");
@@ -214,8 +204,7 @@ test("a conversation that another tab writes takes the microphone away", () => {
 });
 
 test("the microphone that is switched off lets a paused reply go on and discards what was being said", () => {
-  const page = answering();
-  page.receive(ear("u2").detected());
+  const page = answering().receive(ear("u2").detected());
   page.effects = [];
 
   page.dispatch({ type: "microphone" });
@@ -225,9 +214,7 @@ test("the microphone that is switched off lets a paused reply go on and discards
 });
 
 test("what was said before the microphone was switched off is still answered", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped());
-  page.dispatch({ type: "microphone" });
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped()).dispatch({ type: "microphone" });
   page.receive(ear("u1").said("What?", "v1"), t.start());
 
   assert.equal(page.state.turn.id, "v1");
@@ -235,8 +222,7 @@ test("what was said before the microphone was switched off is still answered", (
 });
 
 test("a microphone that fails says why, and can be tried again", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
   assert.equal(page.state.voice.mic, "off");
   assert.match(page.state.voice.problem, /in use by another program/);
 
@@ -246,8 +232,7 @@ test("a microphone that fails says why, and can be tried again", () => {
 });
 
 test("a microphone that was switched off while it started stays off", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone" });
 
   page.dispatch({ type: "microphone_on", rate: 16_000 });
 
@@ -259,13 +244,10 @@ test("another microphone takes effect at once", () => {
 
   page.dispatch({ type: "set", change: { microphone: "usb" } });
 
-  assert.deepEqual(
-    page.effects.filter(({ type }) => type === "microphone"),
-    [{ type: "microphone", isOn: true, deviceId: "usb" }],
-  );
+  assert.deepEqual(ofType(page.effects, "microphone"), [{ type: "microphone", isOn: true, deviceId: "usb" }]);
 });
 
-test("the server is told the rate of the microphone, and nothing that would discard an utterance twice", () => {
+test("the server is sent the rate of the microphone, and nothing that would discard an utterance twice", () => {
   const page = new Page();
   page.sent = [];
   page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 48_000 });
@@ -273,10 +255,8 @@ test("the server is told the rate of the microphone, and nothing that would disc
   assert.deepEqual(page.sentOf("configure"), [{ type: "configure", input: { format: "pcm16", sample_rate: 48_000 } }]);
 });
 
-test("a microphone that is on stays on over a lost connection, and the new server is told its rate", () => {
-  const page = listening();
-  page.receive(ear("u1").started());
-  page.lose();
+test("a microphone that is on stays on over a lost connection, and the new server is sent its rate", () => {
+  const page = listening().receive(ear("u1").started()).lose();
   page.sent = [];
   page.receive(READY);
 
@@ -285,13 +265,16 @@ test("a microphone that is on stays on over a lost connection, and the new serve
   assert.equal(page.sentOf("configure")[0].input.sample_rate, 16_000);
 });
 
-test("whoever speaks as the connection goes is told that it was lost; whoever is silent is not", () => {
+test("speech that is lost with the connection is reported, silence is not", () => {
   const { detected, started, stopped, nothing } = ear("u1");
-  const lost = (...frames) => listening().receive(...frames).lose(1001);
+  const lost = (...frames) =>
+    listening()
+      .receive(...frames)
+      .lose(1001);
   const held = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
 
   for (const page of [lost(started()), lost(started(), stopped()), held.lose(1001)])
-    assert.deepEqual(page.state.notices.map(({ code }) => code), ["speech_lost"]); // prettier-ignore
+    assert.deepEqual(pluck(page.state.notices, "code"), ["speech_lost"]);
   for (const page of [lost(), lost(detected()), lost(started(), stopped(), nothing())])
     assert.deepEqual(page.state.notices, []);
 });
@@ -300,18 +283,21 @@ test("a key that a stopping server refuses, which it says without having noticed
   const page = listening({ settings: { turnDetection: "push_to_talk" } });
 
   page.dispatch({ type: "talk", isHeld: true });
-  page.receive(ear("u1").rejected(), { type: "error", code: "turn_refused_draining", message: "the server is stopping" });
+  page.receive(ear("u1").rejected(), {
+    type: "error",
+    code: "turn_refused_draining",
+    message: "the server is stopping",
+  });
   page.dispatch({ type: "talk", isHeld: false });
 
   assert.deepEqual(sounds(page), ["resume"]);
   assert.deepEqual([page.state.voice.phase, page.state.voice.isHeld, page.state.turn], ["quiet", false, null]);
-  assert.deepEqual(page.state.notices.map(({ code }) => code), ["turn_refused_draining"]); // prettier-ignore
+  assert.deepEqual(pluck(page.state.notices, "code"), ["turn_refused_draining"]);
   assert.deepEqual(page.history, []);
 });
 
 test("a reply that was paused when the connection went plays on if its end is here", () => {
-  const page = answering();
-  page.receive(t.end(), ear("u2").detected());
+  const page = answering().receive(t.end(), ear("u2").detected());
   page.effects = [];
   page.lose();
   heard(page, 0, 1000, true);
@@ -321,8 +307,7 @@ test("a reply that was paused when the connection went plays on if its end is he
 });
 
 test("the key of push-to-talk cuts the reply; its release asks", () => {
-  const page = answering();
-  page.dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
+  const page = answering().dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
   page.sent = [];
   heard(page, 0, 500);
   page.dispatch({ type: "talk", isHeld: true }).dispatch({ type: "talk", isHeld: true });
@@ -360,8 +345,7 @@ test("a key pressed again before the server has answered its release still comes
 
 test("a key that is down comes up also while another microphone starts", () => {
   const page = listening({ settings: { turnDetection: "push_to_talk" } });
-  page.dispatch({ type: "talk", isHeld: true });
-  page.dispatch({ type: "set", change: { microphone: "other" } });
+  page.dispatch({ type: "talk", isHeld: true }).dispatch({ type: "set", change: { microphone: "other" } });
   page.dispatch({ type: "talk", isHeld: false });
 
   assert.equal(page.sentOf("speech_end").length, 1);
@@ -369,8 +353,7 @@ test("a key that is down comes up also while another microphone starts", () => {
 });
 
 test("a key that is down when the way to talk changes is up", () => {
-  const page = listening({ settings: { turnDetection: "push_to_talk" } });
-  page.dispatch({ type: "talk", isHeld: true });
+  const page = listening({ settings: { turnDetection: "push_to_talk" } }).dispatch({ type: "talk", isHeld: true });
 
   page.dispatch({ type: "set", change: { turnDetection: "server_vad" } });
 
@@ -386,28 +369,29 @@ test("a microphone that is switched off with the key down discards what was said
 
 test("replies are read aloud when the user speaks, always or never", () => {
   const found = ["spoken", "always", "never"].map((readAloud) => {
-    const page = new Page();
-    page.dispatch({ type: "set", change: { readAloud } }).ask("Hello", "c1");
+    const page = new Page().dispatch({ type: "set", change: { readAloud } }).ask("Hello", "c1");
     const configured = page.sentOf("configure").filter(({ voice }) => voice !== undefined);
     return [configured.at(-1).voice, page.sentOf("chat")[0].voice];
   });
 
-  assert.deepEqual(found, [[true, false], [true, undefined], [false, undefined]]); // prettier-ignore
+  assert.deepEqual(found, [
+    [true, false],
+    [true, undefined],
+    [false, undefined],
+  ]);
 });
 
 test("the chosen voice is named to the server once that is known to have it", () => {
-  const page = new Page();
-  page.dispatch({ type: "set", change: { speaker: "ben", speed: "1.5" } });
+  const page = new Page().dispatch({ type: "set", change: { speaker: "ben", speed: "1.5" } });
   page.sent = [];
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann", "ben"] });
   page.receive({ type: "speech", stt: PART, tts: PART, vad: PART, voices: ["ann"] });
 
-  assert.deepEqual(page.sentOf("configure").map(({ speaker }) => speaker), ["ben", null]); // prettier-ignore
+  assert.deepEqual(pluck(page.sentOf("configure"), "speaker"), ["ben", null]);
 });
 
 test("the server learns of the first sound, each sentence, twice a second, and the end", () => {
-  const page = answering();
-  page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
+  const page = answering().receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
   for (const ms of [10, 40, 490, 510, 900]) heard(page, 0, ms);
   heard(page, 0, 1000, true);
   heard(page, 1, 20);
@@ -434,8 +418,7 @@ test("a cut tells the server how far the listener came", () => {
 });
 
 test("reports of a turn that was cut change nothing", () => {
-  const page = answering();
-  page.dispatch({ type: "stop" });
+  const page = answering().dispatch({ type: "stop" });
   const before = page.state;
 
   heard(page, 0, 900, true);
@@ -445,7 +428,7 @@ test("reports of a turn that was cut change nothing", () => {
 
 test("the store is written when another word was heard, not with every report", () => {
   const page = answering();
-  const saves = () => page.effects.filter(({ type }) => type === "save").length;
+  const saves = () => ofType(page.effects, "save").length;
   heard(page, 0, 480);
   const before = saves();
   for (let ms = 481; ms < 500; ms += 1) heard(page, 0, ms);
@@ -458,8 +441,7 @@ test("the store is written when another word was heard, not with every report", 
 });
 
 test("a browser that cannot play shows the reply to its end", () => {
-  const page = answering();
-  page.receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
+  const page = answering().receive(t.sentence(1, "More.", AUDIO), t.sentenceEnd(1, 300), t.end());
   page.dispatch({ type: "no_sound", reason: "no AudioWorklet" });
 
   assert.deepEqual(page.history, ["user: What?", "assistant: One two three four. More."]);
@@ -468,20 +450,18 @@ test("a browser that cannot play shows the reply to its end", () => {
 });
 
 test("while the server does not send the player, replies are text, and the page says so", () => {
-  const page = listening();
-  page.dispatch({ type: "no_sound", reason: "not loaded", isAway: true });
-  const told = page.state.notices.map(({ message }) => message);
+  const page = listening().dispatch({ type: "no_sound", reason: "not loaded", isNotLoaded: true });
+  const messages = page.state.notices.map(({ message }) => message);
 
   page.dispatch({ type: "sound_back" });
 
-  assert.match(told.join(), /The server did not send .*not loaded.*shown as text until it does/);
-  assert.deepEqual(page.sentOf("configure").map(({ voice }) => voice), [false, true]); // prettier-ignore
+  assert.match(messages.join(), /The server did not send .*not loaded.*shown as text until it does/);
+  assert.deepEqual(pluck(page.sentOf("configure"), "voice"), [false, true]);
   assert.deepEqual(page.state.notices, []);
 });
 
 test("a page that the browser keeps silent asks for a click, until there is sound", () => {
-  const page = answering();
-  page.dispatch({ type: "sound_blocked", isBlocked: true });
+  const page = answering().dispatch({ type: "sound_blocked", isBlocked: true });
   assert.match(page.state.notices[0].message, /Click or tap/);
 
   page.dispatch({ type: "sound_blocked", isBlocked: false });
@@ -495,22 +475,17 @@ test("what the page speaks is not read out by the screen reader as well; what it
   heard(page, 0, 1000, true);
   page.receive(t.sentence(1, "Only text.", null), t.sentenceEnd(1, 0));
 
-  assert.deepEqual(
-    page.state.announcements.map(({ text }) => text),
-    ["Only text."],
-  );
+  assert.deepEqual(pluck(page.state.announcements, "text"), ["Only text."]);
 });
 
 test("engines that finish loading are known", () => {
-  const page = new Page();
-  page.receive({ type: "speech", stt: PART, tts: PART, vad: PART });
+  const page = new Page().receive({ type: "speech", stt: PART, tts: PART, vad: PART });
 
   assert.equal(page.state.speech.stt.state, "ready");
 });
 
 test("a voice turn that the server has no place for can be tried again", () => {
-  const page = listening();
-  page.receive(ear("u1").started(), ear("u1").stopped(), ear("u1").said("What?", "v1"));
+  const page = listening().receive(ear("u1").started(), ear("u1").stopped(), ear("u1").said("What?", "v1"));
   page.receive({ type: "error", code: "too_many_turns", message: "later" });
 
   assert.equal(page.state.turn, null);

@@ -3,12 +3,11 @@ import { test } from "node:test";
 
 import { composerView } from "../../frontend/js/render/composer_view.js";
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { h } from "../../frontend/js/render/dom.js";
 import { sizeOf } from "../../frontend/js/render/voice_view.js";
 import { inspectorView } from "../../frontend/js/render/inspector_view.js";
 import { settingsView } from "../../frontend/js/render/settings_view.js";
 import { talkHint } from "../../frontend/js/render/voice_view.js";
-import { Page, READY, turn } from "./support.js";
+import { elements, Page, READY, textOf, turn, withAttribute } from "./support.js";
 
 const t = turn("v1");
 const PART = { state: "ready", name: "x", reason: null };
@@ -16,18 +15,7 @@ const SPEECH = { stt: PART, tts: PART, vad: PART };
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
 const u1 = { utterance: "u1", audio_ms: 1 };
 
-function elements(described) {
-  return h("root", {}, described).children.flatMap(function walk(node) {
-    return [node, ...node.children.flatMap(walk)];
-  });
-}
-
-const textOf = (described) => elements(described).map(({ tag, attributes }) => (tag === "#text" ? attributes.text : "")).join(""); // prettier-ignore
-
-function withClass(described, name) {
-  return elements(described).filter(({ attributes }) => ` ${attributes.class ?? ""} `.includes(` ${name} `));
-}
-
+const withClass = (described, name) => withAttribute(described, "class", name);
 const marked = (page, name) => textOf(withClass(conversationView(page.state), name));
 const line = (page) => textOf(withClass(composerView(page.state), "voice-state"));
 
@@ -39,15 +27,12 @@ function control(page, action) {
 const button = (page) => control(page, "microphone");
 
 function listening(change = {}) {
-  const page = new Page();
-  page.receive({ ...READY, speech: SPEECH });
-  page.dispatch({ type: "set", change });
+  const page = new Page().receive({ ...READY, speech: SPEECH }).dispatch({ type: "set", change });
   return page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
 }
 
 function answering() {
-  const page = listening();
-  page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
+  const page = listening().receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
   page.receive({ type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
   page.receive({ ...t.start(), trigger: "voice" }, t.text("One two three four. Five."));
   page.receive(t.sentence(0, "One two three four. ", AUDIO), t.sentenceEnd(0, 1000));
@@ -79,8 +64,7 @@ test("the microphone says why it cannot be used", () => {
     [{ ...PART, state: "loading" }, /loading/],
     [missing, /no engine is installed/],
   ]) {
-    const page = new Page();
-    page.receive({ ...READY, speech: { ...SPEECH, stt } });
+    const page = new Page().receive({ ...READY, speech: { ...SPEECH, stt } });
 
     assert.equal(button(page).attributes.disabled, true);
     assert.match(button(page).attributes.title, why);
@@ -91,13 +75,12 @@ test("a microphone that is on can always be switched off", () => {
   const page = listening().lose();
 
   assert.ok(!button(page).attributes.disabled);
-  assert.match(line(page), /Not connected\. Nobody hears you/);
+  assert.match(line(page), /Not connected\. You are not heard/);
 });
 
 test("a microphone that the system mutes is told of, until it is not any more", () => {
-  const page = listening();
-  page.dispatch({ type: "microphone_muted", isMuted: true });
-  assert.match(line(page), /muted by the system or another program\. Nobody hears you/);
+  const page = listening().dispatch({ type: "microphone_muted", isMuted: true });
+  assert.match(line(page), /muted by the system or another program\. You are not heard/);
 
   page.dispatch({ type: "microphone_muted", isMuted: false });
 
@@ -124,17 +107,20 @@ test("the line says what is going on, in order", () => {
 
 test("there is one button to talk: large in the empty page, else beside the field", () => {
   const page = new Page().receive({ ...READY, speech: SPEECH });
-  const places = () => [conversationView, composerView].map((view) => withClass(view(page.state), "talk-button").length);
+  const places = () =>
+    [conversationView, composerView].map((view) => withClass(view(page.state), "talk-button").length);
   const empty = places();
 
   page.ask("Q", "t1");
 
-  assert.deepEqual([empty, places()], [[1, 0], [0, 1]]); // prettier-ignore
+  assert.deepEqual(empty, [1, 0]);
+  assert.deepEqual(places(), [0, 1]);
 });
 
 test("what is being said is captioned, below what was understood", () => {
   const page = answering();
-  const captions = () => ["voice-transcript", "voice-caption"].map((name) => textOf(withClass(composerView(page.state), name)));
+  const captions = () =>
+    ["voice-transcript", "voice-caption"].map((name) => textOf(withClass(composerView(page.state), name)));
   assert.deepEqual(captions(), ["What?", "One two three four. "]);
 
   page.receive(t.end("interrupted"));
@@ -145,7 +131,10 @@ test("what is being said is captioned, below what was understood", () => {
 test("the talk fills an empty page, and a narrow screen unless its text is wanted or nothing is heard", () => {
   const page = listening();
   const sizes = [sizeOf(page.state)];
-  page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  page.receive(
+    { type: "speech_started", ...u1 },
+    { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" },
+  );
   const next = (event) => sizes.push(sizeOf(page.dispatch(event).state));
   next({ type: "narrow", isNarrow: false });
   next({ type: "narrow", isNarrow: true });
@@ -157,13 +146,16 @@ test("the talk fills an empty page, and a narrow screen unless its text is wante
   assert.deepEqual(sizes, ["large", "small", "large", "small", "large", "small", null]);
 });
 
-test("muted by the user, the page says that nobody hears, until the microphone is off", () => {
+test("muted by the user, the page says that the user is not heard, until the microphone is off", () => {
   const page = listening().dispatch({ type: "mute" });
   assert.equal(line(page), "Muted");
   assert.equal(control(page, "mute").attributes["aria-pressed"], "true");
-  assert.match(textOf(composerView(page.state)), /Nobody hears you/);
+  assert.match(textOf(composerView(page.state)), /You are not heard/);
 
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
+  page
+    .dispatch({ type: "microphone" })
+    .dispatch({ type: "microphone" })
+    .dispatch({ type: "microphone_on", rate: 16_000 });
 
   assert.equal(line(page), "Listening");
 });
@@ -188,8 +180,7 @@ test("push-to-talk has a button that says what its release does", () => {
 
 test("a screen reader is told that the microphone is on, not of every change", () => {
   const page = listening();
-  const told = () =>
-    textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "status"));
+  const told = () => textOf(withAttribute(composerView(page.state), "role", "status"));
   const before = told();
 
   page.receive({ type: "speech_started", ...u1 }, { type: "speech_stopped", ...u1 });
@@ -199,15 +190,13 @@ test("a screen reader is told that the microphone is on, not of every change", (
 });
 
 test("why there is no microphone is said, with a way to try again", () => {
-  const page = new Page();
-  page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
+  const page = new Page().dispatch({ type: "microphone" }).dispatch({ type: "microphone_off", problem: "in_use" });
 
   assert.match(textOf(composerView(page.state)), /then try again\.Try again/);
 });
 
 test("a language that is not understood here is said at the choice and at Talk, with what helps", () => {
-  const page = new Page();
-  page.receive({ ...READY, speech: { ...SPEECH, stt_languages: ["en"] } });
+  const page = new Page().receive({ ...READY, speech: { ...SPEECH, stt_languages: ["en"] } });
   const said = /understands English, not German\. Type, choose another language .* or ask the operator/;
   const found = ["de", "en-GB", ""].map((language) => {
     page.dispatch({ type: "set", change: { language } });
@@ -218,13 +207,19 @@ test("a language that is not understood here is said at the choice and at Talk, 
     return [said.test(choice), said.test(talk), said.test(talkHint(page.state))];
   });
 
-  assert.deepEqual(found, [[true, true, true], [false, false, false], [false, false, false]]); // prettier-ignore
+  assert.deepEqual(found, [
+    [true, true, true],
+    [false, false, false],
+    [false, false, false],
+  ]);
 });
 
 test("voice and speed can be chosen where there is a voice, and only what there is", () => {
   const page = new Page();
   const choices = () =>
-    elements(settingsView(page.state)).filter(({ attributes }) => ["speaker", "speed"].includes(attributes["data-name"]));
+    elements(settingsView(page.state)).filter(({ attributes }) =>
+      ["speaker", "speed"].includes(attributes["data-name"]),
+    );
   page.receive({ ...READY, speech: SPEECH });
   const without = choices().length;
 
@@ -255,8 +250,7 @@ test("the sentence that is being heard is marked, and what waits is not", () => 
 });
 
 test("what is being heard is marked behind a tool, too", () => {
-  const page = answering();
-  page.receive(t.call("c"), t.result("c"), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
+  const page = answering().receive(t.call("c"), t.result("c"), t.sentence(1, "Five.", AUDIO), t.sentenceEnd(1, 300));
   page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
   page.dispatch({ type: "heard", turnId: "v1", index: 1, ms: 10, isOver: false });
 
@@ -264,8 +258,7 @@ test("what is being heard is marked behind a tool, too", () => {
 });
 
 test("what speech cut off unheard stays, paler, and says so", () => {
-  const page = answering();
-  page.dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
+  const page = answering().dispatch({ type: "heard", turnId: "v1", index: 0, ms: 500, isOver: false });
   page.receive(t.end("interrupted"));
 
   assert.equal(marked(page, "unheard"), "three four. Five.");
@@ -278,13 +271,17 @@ const ERROR = { type: "error", code: "provider_unreachable", message: "refused: 
 function failed(page, { isTyped = false, error = { ...ERROR, turn_id: "v1" } } = {}) {
   page.dispatch({ type: "narrow", isNarrow: true });
   if (isTyped) page.ask("What?", "v1");
-  else page.receive({ type: "speech_started", ...u1 }, { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" });
+  else
+    page.receive(
+      { type: "speech_started", ...u1 },
+      { type: "transcript", utterance: "u1", text: "What?", final: true, turn_id: "v1" },
+    );
   if (error.turn_id) page.receive(t.start(), error, t.end("error"));
   else page.receive(error);
   return page;
 }
 
-const alerts = (page) => textOf(elements(composerView(page.state)).filter(({ attributes }) => attributes.role === "alert"));
+const alerts = (page) => textOf(withAttribute(composerView(page.state), "role", "alert"));
 
 for (const [what, error] of [
   ["fails", { ...ERROR, turn_id: "v1" }],
@@ -294,15 +291,24 @@ for (const [what, error] of [
     const page = failed(listening(), { error });
     const view = withClass(composerView(page.state), "talk-words");
 
-    assert.match(alerts(page), error.turn_id ? /^The model does not answer\..* then retry\./ : /^Too many requests\..* then retry\./);
+    assert.match(
+      alerts(page),
+      error.turn_id ? /^The model does not answer\..* then retry\./ : /^Too many requests\..* then retry\./,
+    );
     assert.match(textOf(view), /What\?.*Not answered\. *Retry/);
-    assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "v1_why", text: `Not answered. ${alerts(page).split(" refused:")[0]}` }]);
+    assert.deepEqual(page.sentOf("speak"), [
+      { type: "speak", id: "v1_why", text: `Not answered. ${alerts(page).split(" refused:")[0]}` },
+    ]);
     assert.equal(line(page), "Speaking…");
 
     page.receive({ type: "error", code: "speech_unavailable", message: "no voice" });
     assert.equal(line(page), "Listening");
     assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Say it again, or press Retry/);
-    assert.deepEqual([page.sentOf("speak").length, page.state.notices], [1, []], "why it could not be said is not said");
+    assert.deepEqual(
+      [page.sentOf("speak").length, page.state.notices],
+      [1, []],
+      "why it could not be said is not said",
+    );
 
     page.dispatch({ type: "retry", turnId: "v2", at: 3 });
     assert.equal(alerts(page), "");
@@ -324,7 +330,11 @@ for (const [what, change, more] of [
 
 test("a reply that the user has cut by speaking is no failure", () => {
   const page = answering().dispatch({ type: "narrow", isNarrow: true });
-  page.receive({ ...ERROR, turn_id: "v1" }, { type: "speech_started", utterance: "u2", audio_ms: 2 }, t.end("interrupted"));
+  page.receive(
+    { ...ERROR, turn_id: "v1" },
+    { type: "speech_started", utterance: "u2", audio_ms: 2 },
+    t.end("interrupted"),
+  );
 
   assert.doesNotMatch(textOf(withClass(composerView(page.state), "talk-words")), /Stopped|Retry/);
   assert.equal(page.sentOf("speak").length, 0);
@@ -332,18 +342,27 @@ test("a reply that the user has cut by speaking is no failure", () => {
 
 test("a notice that the talk hides with its conversation stands in the talk", () => {
   const page = answering().dispatch({ type: "narrow", isNarrow: true });
-  page.receive({ type: "notice", code: "speech_failed", level: "warning", message: "A sentence stays text.", turn_id: "v1" });
+  page.receive({
+    type: "notice",
+    code: "speech_failed",
+    level: "warning",
+    message: "A sentence stays text.",
+    turn_id: "v1",
+  });
 
   const words = () => textOf(withClass(composerView(page.state), "talk-words"));
   assert.match(words(), /A sentence stays text\./);
 
   page.receive(t.end()).dispatch({ type: "heard", turnId: "v1", index: 0, ms: 1000, isOver: true });
-  assert.match(words(), /^The microphone is onListeningA sentence stays text\.Just speak/, "it was answered: nothing is to be said again");
+  assert.match(
+    words(),
+    /^The microphone is onListeningA sentence stays text\.Just speak/,
+    "it was answered: nothing is to be said again",
+  );
 });
 
 test("the inspector shows where the time of a turn went", () => {
-  const page = answering();
-  page.receive({ type: "trace", turn_id: "v1", event: "messages", data: { messages: [] } });
+  const page = answering().receive({ type: "trace", turn_id: "v1", event: "messages", data: { messages: [] } });
   page.receive(t.end("interrupted", { metrics: { transcript: 310.4, first_audio: 920.6, first_token: null } }));
 
   assert.match(textOf(inspectorView(page.state)), /words 310 · first sound 921/);

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 
 import { Player } from "../../frontend/sdk/voice/player.js";
 import { PlayerCore } from "../../frontend/sdk/voice/player_core.js";
-import { Page } from "./support.js";
+import { Page, ofType, pluck } from "./support.js";
 
 export const RATE = 8_000; // of sentences and of the loudspeaker: a sample in is a sample out
 
@@ -34,7 +34,7 @@ export class World {
       worklet: "",
       onHeard: (heard) => this.dispatch({ type: "heard", ...heard }),
       onFailed: assert.fail,
-      onMended: assert.fail,
+      onRestored: assert.fail,
       onBlocked: assert.fail,
       later: () => {},
     });
@@ -121,7 +121,7 @@ export class World {
       assert.equal(this.kept(id), expected(record), `history of ${id}`);
       const last = record.frames.at(-1);
       if (last?.type !== "turn_end" || last.reason !== "completed") continue;
-      const sum = (type, key) => record.frames.filter((frame) => frame.type === type).map((frame) => frame[key]).join(""); // prettier-ignore
+      const sum = (type, key) => pluck(ofType(record.frames, type), key).join("");
       assert.equal(sum("sentence", "text"), sum("text", "delta"), `sentences of ${id}`);
     }
   }

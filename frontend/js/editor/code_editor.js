@@ -17,7 +17,7 @@
 
 const STYLES = new URL("../../css/code_editor.css", import.meta.url).href;
 
-/** What the text is edited in, once it is known whether CodeMirror is there. */
+/** Resolves to the editor of the text: CodeMirror where it is installed, else a plain field. */
 const loading = import("./codemirror.js").then(
   ({ codeMirror }) => codeMirror,
   () => textField,

@@ -181,7 +181,7 @@ function mark(view, { problems }) {
   view.dispatch(setDiagnostics(view.state, diagnostics));
 }
 
-/** What makes one text of the other, so that cursor and history stay where nothing has changed. @param {string} before @param {string} after */
+/** Return the change that makes one text of the other, so that cursor and history stay where nothing has changed. @param {string} before @param {string} after */
 function difference(before, after) {
   if (before === after) return null;
   const shorter = Math.min(before.length, after.length);
@@ -212,7 +212,7 @@ function suggestions({ complete }) {
   };
 }
 
-/** Of a value's brackets and quotes, those that close are CodeMirror's, as if the others had been typed. @param {EditorView} view @param {Suggestion} suggestion @param {number} from @param {number} to */
+/** Write a suggestion. CodeMirror adds the closing brackets and quotes, as if the opening ones had been typed. @param {EditorView} view @param {Suggestion} suggestion @param {number} from @param {number} to */
 function write(view, { label, insert, value }, from, to) {
   const [, opening = "", rest = ""] = /^([[{]*"?)(\w*)/.exec(value) ?? [];
   const annotations = pickedCompletion.of({ label });

@@ -31,17 +31,20 @@ export function complete(schema, text, cursor, files, isAsked = false) {
   return { from: place.from, to: place.to, quotes: [1, text[place.to] === '"' ? 1 : 0], items };
 }
 
-/** As if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files @returns {Completion | null} */
+/** Complete as if a string had been begun at the cursor. @param {Schema} schema @param {string} text @param {number} cursor @param {readonly string[]} files @returns {Completion | null} */
 function completeNew(schema, text, cursor, files) {
   const found = complete(schema, `${text.slice(0, cursor)}""${text.slice(cursor)}`, cursor + 1, files);
   return found && { ...found, from: cursor, to: cursor, quotes: [0, 0] };
 }
 
-/** The schemas that a value may follow: references resolved, alternatives side by side. @param {Schema} schema @param {Schema} root @returns {Schema[]} */
+/** Return the schemas that a value may follow: references resolved, alternatives side by side. @param {Schema} schema @param {Schema} root @returns {Schema[]} */
 function variants(schema, root) {
   const { $ref: reference, anyOf, oneOf } = schema;
   if (typeof reference === "string") {
-    const target = reference.split("/").slice(1).reduce((/** @type {any} */ at, name) => at?.[name], root); // prettier-ignore
+    const target = reference
+      .split("/")
+      .slice(1)
+      .reduce((/** @type {any} */ at, name) => at?.[name], root);
     return target
       ? variants(target, root).map((kind) => ({
           ...kind,
@@ -54,7 +57,7 @@ function variants(schema, root) {
   return [schema];
 }
 
-/** The alternatives that do not contradict what their object says: one with `"type": "a"` is none of type b. @param {Schema[]} kinds @param {Texts} [texts] */
+/** Return the alternatives that do not contradict their object: one with `"type": "a"` is none of type b. @param {Schema[]} kinds @param {Texts} [texts] */
 function fitting(kinds, texts = {}) {
   return kinds.filter(({ properties = {} }) =>
     Object.entries(texts).every(([key, text]) => (properties[key]?.const ?? text) === text),
@@ -111,7 +114,7 @@ function detailOf(schema, root, value) {
   );
 }
 
-/** What a value of this kind begins with: of yes and no, what is not so anyway. @param {Schema} schema @param {Schema} root @returns {string} */
+/** Return how a value of this kind begins; a boolean begins as the opposite of its default. @param {Schema} schema @param {Schema} root @returns {string} */
 function startOf(schema, root) {
   const kind = variants(schema, root).find(({ type }) => type !== "null") ?? {};
   switch (kind.type) {

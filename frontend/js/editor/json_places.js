@@ -70,7 +70,7 @@ function unquoted(quoted) {
   }
 }
 
-/** The string around the cursor, as a key or a value; null = the cursor is in none. @param {string} text @param {number} cursor @returns {Place | null} */
+/** Return the string around the cursor, as a key or a value; null if the cursor is in no string. @param {string} text @param {number} cursor @returns {Place | null} */
 export function placeAt(text, cursor) {
   /** @type {Place | null} */
   let place = null;
@@ -92,7 +92,7 @@ export function placeAt(text, cursor) {
   return place;
 }
 
-/** The line of a JSON path such as `$.hooks[1].when`, or of what of it is there; counted from 1. @param {string} text @param {string} path */
+/** Return the line of a JSON path such as `$.hooks[1].when`, or of its longest part that exists; counted from 1. @param {string} text @param {string} path */
 export function lineOfPath(text, path) {
   const wanted = stepsOf(path);
   let best = { length: 0, offset: text.length - text.trimStart().length };

@@ -10,7 +10,7 @@ export function lineOf({ file, path, message }, text) {
   return file.endsWith(".json") ? lineOfPath(text, path) : lineOfKey(text, path);
 }
 
-/** In YAML, of a page's head or of tests: the key that is named last, behind the item that is counted. @param {string} text @param {string} path */
+/** Return the line of a path in YAML, of a page's head or of tests: of its last key, behind the item that it counts. @param {string} text @param {string} path */
 function lineOfKey(text, path) {
   const [, index] = /\[(\d+)\]/.exec(path) ?? [];
   const items = [...text.matchAll(/^(?: {0,2})- /gm)].map(({ index: at }) => at);

@@ -4,12 +4,12 @@
  * @typedef {"pre_tool_use" | "post_tool_use" | "tool_error" | "tool_skip"} Stage
  * @typedef {{type: string, filter?: object | null, locked?: boolean, config?: Record<string, unknown>}} Handler
  * @typedef {Handler[] | {enabled?: boolean, handlers?: Handler[]}} PolicyStage
- * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is decided below
+ * @typedef {Partial<Record<Stage, PolicyStage | null>>} PolicyDocument a stage that is left out is inherited
  * @typedef {{path: string, message: string}} Problem path: as the server's, such as `$.tool_skip.handlers[0].type`
  * @typedef {keyof typeof PRESETS} Preset
- * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Below
+ * @typedef {Record<Stage, {locked: readonly Handler[], open: readonly Handler[] | null}>} Inherited
  *   the handlers in force that a document can neither remove nor reorder; open: the others that decide until the
- *   document names the stage, null if they cannot be known from here
+ *   document names the stage, null if this page cannot know them
  */
 
 import { p } from "../strings/policy.js";
@@ -32,10 +32,10 @@ function places(...places) {
   return places;
 }
 
-/** What a handler may leave out, as JSON. @type {Readonly<Record<string, string>>} */
+/** Defaults of a handler, as JSON. @type {Readonly<Record<string, string>>} */
 const DEFAULTS = { filter: "null", locked: "false", config: "{}" };
 
-/** A JSON object as it is being written; only the server says what else is wrong with it. @param {string} text */
+/** Parse the JSON object that is being written; only the server says what else is wrong with it. @param {string} text */
 export function readDocument(text) {
   const failed = (/** @type {string} */ message) => ({ document: {}, problems: [{ path: "$", message }] });
   try {
@@ -47,14 +47,14 @@ export function readDocument(text) {
   }
 }
 
-/** As it is shown: a stage that is on is its list, what a handler may leave out is left out, a bare handler is one line. @param {PolicyDocument} document */
+/** Return the document as it is shown: a stage that is on is its list, what a handler may leave out is left out, a bare handler is one line. @param {PolicyDocument} document */
 export const pretty = (document) =>
   JSON.stringify(inFewWords(document), null, 2).replace(/\{\s+("type": "[^"]*")\s+\}/g, "{ $1 }");
 
-/** Whether two documents mean the same. @param {PolicyDocument} one @param {PolicyDocument} other */
+/** Return whether two documents mean the same. @param {PolicyDocument} one @param {PolicyDocument} other */
 export const isSame = (one, other) => ordered(inFewWords(one)) === ordered(inFewWords(other));
 
-/** What is no document stays as it is: the server says what is wrong with it. @param {PolicyDocument} document @returns {Record<string, unknown>} */
+/** Return the document without defaults. What is no document stays as it is: the server says what is wrong with it. @param {PolicyDocument} document @returns {Record<string, unknown>} */
 function inFewWords(document) {
   const stages = Object.entries(document).filter(([, stage]) => stage !== null);
   return Object.fromEntries(stages.map(([name, stage]) => [name, stageInFewWords(stage)]));
@@ -75,7 +75,7 @@ function stageInFewWords(stage) {
   return enabled === true ? short : { enabled, handlers: short };
 }
 
-/** Equal for values whose keys only stand in another order. @param {unknown} value */
+/** Return JSON that is equal for values whose keys only stand in another order. @param {unknown} value */
 function ordered(value) {
   return JSON.stringify(value, (_, part) =>
     typeof part === "object" && part !== null && !Array.isArray(part)
@@ -84,7 +84,7 @@ function ordered(value) {
   );
 }
 
-/** The handlers of a stage that work. @param {PolicyStage | null | undefined} stage @returns {readonly Handler[]} */
+/** Return the handlers of a stage, unless it is disabled. @param {PolicyStage | null | undefined} stage @returns {readonly Handler[]} */
 export function handlersOf(stage) {
   const { enabled = true, handlers = [] } = Array.isArray(stage) ? { handlers: stage } : (stage ?? {});
   return enabled && Array.isArray(handlers) ? handlers : [];
@@ -93,31 +93,32 @@ export function handlersOf(stage) {
 /** @param {readonly Handler[]} handlers @param {string} type */
 const has = (handlers, type) => handlers.some((handler) => handler?.type === type);
 
-/** Whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Below} below */
-export function isOn(preset, document, below) {
+/** Return whether the preset is in force with the document. @param {Preset} preset @param {PolicyDocument} document @param {Inherited} inherited */
+export function isOn(preset, document, inherited) {
   const { type, places } = PRESETS[preset];
-  return places.every(([stage]) => has(below[stage].locked, type) || has(own(document, below, stage), type));
+  return places.every(([stage]) => has(inherited[stage].locked, type) || has(own(document, inherited, stage), type));
 }
 
-/** Whether no document can switch the preset off. @param {Preset} preset @param {Below} below */
-export const isLocked = (preset, below) =>
-  PRESETS[preset].places.every(([stage]) => has(below[stage].locked, PRESETS[preset].type));
+/** Return whether no document can switch the preset off. @param {Preset} preset @param {Inherited} inherited */
+export const isLocked = (preset, inherited) =>
+  PRESETS[preset].places.every(([stage]) => has(inherited[stage].locked, PRESETS[preset].type));
 
-/** @param {PolicyDocument} document @param {Below} below @param {Stage} stage */
-const own = (document, below, stage) => (document[stage] ? handlersOf(document[stage]) : (below[stage].open ?? []));
+/** @param {PolicyDocument} document @param {Inherited} inherited @param {Stage} stage */
+const own = (document, inherited, stage) =>
+  document[stage] ? handlersOf(document[stage]) : (inherited[stage].open ?? []);
 
 /**
  * The document with the preset switched on or off. A stage that it takes over begins with what is in force, so that
  * nothing is lost by the way; one that is as in force again is left out again.
  *
- * @param {Preset} preset @param {boolean} isWanted @param {PolicyDocument} document @param {Below} below @returns {PolicyDocument}
+ * @param {Preset} preset @param {boolean} isWanted @param {PolicyDocument} document @param {Inherited} inherited @returns {PolicyDocument}
  */
-export function withPreset(preset, isWanted, document, below) {
+export function withPreset(preset, isWanted, document, inherited) {
   const { type, places } = PRESETS[preset];
   const changed = { ...document };
   for (const [stage, isFirst] of places) {
-    const { locked, open } = below[stage];
-    const before = own(document, below, stage);
+    const { locked, open } = inherited[stage];
+    const before = own(document, inherited, stage);
     if (has(before, type) === isWanted || (isWanted && has(locked, type))) continue;
     const others = before.filter((handler) => handler?.type !== type);
     const after = isWanted ? (isFirst ? [{ type }, ...others] : [...others, { type }]) : others;

@@ -10,9 +10,9 @@ import { complete } from "../editor/completion.js";
 import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
 import { p, usePolicyLanguage } from "../strings/policy.js";
-import { clicked, entered, placeOf, reduce } from "./reduce.js";
-import { written } from "./reduce_editor.js";
-import { QUESTIONS, ask } from "./rest.js";
+import { clicked, entered, routeOf, reduce } from "./reduce.js";
+import { draftOf } from "./reduce_editor.js";
+import { REQUESTS, request } from "./rest.js";
 import { initialState } from "./state.js";
 import { pageView } from "./views/page_view.js";
 
@@ -47,34 +47,39 @@ async function perform(effect) {
   checkTimer = window.setTimeout(put, CHECK_MS, effect);
 }
 
-/** @param {Extract<Effect, {type: keyof typeof QUESTIONS}>} effect */
+/** @param {Extract<Effect, {type: keyof typeof REQUESTS}>} effect */
 async function put(effect) {
-  /** @type {import("./rest.js").Question} */
-  const question = QUESTIONS[effect.type];
-  const answer = await question(effect).catch((error) => {
+  /** @type {import("./rest.js").ServerRequest} */
+  const send = REQUESTS[effect.type];
+  const answer = await send(effect).catch((error) => {
     if (!error.cause) throw error;
     return { ...effect, type: `${effect.type}_failed`, failure: error.cause };
   });
   if (answer) dispatch(answer);
 }
 
-async function askWho() {
-  const answer = await ask("/api/session").catch(() => null);
-  if (answer) dispatch({ type: "who", who: { user: answer.body.user, isOperator: answer.body.is_operator } });
+async function loadPrincipal() {
+  const answer = await request("/api/session").catch(() => null);
+  if (answer)
+    dispatch({ type: "principal", principal: { user: answer.body.user, isOperator: answer.body.is_operator } });
 }
 
 /** @param {readonly string[]} ids */
 function focus(ids) {
-  ids.map((id) => document.getElementById(id)).find((found) => found && !found.matches(":disabled"))?.focus();
+  ids
+    .map((id) => document.getElementById(id))
+    .find((found) => found && !found.matches(":disabled"))
+    ?.focus();
 }
 
-const editor = () => /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
+const editor = () =>
+  /** @type {import("../editor/code_editor.js").CodeEditor | null} */ (document.getElementById("editor"));
 defineCodeEditor({
   complete: (text, cursor, isAsked) => complete(state.editor.schema, text, cursor, [], isAsked),
   leave: () => focus(["save"]),
 });
 
-const showFromAddress = () => dispatch({ type: "show", ...placeOf(location.hash) });
+const showFromAddress = () => dispatch({ type: "show", ...routeOf(location.hash) });
 
 document.addEventListener("click", ({ target }) => {
   const element = target instanceof Element ? target.closest("[data-action]") : null;
@@ -92,7 +97,7 @@ document.addEventListener("change", async ({ target }) => {
 });
 document.addEventListener("submit", (event) => {
   event.preventDefault();
-  dispatch({ type: /** @type {HTMLFormElement} */ (event.target).id === "filter" ? "ask_audit" : "save" });
+  dispatch({ type: /** @type {HTMLFormElement} */ (event.target).id === "filter" ? "search_audit" : "save" });
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || state.view !== "policy") return;
@@ -101,15 +106,15 @@ document.addEventListener("keydown", (event) => {
 });
 document.addEventListener("visibilitychange", async () => {
   if (document.hidden) return;
-  await askWho();
-  dispatch({ type: "looked" });
+  await loadPrincipal();
+  dispatch({ type: "refresh" });
 });
-window.addEventListener("online", () => dispatch({ type: "looked" }));
+window.addEventListener("online", () => dispatch({ type: "refresh" }));
 window.addEventListener("hashchange", showFromAddress);
-window.addEventListener("beforeunload", (event) => written(state).isDirty && event.preventDefault());
+window.addEventListener("beforeunload", (event) => draftOf(state).isDirty && event.preventDefault());
 
 const { theme = "auto", pageLanguage = "" } = loadSettings(() => localStorage);
 document.documentElement.dataset.theme = theme;
 await usePolicyLanguage(pageLanguage);
 showFromAddress();
-await askWho();
+await loadPrincipal();

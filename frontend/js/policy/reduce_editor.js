@@ -1,8 +1,8 @@
 /**
  * The policy editor: read, change, save, and what to do when another user was faster.
  *
- * @import { Below, Problem } from "./document.js"
- * @import { State, Step, Stored } from "./state.js"
+ * @import { Inherited, Problem } from "./document.js"
+ * @import { State, Reducer, Stored } from "./state.js"
  */
 
 import { p } from "../strings/policy.js";
@@ -11,8 +11,8 @@ import { announced, asking, confirming, emptyEditor, failed, focused, patched, w
 
 const MAX_CHECKED_CHARS = 8192; // that the server reads without storing it
 
-/** The document under the user's hands, what is wrong with it, and whether it is worth saving and can be saved. @param {State} state */
-export function written({ editor: { base, conflict, phase, refused, text } }) {
+/** Return the draft, its problems, and whether it differs from the stored document and can be saved. @param {State} state */
+export function draftOf({ editor: { base, conflict, phase, refused, text } }) {
   const { document, problems } = readDocument(text);
   const isDirty = base !== null && (problems.length > 0 || !isSame(document, base.document));
   // What the server refused may be tried again as it is: a handler may be there by now.
@@ -20,8 +20,8 @@ export function written({ editor: { base, conflict, phase, refused, text } }) {
   return { document, problems, all: [...problems, ...refused], isDirty, canSave };
 }
 
-/** @param {State} state @returns {Below} */
-export function below({ editor: { base, effective, scope } }) {
+/** Return what the draft inherits. @param {State} state @returns {Inherited} */
+export function inherited({ editor: { base, effective, scope } }) {
   const stages = STAGES.map((name) => {
     const stored = base?.document[name];
     const inForce = handlersOf(effective[name]);
@@ -39,16 +39,16 @@ export function loading(state) {
   return phase === "saving" ? state : asking(state, "editor", { type: "load_policy", scope }, { retry: "load_policy" });
 }
 
-/** The text is another, and what the server says of it is asked for. @param {State} state @param {string} text */
+/** Change the text and have the server check it. @param {State} state @param {string} text */
 function edited(state, text) {
   const next = patched(state, "editor", { text, saved: null, failure: null });
-  const { document, problems, isDirty } = written(next);
+  const { document, problems, isDirty } = draftOf(next);
   const asked = JSON.stringify(document);
   if (problems.length || !isDirty || asked.length > MAX_CHECKED_CHARS) return patched(next, "editor", { refused: [] });
   return withEffects(next, { type: "check", text: asked, of: text });
 }
 
-/** @type {Step} */
+/** @type {Reducer} */
 function requestFailed(state, { type, failure }) {
   const { code, message, path } = failure;
   const ready = patched(state, "editor", { phase: "ready" });
@@ -59,14 +59,14 @@ function requestFailed(state, { type, failure }) {
   return announced(focused(patched(ready, "editor", { refused }), "editor"), p.editor.refused(path, message));
 }
 
-/** What the server has found, unless the text is another by now. @param {State} state @param {string} of @param {readonly Problem[]} refused */
+/** Keep what the server has found, unless the text has changed since. @param {State} state @param {string} of @param {readonly Problem[]} refused */
 const checked = (state, of, refused) => (of === state.editor.text ? patched(state, "editor", { refused }) : state);
 
-/** @type {Record<string, Step>} */
-export const EDITOR_STEPS = {
+/** @type {Record<string, Reducer>} */
+export const EDITOR_REDUCERS = {
   load_policy: loading,
 
-  /** What was read replaces the text, unless there are changes in it: then it is shown beside them. */
+  /** Replace the text by what was read, unless it has changes: then show the conflict. */
   policy_loaded(state, { scope, schema, effective, document, etag }) {
     const { base: known, phase, saved } = state.editor;
     if (scope !== state.editor.scope || phase === "saving") return state; // too late
@@ -74,13 +74,13 @@ export const EDITOR_STEPS = {
     const base = { document, etag };
     const read = patched(state, "editor", { phase: "ready", schema, effective, failure: null });
     const fresh = patched(read, "editor", { base, conflict: null });
-    if (!written(state).isDirty) {
+    if (!draftOf(state).isDirty) {
       const isKnown = known !== null && isSame(known.document, document); // as the user writes it
       return patched(fresh, "editor", isKnown ? {} : { text: pretty(document), saved });
     }
     if (known?.etag === etag) return fresh;
     const already = p.editor.alreadySaved;
-    if (!written(fresh).isDirty) return announced(patched(fresh, "editor", { saved: already }), already);
+    if (!draftOf(fresh).isDirty) return announced(patched(fresh, "editor", { saved: already }), already);
     const conflicting = patched(read, "editor", { conflict: base, saved: null });
     return announced(focused(conflicting, "conflict-title"), p.editor.changedElsewhere);
   },
@@ -92,12 +92,12 @@ export const EDITOR_STEPS = {
   check_failed: (state, { of, failure: { path, message } }) =>
     checked(state, of, path === null ? [] : [{ path, message }]),
 
-  /** One of the presets is switched: the document is written anew. */
+  /** Switch a preset, which writes the document anew. */
   preset(state, { name, value }) {
-    const { document, problems } = written(state);
+    const { document, problems } = draftOf(state);
     return problems.length
       ? announced(state, p.editor.fixFirst)
-      : edited(state, pretty(withPreset(name, value, document, below(state))));
+      : edited(state, pretty(withPreset(name, value, document, inherited(state))));
   },
   read_yaml: (state) => asking(state, "editor", { type: "read_yaml", text: state.editor.text }),
   yaml_read(state, { document }) {
@@ -107,19 +107,19 @@ export const EDITOR_STEPS = {
   read_yaml_failed: requestFailed,
   go_to: (state, { line }) => withEffects(state, { type: "line", line: Number(line) }),
 
-  /** What is in the way is said, and the focus goes there. */
+  /** Save the draft, or say what prevents it and move the focus there. */
   save(state) {
     const { base, conflict, phase, scope } = state.editor;
     if (!base || phase !== "ready") return state;
     if (conflict) return announced(focused(state, "conflict-title"), p.editor.changedElsewhere);
-    const { document, problems, isDirty } = written(state);
+    const { document, problems, isDirty } = draftOf(state);
     if (problems.length) return announced(focused(state, "editor"), p.editor.notSaved);
     if (!isDirty) return announced(state, p.editor.noChanges);
     const sent = { type: /** @type {const} */ ("save_policy"), scope, etag: base.etag, document };
     return asking(state, "editor", sent, { phase: "saving", refused: [] });
   },
 
-  /** What was changed meanwhile stays, and waits for the next saving. */
+  /** Keep what was changed while it was saved; it waits for the next saving. */
   policy_saved(state, { version, etag, document }) {
     if (state.editor.phase !== "saving") return state; // of a document that was left meanwhile
     const saved = p.editor.saved(version);
@@ -127,12 +127,12 @@ export const EDITOR_STEPS = {
     return loading(announced(ready, saved)); // what is in force has changed with it
   },
 
-  /** Another document is chosen, or this one is to be read again: changes ask first. */
-  choose_scope(state, { value, isSure }) {
+  /** Choose another document, or read this one again; ask first if there are changes. */
+  choose_scope(state, { value, isConfirmed }) {
     const { scope } = state.editor;
     if (value === scope) return state;
     const event = { type: "choose_scope", value };
-    if (written(state).isDirty && !isSure) return confirming(state, p.editor.discard, event);
+    if (draftOf(state).isDirty && !isConfirmed) return confirming(state, p.editor.discard, event);
     return loading({ ...state, editor: emptyEditor(value === "reload" ? scope : value) });
   },
 
@@ -143,7 +143,7 @@ export const EDITOR_STEPS = {
   },
 };
 
-/** The text stays as it is, over what is stored now; saving it is a step of its own. @param {State} state */
+/** Keep the draft over what is stored now; it still has to be saved. @param {State} state */
 function mineKept(state) {
   const { conflict: base } = state.editor;
   return base ? focused(patched(state, "editor", { base, conflict: null }), "save", "policy-title") : state;

@@ -12,12 +12,12 @@ let shownId = null;
 let opensAt = Infinity;
 let pointer = { x: -1, y: -1 };
 
-/** The pointer, or the finger, is there. @param {{clientX: number, clientY: number}} event */
+/** Note where the pointer or finger is. @param {{clientX: number, clientY: number}} event */
 export function pointed({ clientX, clientY }) {
   pointer = { x: clientX, y: clientY };
 }
 
-/** After each drawing. */
+/** Guard a new request; called after each drawing. */
 export function guardApproval() {
   const box = document.getElementById("approval");
   const id = box?.dataset.approval ?? null;
@@ -29,14 +29,14 @@ export function guardApproval() {
   for (const part of controls) part.inert = true;
   moveFromPointer(box);
   requestAnimationFrame(() => {
-    // Now it is about to be seen: in a tab that nobody looks at, this waits.
+    // Now it is about to be seen: in a hidden tab, this waits.
     if (id !== shownId) return;
     opensAt = performance.now() + REST_MS;
     setTimeout(() => controls.forEach((part) => (part.inert = false)), REST_MS);
   });
 }
 
-/** Whether the request has been seen for long enough to be answered. */
+/** Return whether the request has been seen for long enough to be answered. */
 export function takesAnswers() {
   return performance.now() >= opensAt;
 }

@@ -1,5 +1,5 @@
 /**
- * May this tool run? The oldest open request, above the message field.
+ * The oldest open request to run a tool, above the message field.
  *
  * Not modal: the conversation goes on beside it. The focus goes to the box
  * itself, never to a button, so that no key that was meant for something else
@@ -12,7 +12,7 @@
 import { argumentsView } from "./arguments_view.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { unmistakable } from "../../sdk/unmistakable.js";
+import { escapedJson } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 import { en } from "../strings/en.js";
 
@@ -83,11 +83,16 @@ export function approvalView({ approvals, now }) {
       button("deny", id, t.approval.deny, "button", isAnswered),
       button("allow", id, isEditing ? t.approval.allowEdited : t.approval.allow, "button primary", isAnswered),
     ),
-    h("p", { class: "fine" }, isEditing ? t.approval.keysEditing : t.approval.keys, frame.by_voice && t.approval.byVoice),
+    h(
+      "p",
+      { class: "fine" },
+      isEditing ? t.approval.keysEditing : t.approval.keys,
+      frame.by_voice && t.approval.byVoice,
+    ),
   );
 }
 
-/** The message, but for a first line that only asks what the title asks. @param {Approval["frame"]} frame */
+/** Return the message without a first line that only asks what the title asks. @param {Approval["frame"]} frame */
 function reasonOf({ message, tool }) {
   const [first = "", ...rest] = message.split("\n");
   return [en, t].some(({ approval }) => approval.plain(tool) === first) ? rest.join("\n") : message;
@@ -95,7 +100,7 @@ function reasonOf({ message, tool }) {
 
 /** @param {Approval} approval */
 function editor({ frame, problem }) {
-  const text = unmistakable(frame.arguments);
+  const text = escapedJson(frame.arguments);
   return h(
     "textarea",
     {
@@ -120,7 +125,7 @@ function button(action, id, label, style, disabled) {
   );
 }
 
-/** More than these arguments that a yes may be remembered for. @param {Approval["frame"]} frame @returns {[string, string][]} */
+/** Return the wider choices that a yes may be remembered for. @param {Approval["frame"]} frame @returns {[string, string][]} */
 function widerChoices({ tool, remember_for, command_name }) {
   /** @type {[string, string | undefined][]} */
   const names = [

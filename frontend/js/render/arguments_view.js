@@ -1,9 +1,9 @@
 /**
- * The arguments of a tool call, for somebody who is asked about it: a table, with the JSON on demand. What is not
- * told apart by sight stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
+ * The arguments of a tool call, for the user who is asked about it: a table, with the JSON on demand. What looks alike
+ * stands as in JSON: the text "1" in quotes, white space at an end, signs that turn the text.
  */
 
-import { unmistakable } from "../../sdk/unmistakable.js";
+import { escapedJson } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
@@ -11,7 +11,7 @@ import { icon } from "./icons.js";
 /** @param {unknown} values */
 export function argumentsView(values) {
   const isObject = typeof values === "object" && values !== null && !Array.isArray(values);
-  if (!isObject) return h("pre", { class: "approval-arguments", tabindex: "0" }, unmistakable(values));
+  if (!isObject) return h("pre", { class: "approval-arguments", tabindex: "0" }, escapedJson(values));
   const rows = Object.entries(values);
   if (!rows.length) return h("p", { class: "fine" }, t.approval.noArguments);
   return [
@@ -24,7 +24,7 @@ export function argumentsView(values) {
       "details",
       { class: "approval-json" },
       h("summary", {}, icon("chevron"), t.approval.json),
-      h("pre", { tabindex: "0" }, unmistakable(values)),
+      h("pre", { tabindex: "0" }, escapedJson(values)),
     ),
   ];
 }
@@ -32,10 +32,15 @@ export function argumentsView(values) {
 /** @param {[string, unknown]} row */
 function rowView([name, value]) {
   const text = typeof value === "string" && isPlain(value) ? value : JSON.stringify(value, null, 2);
-  return h("tr", {}, h("th", { scope: "row", dir: "auto" }, unmistakable(name)), h("td", { dir: "auto" }, unmistakable(text)));
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row", dir: "auto" }, escapedJson(name)),
+    h("td", { dir: "auto" }, escapedJson(text)),
+  );
 }
 
-/** Reads as what it is: no other value of JSON looks the same. @param {string} text */
+/** Return whether the text cannot be taken for another JSON value. @param {string} text */
 function isPlain(text) {
   if (text === "" || text !== text.trim()) return false;
   try {

@@ -88,7 +88,7 @@ function highlightOf(kind) {
   return highlight;
 }
 
-/** The pieces that have a colour. The HTML is only read, in a document of its own that runs and loads nothing. @param {string} html of highlight.js */
+/** Return the pieces that have a colour. The HTML is only read, in a document of its own that runs and loads nothing. @param {string} html of highlight.js */
 function tokensOf(html) {
   const { body } = new DOMParser().parseFromString(`<body><span></span>${html}`, "text/html");
   let at = 0;

@@ -78,10 +78,17 @@ export function composerView(state) {
   );
 }
 
-/** Files can be pasted and dropped, too. @param {boolean} disabled */
+/** Return the button that attaches files, which can be pasted and dropped, too. @param {boolean} disabled */
 function attachButton(disabled) {
   return [
-    h("input", { type: "file", id: "picker", hidden: true, multiple: true, accept: "image/*,text/plain,.txt,.md,.markdown,.csv,.tsv,application/pdf,.pdf", disabled }),
+    h("input", {
+      type: "file",
+      id: "picker",
+      hidden: true,
+      multiple: true,
+      accept: "image/*,text/plain,.txt,.md,.markdown,.csv,.tsv,application/pdf,.pdf",
+      disabled,
+    }),
     h(
       "button",
       {
@@ -102,10 +109,7 @@ function attachButton(disabled) {
 function connectionLine({ connection, server }) {
   const { phase, attempt } = connection;
   if (phase === "online" || (server && attempt === 0) || (!server && attempt < 2)) return null;
-  const text =
-    connection.code === 4401
-      ? t.composer.loggedOut
-      : t.composer.reconnecting;
+  const text = connection.code === 4401 ? t.composer.loggedOut : t.composer.reconnecting;
   return h(
     "div",
     { class: "line line-warning", role: "status", key: "connection" },
@@ -127,7 +131,9 @@ function loadingLine({ loading }) {
     { class: "line line-info", role: "status", key: "loading" },
     h(
       "progress",
-      loading.length ? { max: loading.length, value: done, "aria-label": t.composer.loading } : { "aria-label": t.composer.loading },
+      loading.length
+        ? { max: loading.length, value: done, "aria-label": t.composer.loading }
+        : { "aria-label": t.composer.loading },
     ),
     h("p", {}, current ? t.composer.loadingPart(current.name) : t.composer.gettingReady),
   );

@@ -8,7 +8,7 @@
 
 import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
-import { canReread, isEmpty, visibleTurn } from "../state.js";
+import { canSpeak, isEmpty, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
@@ -32,14 +32,16 @@ function turnsView(state, conversation) {
   const groups = withRunning(groupsOf(conversation.conversationHistory), running);
   const canAsk = canSend(state);
   const versions = versionsIn(conversation);
-  const isReadable = canReread(state);
+  const isReadable = canSpeak(state);
   return h(
     "div",
     { class: "turns", key: conversation.id },
     groups.map(({ key, messages }, index) => {
       const isLast = index === groups.length - 1;
       const own = running?.id === key ? running : null;
-      const asked = own ? state.approvals.flatMap(({ frame: { turn_id, call_id = "" } }) => (turn_id === key ? [call_id] : [])) : NONE;
+      const asked = own
+        ? state.approvals.flatMap(({ frame: { turn_id, call_id = "" } }) => (turn_id === key ? [call_id] : []))
+        : NONE;
       const view = state.views[key] ?? null;
       return turnView({
         key,
@@ -51,8 +53,8 @@ function turnsView(state, conversation) {
         canAsk,
         versions: versions.get(key) ?? NONE,
         isEdited: state.editedTurn === key,
-        canReread: isReadable,
-        isReread: state.rereading?.turnId === key,
+        canSpeak: isReadable,
+        isReadAloud: state.speakTurn?.turnId === key,
         hasTrace: key in state.traces,
       });
     }),
@@ -72,7 +74,7 @@ function withRunning(groups, running) {
   return running?.nudge ? [...groups, { key: running.id, messages: UNASKED }] : groups;
 }
 
-/** Whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */
+/** Return whether the first conversation stands at its first reply. @param {State} state @param {{messages: Message[]}[]} groups */
 function isFirstReply(state, groups) {
   const [first] = groups;
   const isReply = first?.messages.some(({ role }) => role === "assistant") ?? false;
@@ -81,7 +83,7 @@ function isFirstReply(state, groups) {
 
 const versionsIn = memoVersions();
 
-/** Of each turn the same list as the last time, as long as the conversation is the same. */
+/** Return `versionsOf` with a memory: the same lists as last time while the conversation is the same. */
 function memoVersions() {
   /** @type {WeakMap<readonly Message[], {branches: Conversation["branches"], versions: ReturnType<typeof versionsOf>}>} */
   const known = new WeakMap();
@@ -96,7 +98,7 @@ function memoVersions() {
 }
 
 /**
- * The history by turn. A user message, or a message of another turn, begins the next.
+ * Group the history by turn. A user message, or a message of another turn, begins the next.
  *
  * @param {readonly Message[]} history
  */
@@ -157,9 +159,7 @@ function suggestions({ skills }) {
   return [
     { title: t.empty.ask, text: t.empty.askText },
     { title: t.empty.tool, text: t.empty.toolText },
-    skill
-      ? { title: t.empty.file, text: t.empty.fileText(skill) }
-      : { title: t.empty.list, text: t.empty.listText },
+    skill ? { title: t.empty.file, text: t.empty.fileText(skill) } : { title: t.empty.list, text: t.empty.listText },
   ];
 }
 

@@ -34,7 +34,7 @@ function asDescribed(child) {
 }
 
 /**
- * The same description for the same object: for parts that are drawn from one immutable value.
+ * Return a view that describes an object only once: for parts that are drawn from one immutable value.
  *
  * @template {object} T
  * @param {(value: T) => Described} describe
@@ -51,7 +51,7 @@ export function memo(describe) {
 }
 
 /**
- * The same for parts that are drawn from several values: described anew when one of them is another than the
+ * Return such a view for parts that are drawn from several values: described anew when one of them is another than the
  * last time that this `subject` was drawn.
  *
  * @template {object} T
@@ -110,7 +110,7 @@ function patchChildren(parent, before, wanted) {
 }
 
 /**
- * How many children from the first on are as they were: of a long list mostly all but the last.
+ * Return how many children from the first on are as they were: of a long list mostly all but the last.
  *
  * @param {Element} parent @param {Described[]} before @param {Described[]} wanted
  */
@@ -118,11 +118,11 @@ function unchanged(parent, before, wanted) {
   let count = 0;
   while (count < wanted.length && before[count] === wanted[count]) count += 1;
   const last = count > 0 ? parent.childNodes[count - 1] : undefined;
-  return last && shown.get(last) === wanted[count - 1] ? count : 0; // somebody else may have had a hand in it
+  return last && shown.get(last) === wanted[count - 1] ? count : 0; // code that is not ours may have changed it
 }
 
 /**
- * What a child is recognised by among its neighbours: its key, else its tag and how many of that tag stand before it.
+ * Return what a child is recognised by among its neighbours: its key, else its tag and how many of that tag stand before it.
  */
 function namer() {
   /** @type {Map<string, number>} */
@@ -188,7 +188,7 @@ function setProperty(element, name, value) {
   if (input[name] !== value && !isInUse) input[name] = value;
 }
 
-/** Offers a file for saving. @param {string} name @param {string} mediaType @param {BlobPart} content */
+/** Offer a file for saving. @param {string} name @param {string} mediaType @param {BlobPart} content */
 export function download(name, mediaType, content) {
   const url = URL.createObjectURL(new Blob([content], { type: mediaType }));
   const link = document.createElement("a");

@@ -21,14 +21,20 @@ export function downloadsView(downloads) {
     h("summary", {}, icon("chevron"), t.models.fetch),
     h("p", { class: "fine" }, t.models.fetchAbout),
     downloads.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, downloads.problem),
-    h("ul", { class: "model-options" }, missing.map((model) => downloadView(model, isBusy(downloads)))),
+    h(
+      "ul",
+      { class: "model-options" },
+      missing.map((model) => downloadView(model, isBusy(downloads))),
+    ),
   );
 }
 
 /** @param {Download} model @param {boolean} isAnyBusy */
 function downloadView({ name, parameters, licence, state, doneBytes, totalBytes, error }, isAnyBusy) {
   const isBusy = state === "downloading" || state === "checking";
-  const size = doneBytes ? t.models.sizeOf(gigabytes(doneBytes), gigabytes(totalBytes)) : t.models.size(gigabytes(totalBytes));
+  const size = doneBytes
+    ? t.models.sizeOf(gigabytes(doneBytes), gigabytes(totalBytes))
+    : t.models.size(gigabytes(totalBytes));
   const title = name.replace(/\.gguf$/i, "");
   return h(
     "li",
@@ -46,9 +52,20 @@ function downloadView({ name, parameters, licence, state, doneBytes, totalBytes,
       },
       isBusy ? t.models.stop : doneBytes ? t.models.fetchOn : t.models.fetchIt,
     ),
-    h("span", { class: "fine" }, [t.models.parameters(parameters), size, licence, ...(state === "checking" ? [t.models.checking] : [])].join(" · ")),
+    h(
+      "span",
+      { class: "fine" },
+      [t.models.parameters(parameters), size, licence, ...(state === "checking" ? [t.models.checking] : [])].join(
+        " · ",
+      ),
+    ),
     isBusy &&
-      h("progress", { max: String(totalBytes), value: String(doneBytes), "aria-label": t.models.progress(title), key: "bar" }),
+      h("progress", {
+        max: String(totalBytes),
+        value: String(doneBytes),
+        "aria-label": t.models.progress(title),
+        key: "bar",
+      }),
     error && h("p", { class: "line line-error", role: "alert", key: "error" }, error),
   );
 }

@@ -3,10 +3,10 @@
 /** @type {string | null} the request drawn last */
 let shownId = null;
 
-/** @type {string | null} what was said of the edited arguments when they were drawn last; null: they could not be edited */
+/** @type {string | null} problem of the edited arguments when they were drawn last; null if they were not being edited */
 let shownProblem = null;
 
-/** After each drawing. @param {HTMLTextAreaElement} message the field that the user may be writing in */
+/** Move the focus with a request to run a tool, after each drawing. @param {HTMLTextAreaElement} message the field that the user may be writing in */
 export function focusApproval(message) {
   const box = document.getElementById("approval");
   const editor = document.getElementById("approval-editor");
@@ -25,11 +25,11 @@ export function focusApproval(message) {
   if (isLeft && isFocusFree()) box?.focus();
 }
 
-/** @type {string} the turn whose message was edited when it was drawn last; "" = none */
+/** @type {string} the turn whose message was edited when it was drawn last; empty if there was none */
 let editedTurn = "";
 
 /**
- * After each drawing: an editor that has come takes the focus, and gives it back when it goes.
+ * Focus an editor that has come, and give the focus back when it goes; called after each drawing.
  *
  * @param {HTMLTextAreaElement | null} editor @param {HTMLTextAreaElement} message where the focus goes after sending
  * @returns {boolean} it has come
@@ -48,23 +48,23 @@ export function focusEditor(editor, message) {
   return editor !== null;
 }
 
-/** Whether the button to hold was there when it was drawn last. */
+/** Whether the button to hold was drawn last time. */
 let hadHold = false;
 
-/** After each drawing: the button to hold takes the focus from the one that has just brought it, so that the space bar holds it. */
+/** Focus the button to hold when it has come, so that the space bar holds it; called after each drawing. */
 export function focusHold() {
   const hold = /** @type {HTMLElement | null} */ (document.querySelector("[data-action=hold]"));
   if (!hadHold && document.activeElement?.matches("[data-action=talk-mode]")) hold?.focus();
   hadHold = hold !== null;
 }
 
-/** Nothing has the focus, or the request, whose buttons come and go. */
+/** Return whether nothing has the focus, or only the request, whose buttons come and go. */
 export function isFocusFree() {
   const { activeElement, body } = document;
   return activeElement === body || document.getElementById("approval")?.contains(activeElement) === true;
 }
 
-/** @typedef {Readonly<Record<string, string | null>>} Layers id → selector of the button that opened it; null: it is closed */
+/** @typedef {Readonly<Record<string, string | null>>} Layers id → selector of the button that opened it; null if it is closed */
 
 /** @type {Layers} those drawn last */
 let shownLayers = {};
@@ -96,7 +96,7 @@ export function keepFocus(layers, draw) {
   if (wasInList && document.activeElement === document.body) focusInList(/** @type {HTMLElement} */ (list), focused);
 }
 
-/** An item of the list may have moved to another group, or be gone. @param {HTMLElement} list @param {Element | null} before */
+/** Keep the focus on an item of the list that has moved to another group, or is gone. @param {HTMLElement} list @param {Element | null} before */
 function focusInList(list, before) {
   const { action = "", id = "" } = before instanceof HTMLElement ? before.dataset : {};
   const same = list.querySelector(`[data-action="${CSS.escape(action)}"][data-id="${CSS.escape(id)}"]`);

@@ -21,7 +21,7 @@ const PANELS = [
   { panel: "inspector", name: "inspect" },
 ];
 
-/** The button that opens a panel, as a selector. @param {import("../state.js").Panel} panel */
+/** Return the selector of the button that opens a panel. @param {import("../state.js").Panel} panel */
 export function openerOf(panel) {
   const hasButton = PANELS.some((listed) => listed.panel === panel);
   return hasButton ? `.header-buttons > [data-panel=${panel}]` : ".header [popovertarget=menu]";
@@ -102,7 +102,11 @@ function modelView({ server, models }) {
   const opener = { type: "button", "data-action": "models", "aria-label": label, "aria-haspopup": "dialog" };
   return h(
     isPicker ? "button" : "p",
-    { class: `model model-${where}`, title: label, ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }) },
+    {
+      class: `model model-${where}`,
+      title: label,
+      ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }),
+    },
     icon(where),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-where" }, location === "local" ? t.header.local : t.header.cloud(host)),
@@ -113,19 +117,27 @@ function modelView({ server, models }) {
 function diagnosticsMark({ diagnostics, skills }) {
   const failed = skills.reduce((sum, { tests }) => sum + (tests?.failed ?? 0), 0);
   const count = failed + diagnostics.filter(({ severity }) => severity !== "info").length;
-  return count ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems)) : null;
+  return count
+    ? h("span", { class: "badge" }, count, h("span", { class: "visually-hidden" }, t.header.problems))
+    : null;
 }
 
 /** @param {State} state @param {import("../state.js").Conversation | null} conversation */
 function menuView(state, conversation) {
   const { server, panel } = state;
   const disabled = conversation?.access !== "write";
-  // How the server's programs fare is its operators' business; without login there is nobody to log out.
+  // The state of hook processes is for operators; without a login there is no user to log out.
   const hasHooks = server?.user?.is_operator || panel === "hooks";
   return [
     h(
       "button",
-      { type: "button", class: "button quiet", popovertarget: "menu", "aria-label": t.header.menu, title: t.header.menu },
+      {
+        type: "button",
+        class: "button quiet",
+        popovertarget: "menu",
+        "aria-label": t.header.menu,
+        title: t.header.menu,
+      },
       icon("more"),
     ),
     h(

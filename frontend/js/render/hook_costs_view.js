@@ -68,7 +68,6 @@ function warningTag() {
 export function hookCostView({ tokens, calls, lostCalls, lostTokens }, compared) {
   return [
     h("span", { class: "hook-cost" }, t.costs.sum(tokens, calls)),
-    lostCalls > 0 &&
-      h("span", { class: "tag tag-warning" }, t.costs.lostSum(lostTokens, lostCalls, compared)),
+    lostCalls > 0 && h("span", { class: "tag tag-warning" }, t.costs.lostSum(lostTokens, lostCalls, compared)),
   ];
 }

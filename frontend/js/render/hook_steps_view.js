@@ -8,7 +8,7 @@ import { diffLines, withContext } from "../diff.js";
 import { h } from "./dom.js";
 import { msText } from "./hooks_view.js";
 import { icon } from "./icons.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const SLOW_MS = 100; // a listener notices pauses of a few hundred, and there may be several hooks
@@ -80,7 +80,7 @@ function sidesOf(change) {
   return { before: textOf(change?.before), after: textOf(change?.after) };
 }
 
-/** Lines of a text inside stand as lines, so that they are compared one by one. @param {unknown} value @returns {string} */
+/** Format a value with the lines of its texts as lines, so that they are compared one by one. @param {unknown} value @returns {string} */
 function textOf(value) {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map(textOf).join("\n");

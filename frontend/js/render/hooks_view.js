@@ -16,8 +16,7 @@ export function hooksView({ hookHealth: { processes, problem } }) {
     problem &&
       h("div", { class: "line line-warning", role: "status", key: "problem" }, icon("alert"), h("p", {}, problem)),
     processes === null && !problem && h("p", { role: "status" }, t.hooks.asking),
-    processes?.length === 0 &&
-      h("p", {}, t.hooks.none[0], h("code", {}, "hooks.processes"), t.hooks.none[1]),
+    processes?.length === 0 && h("p", {}, t.hooks.none[0], h("code", {}, "hooks.processes"), t.hooks.none[1]),
     processes && processes.length > 0 && [gatesLine(processes), h("ul", { class: "skills" }, processes.map(hookView))],
   ];
 }
@@ -25,8 +24,7 @@ export function hooksView({ hookHealth: { processes, problem } }) {
 /** @param {readonly HookHealth[]} processes */
 function gatesLine(processes) {
   const gates = processes.filter((hook) => hook.gates.length > 0);
-  if (!gates.length)
-    return h("p", { key: "gates" }, t.hooks.noGate);
+  if (!gates.length) return h("p", { key: "gates" }, t.hooks.noGate);
   const unarmed = gates.filter(isUnarmed);
   const untested = gates.filter((gate) => gate.isArmed === null && !isUnarmed(gate));
   if (!unarmed.length && untested.length)
@@ -60,7 +58,11 @@ function hookView(hook) {
       "div",
       { class: "hook-health" },
       h("span", { class: "skill-name" }, name),
-      h("span", { class: state === "up" ? "tag state-up" : state === "down" ? "tag tag-warning" : "tag" }, stateText(hook)),
+      h(
+        "span",
+        { class: state === "up" ? "tag state-up" : state === "down" ? "tag tag-warning" : "tag" },
+        stateText(hook),
+      ),
       armedTag(hook),
     ),
     h("p", { class: "fine" }, hook.gates.length ? t.hooks.gateAt(hook.gates.join(", ")) : modes.join(", ")),

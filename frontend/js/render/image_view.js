@@ -9,15 +9,15 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
-/** Ours alone: encoded by this page. */
+/** Addresses of pictures that this page has encoded. */
 const OURS = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/=]+$/;
 
-/** In a message. @param {readonly AttachedImage[]} images */
+/** Show the pictures of a message. @param {readonly AttachedImage[]} images */
 export function sentImages(images) {
   return h("div", { class: "sent-images" }, images.map(imageView));
 }
 
-/** Beside the message field. @param {readonly AttachedImage[]} images @param {number} pending */
+/** Show the pictures beside the message field. @param {readonly AttachedImage[]} images @param {number} pending */
 export function attachedImages(images, pending) {
   if (!images.length && !pending) return null;
   return h(

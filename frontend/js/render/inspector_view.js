@@ -14,7 +14,7 @@ import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { notFiredView } from "./not_fired_view.js";
 import { shortened } from "../text.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const MAX_EXCERPT_CHARS = 90;
@@ -40,7 +40,7 @@ function allButton() {
   return h("button", { type: "button", class: "button", "data-action": "inspect-all" }, t.inspector.all);
 }
 
-/** Of the open conversation, newest first. @param {State} state */
+/** Return the traced turns of the open conversation, newest first. @param {State} state */
 function turnsOf(state) {
   return tracedTurns(state).map(({ id, asked, trace }) => {
     const { metrics = null } = state.views[id]?.end ?? {};
@@ -57,7 +57,7 @@ function turnsOf(state) {
  * @property {boolean} isOpen
  */
 
-/** Described anew when more of it has come, not with every word of the reply. */
+/** View of a trace, described anew when more of it has come, not with every word of the reply. */
 const turnTraceView = memoAll(describe, ({ trace }) => trace);
 
 /** @param {ShownTrace} shown */
@@ -80,13 +80,13 @@ function describe(shown) {
   );
 }
 
-/** Of a call that was never made: a hook ended the turn before. @param {TurnTrace} trace */
+/** Return the hook steps of a call that was never made, because a hook ended the turn before. @param {TurnTrace} trace */
 function strayStepsOf({ calls, hookSteps }) {
   const known = new Set(calls.map(({ call }) => call));
   return hookSteps.filter(({ call }) => !known.has(call));
 }
 
-/** Since the user stopped speaking, or sent the message. @param {Record<string, number | null>} metrics */
+/** Show the moments since the user stopped speaking, or sent the message. @param {Record<string, number | null>} metrics */
 function latencyView(metrics) {
   const known = Object.entries(t.inspector.moments).flatMap(([name, label]) => {
     const ms = metrics[name];
@@ -97,7 +97,7 @@ function latencyView(metrics) {
   return [latencyBar(known), h("p", { class: "fine latency" }, text)];
 }
 
-/** One stretch from each moment to the next; the line below says the same in words. @param {{label: string, ms: number}[]} moments */
+/** Draw one stretch from each moment to the next; the line below says the same in words. @param {{label: string, ms: number}[]} moments */
 function latencyBar(moments) {
   const sorted = [...moments].sort((a, b) => a.ms - b.ms);
   const whole = Math.max(1, sorted.at(-1)?.ms ?? 1);
@@ -134,10 +134,8 @@ function callView(call, trace, isOpen) {
       call.tools.length ? t.inspector.tools(call.tools.join(", "), call.tool_choice) : t.inspector.noTools,
       call.late_system !== "native" && t.inspector.lateSystem(call.late_system),
     ),
-    call.trimmed.length > 0 &&
-      h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
-    call.shortened.length > 0 &&
-      h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
+    call.trimmed.length > 0 && h("p", { class: "fine" }, t.inspector.trimmed(call.trimmed.length)),
+    call.shortened.length > 0 && h("p", { class: "fine" }, t.inspector.shortened(call.shortened.length)),
     callCostView(call, trace),
     h(
       "ol",

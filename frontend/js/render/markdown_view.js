@@ -19,7 +19,7 @@ const ABOVE = 2; // the headings of the page that a text stands under
 /** @param {string} source */
 export const markdownView = (source) => growingView()(source);
 
-/** For one text that grows, and is drawn again and again: what stands in it already costs nothing. @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described} */
+/** Return a view for one text that grows: what stands in it already is not drawn again. @returns {(source: string, mark?: Mark | null) => import("./dom.js").Described} */
 export function growingView() {
   const read = growingMarkdown();
   return (source, mark = null) => {
@@ -34,7 +34,7 @@ const plainView = memo((/** @type {Block} */ block) => blockView(block, null));
 /** @param {Block[]} blocks @param {Mark | null} mark @param {"auto" | null} [dir] @returns {Child[]} */
 const blocksView = (blocks, mark, dir) => blocks.map((block) => blockView(block, mark, dir));
 
-/** @param {Block} block @param {Mark | null} mark @param {"auto" | null} dir null: as what it stands in, which finds its direction in its own text @returns {import("./dom.js").Described} */
+/** @param {Block} block @param {Mark | null} mark @param {"auto" | null} dir null inside an element that takes its direction from its own text @returns {import("./dom.js").Described} */
 function blockView(block, mark, dir = "auto") {
   switch (block.type) {
     case "paragraph":
@@ -62,25 +62,32 @@ function fenceView({ language, lines }, mark) {
   return h("div", { class: "code-block" }, block, h("button", copy, t.turns.copy));
 }
 
-/** Scrolls by itself where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
+/** Show a table, which scrolls where it is wider than the page. @param {import("../markdown_table.js").Table} table @param {Mark | null} mark @param {"auto" | null} dir */
 function tableView({ align, head, rows }, mark, dir) {
   const cell = (/** @type {string} */ tag) => (/** @type {Inline[]} */ inline, /** @type {number} */ column) => {
     const kind = { class: align[column] && `align-${align[column]}`, scope: tag === "th" ? "col" : null };
     return h(tag, kind, inlineView(inline, mark));
   };
   const row = (/** @type {string} */ tag, /** @type {Inline[][]} */ cells) => h("tr", {}, cells.map(cell(tag)));
-  const body = h("tbody", {}, rows.map((cells) => row("td", cells))); // prettier-ignore
+  const body = h(
+    "tbody",
+    {},
+    rows.map((cells) => row("td", cells)),
+  );
   const region = { class: "table", role: "region", "aria-label": t.turns.table, tabindex: "0" };
   return h("div", region, h("table", { dir }, h("thead", {}, row("th", head)), body));
 }
 
-/** Code is never said, so that only what a cut left unheard is marked in it. @param {Line[]} lines @param {Mark | null} mark @returns {Child[]} */
+/** Show code. It is never spoken, so that only what a cut left unheard is marked in it. @param {Line[]} lines @param {Mark | null} mark @returns {Child[]} */
 function codeView(lines, mark) {
   const from = mark?.kind === "unheard" ? mark.from : Infinity;
   const first = lines.findIndex(({ text, at }) => at + text.length > from);
   const joined = (/** @type {Line[]} */ part) => part.map(({ text }) => text).join("\n");
   if (first < 0) return [joined(lines)];
-  const heard = lines.slice(0, first).map(({ text }) => `${text}\n`).join(""); // prettier-ignore
+  const heard = lines
+    .slice(0, first)
+    .map(({ text }) => `${text}\n`)
+    .join("");
   return [heard, h("span", { class: "unheard" }, joined(lines.slice(first)))];
 }
 
@@ -95,7 +102,7 @@ function listView({ start, items }, mark, dir) {
   return start === null ? h("ul", { dir }, children) : h("ol", { dir, start: start === 1 ? null : start }, children);
 }
 
-/** A lone paragraph in an item needs no paragraph around it. @param {Block[]} blocks @param {Mark | null} mark @returns {Child[]} */
+/** Show the blocks of an item; a lone paragraph needs no element around it. @param {Block[]} blocks @param {Mark | null} mark @returns {Child[]} */
 function itemView([first, ...rest], mark) {
   if (first?.type !== "paragraph") return blocksView(first ? [first, ...rest] : [], mark);
   return [...inlineView(first.inline, mark), ...blocksView(rest, mark)];

@@ -8,7 +8,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
-/** Of this server, and nothing else of it: a path that leads out of the folder is not followed. */
+/** Addresses below `/media/` of this server; a path that leads out of the folder does not match. */
 const OURS = /^\/media\/[\w-]+(\?[\w=&.~-]*)?$/;
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"]);
 
@@ -41,7 +41,9 @@ function shownView({ url, content_type, name }) {
 /** @param {MediaItem} media @param {{download?: string}} as */
 function fileView(media, as) {
   const label = as.download ? t.media.download : labelOf(media);
-  const named = as.download ? { "aria-label": t.media.downloadFile(media.name) } : { target: "_blank", rel: "noopener" };
+  const named = as.download
+    ? { "aria-label": t.media.downloadFile(media.name) }
+    : { target: "_blank", rel: "noopener" };
   return h("a", { class: "media-file", href: media.url, ...as, ...named }, icon("file"), label);
 }
 

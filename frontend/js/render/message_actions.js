@@ -19,12 +19,15 @@ export function askedActions(turnId, versions, canAsk) {
 
 /**
  * @param {string} turnId
- * @param {{canCopy: boolean, canReread: boolean, isReread: boolean, canRegenerate: boolean, hasTrace: boolean}} offered
+ * @param {{canCopy: boolean, canSpeak: boolean, isReadAloud: boolean, canRegenerate: boolean, hasTrace: boolean}} offered
  */
-export function replyActions(turnId, { canCopy, canReread, isReread, canRegenerate, hasTrace }) {
+export function replyActions(turnId, { canCopy, canSpeak, isReadAloud, canRegenerate, hasTrace }) {
   return row([
     canCopy && action("copy-reply", "copy", t.turns.copyReply, { turn: turnId }),
-    canReread && action("reread", isReread ? "stop" : "sound", isReread ? t.turns.stopReading : t.turns.readAloud, { turn: turnId }),
+    canSpeak &&
+      action("read-aloud", isReadAloud ? "stop" : "sound", isReadAloud ? t.turns.stopReading : t.turns.readAloud, {
+        turn: turnId,
+      }),
     canRegenerate && action("ask-again", "retry", t.turns.regenerate, { turn: turnId }),
     hasTrace && action("inspect", "inspect", t.turns.inspect, { turn: turnId }),
   ]);
@@ -64,7 +67,14 @@ export function messageEditor({ content }, turnId, canAsk) {
     { class: "edit-message" },
     h(
       "textarea",
-      { id: "edit-message", dir: "auto", rows: "1", "data-turn": turnId, "aria-label": t.turns.edit, autocomplete: "off" },
+      {
+        id: "edit-message",
+        dir: "auto",
+        rows: "1",
+        "data-turn": turnId,
+        "aria-label": t.turns.edit,
+        autocomplete: "off",
+      },
       content, // its start only: from then on it is the user's
     ),
     h(
@@ -73,7 +83,13 @@ export function messageEditor({ content }, turnId, canAsk) {
       h("button", { type: "button", class: "button small", "data-action": "leave-editor" }, t.turns.leaveEditor),
       h(
         "button",
-        { type: "button", class: "button small primary", "data-action": "send-edited", "data-turn": turnId, disabled: !canAsk },
+        {
+          type: "button",
+          class: "button small primary",
+          "data-action": "send-edited",
+          "data-turn": turnId,
+          disabled: !canAsk,
+        },
         t.turns.sendEdited,
       ),
     ),

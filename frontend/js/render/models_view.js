@@ -116,7 +116,7 @@ function factsOf({ firstTokenMs, callsTools }) {
   return [t.models.firstWord(firstTokenMs), ...tools];
 }
 
-/** What was found and could answer in place of the embedded model. @param {Models} models */
+/** Offer the model that was found instead of the embedded one. @param {Models} models */
 export function offerView(models) {
   const offer = offerOf(models);
   if (!offer) return null;
@@ -132,7 +132,7 @@ export function offerView(models) {
   );
 }
 
-/** The way to a real model, shown after the first reply of the embedded one. @param {Models} models */
+/** Show the way to a real model, after the first reply of the embedded one. @param {Models} models */
 export function demoView(models) {
   if (!isDemo(models) || models.decidedBy !== null) return null;
   return h(

@@ -10,7 +10,12 @@ import { h } from "./dom.js";
 /** @param {readonly NotFired[]} notFired */
 export function notFiredView(notFired) {
   if (!notFired.length) return null;
-  return h("section", { class: "not-fired", key: "not-fired" }, h("h4", {}, t.inspector.notFired), h("ul", {}, notFired.map(itemView)));
+  return h(
+    "section",
+    { class: "not-fired", key: "not-fired" },
+    h("h4", {}, t.inspector.notFired),
+    h("ul", {}, notFired.map(itemView)),
+  );
 }
 
 /** @param {NotFired} silent */
@@ -25,7 +30,7 @@ function itemView({ skill, hook, timing, fired, ...why }) {
   );
 }
 
-/** Says a reason whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
+/** Show the reason; one whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
 export function reasonView({ reason, code = "", detail = "", path }) {
   if (path) return [t.inspector.conditionFailed, h("code", {}, path)];
   return t.inspector.reasons[code]?.(detail) ?? reason;

@@ -31,7 +31,7 @@ export { openPanelTab, showPanelTab, watchPanelTabs };
 
 const NEAR_BOTTOM_PX = 80;
 const PANEL_VIEWS = { skills: skillsView, inspector: inspectorView, hooks: hooksView, settings: settingsView };
-/** Those that say the same in a tab of their own. @type {readonly import("../state.js").Panel[]} */
+/** Panels that can also be opened in a tab. @type {readonly import("../state.js").Panel[]} */
 const FOR_TABS = ["skills", "inspector"];
 
 /** @type {string | null} the conversation drawn last */
@@ -100,10 +100,10 @@ function pageView(state) {
 
 const SAID_LINES = 4; // stay a while: a screen reader may still be at them
 
-/** The number of the line that was drawn last. */
+/** Number of the announcement that was drawn last. */
 let saidUpTo = 0;
 
-/** All that was not drawn before, however much came at once, and a few that were. @param {State} state */
+/** Return the announcements that were not drawn before, and the last few that were. @param {State} state */
 function freshLines({ announcements }) {
   const lines = announcements.filter(({ n }) => n > saidUpTo - SAID_LINES);
   saidUpTo = lines.at(-1)?.n ?? saidUpTo;
@@ -124,7 +124,14 @@ function panelView(state) {
   if (!panel) return null;
   return h(
     "aside",
-    { class: "panel", id: "panel", key: panel, tabindex: "-1", "aria-label": t.panels[panel], "data-wide": isPanelWide },
+    {
+      class: "panel",
+      id: "panel",
+      key: panel,
+      tabindex: "-1",
+      "aria-label": t.panels[panel],
+      "data-wide": isPanelWide,
+    },
     h(
       "div",
       { class: "panel-head" },
@@ -171,10 +178,10 @@ function panelView(state) {
   );
 }
 
-/** Who reads the end keeps reading the end; who has scrolled up is left alone. */
+/** Whether the user reads the end, which the page then follows. */
 let isAtEnd = true;
 
-/** The user has scrolled, or opened something. */
+/** Note whether the user reads the end, after scrolling or opening something. */
 export function scrolled() {
   const scroll = document.getElementById("scroll");
   isAtEnd = !scroll || scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_BOTTOM_PX;
@@ -191,13 +198,13 @@ export function input() {
   return /** @type {HTMLTextAreaElement} */ (document.getElementById("input"));
 }
 
-/** The field grows with its text. */
+/** Fit the message field to its text. */
 export function fitInput() {
   fit(input());
   followEnd();
 }
 
-/** The message that is being edited. */
+/** Return the field of the message that is being edited. */
 export function messageEditor() {
   return /** @type {HTMLTextAreaElement | null} */ (document.getElementById("edit-message"));
 }
@@ -224,12 +231,12 @@ export function focusInput() {
   input().focus();
 }
 
-/** Before the box goes away with the focus in it, or with the button that had it. */
+/** Focus the message field if only the request to run a tool, which is about to be removed, has the focus. */
 export function leaveApproval() {
   if (isFocusFree()) focusInput();
 }
 
-/** A picture, sound or film did not come: the link to it is too old, or the file is gone. @param {EventTarget | null} target */
+/** Show that a picture, sound or film did not load: the link to it is too old, or the file is gone. @param {EventTarget | null} target */
 export function mediaFailed(target) {
   if (target instanceof Element) target.closest(".media")?.setAttribute("data-gone", "");
 }
@@ -241,7 +248,7 @@ export function openPicker() {
 const COPIED_MS = 2_000;
 
 /**
- * The code beside this button, to the clipboard; where the browser gives none (a page on plain
+ * Copy the code beside this button to the clipboard; where the browser gives none (a page on plain
  * http), it is selected for the user's own hand.
  *
  * @param {HTMLElement} button
@@ -253,10 +260,12 @@ export async function copyCode(button) {
   setTimeout(() => (button.textContent = t.turns.copy), COPIED_MS);
 }
 
-/** A message, or a reply as the model wrote it. @param {HTMLElement} button below it @param {string} text */
+/** Copy a message, or a reply as the model wrote it. @param {HTMLElement} button below it @param {string} text */
 export async function copyMessage(button, text) {
   const label = button.title;
-  const shown = button.closest(".turn")?.querySelector(button.dataset.action === "copy-reply" ? ".reply" : ".said-by-user");
+  const shown = button
+    .closest(".turn")
+    ?.querySelector(button.dataset.action === "copy-reply" ? ".reply" : ".said-by-user");
   button.dataset.copied = await copied(text, shown);
   button.setAttribute("aria-label", button.dataset.copied);
   setTimeout(() => {
@@ -276,7 +285,7 @@ async function copied(text, shown) {
   }
 }
 
-/** What the user has picked; the same file can be picked again. @returns {File[]} */
+/** Return the files that the user has picked; the same file can be picked again. @returns {File[]} */
 export function picked() {
   const picker = /** @type {HTMLInputElement} */ (document.getElementById("picker"));
   const files = Array.from(picker.files ?? []);
@@ -284,17 +293,17 @@ export function picked() {
   return files;
 }
 
-/** Where a file that is dragged over the page would land. @param {boolean} isOver */
+/** Mark the place where a dragged file would be attached. @param {boolean} isOver */
 export function showDrop(isOver) {
   document.querySelector(".composer")?.toggleAttribute("data-drop", isOver);
 }
 
-/** The request on screen. */
+/** Return the id of the request on screen. */
 export function approvalId() {
   return document.getElementById("approval")?.dataset.approval ?? "";
 }
 
-/** What the user has filled in. @returns {import("../reduce_approvals.js").Fields} */
+/** Return what the user has filled in. @returns {import("../reduce_approvals.js").Fields} */
 export function approvalFields() {
   const valueOf = (/** @type {string} */ id) =>
     /** @type {HTMLInputElement | null} */ (document.getElementById(id))?.value ?? "";
@@ -307,20 +316,20 @@ export function approvalFields() {
   };
 }
 
-/** Tells at once, and whenever it changes. @param {(isNarrow: boolean) => void} tell */
-export function watchWidth(tell) {
+/** Report whether the screen is narrow, at once and whenever it changes. @param {(isNarrow: boolean) => void} onChange */
+export function watchWidth(onChange) {
   const query = matchMedia("(max-width: 46rem)"); // as in layout.css
-  query.addEventListener("change", () => tell(query.matches));
-  tell(query.matches);
+  query.addEventListener("change", () => onChange(query.matches));
+  onChange(query.matches);
 }
 
-/** How loud the microphone is, 0 to 1: fifty times a second, so not through the state. @param {number} level */
+/** Show how loud the microphone is, 0 to 1; fifty times a second, so not through the state. @param {number} level */
 export function showLevel(level) {
   const foot = /** @type {HTMLElement | null} */ (document.querySelector(".foot"));
   foot?.style.setProperty("--level", level.toFixed(2));
 }
 
-/** A menu or dialog closes with Esc by itself. */
+/** Return whether a menu or dialog is open, which closes with Esc by itself. */
 export function isMenuOpen() {
   return document.querySelector(".menu:popover-open, dialog[open]") !== null;
 }
@@ -330,7 +339,7 @@ export function isPicker(target) {
   return target instanceof HTMLDialogElement && target.id === "models";
 }
 
-/** What the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null: it is another form */
+/** Return what the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null for another form */
 export function otherEndpoint(form) {
   if (!(form instanceof HTMLFormElement) || form.id !== "other-model") return null;
   const filled = new FormData(form);
@@ -351,7 +360,7 @@ function actionsOpener(id) {
   return `.conversation-more[data-id="${CSS.escape(id)}"]`;
 }
 
-/** Leave the title in the list: that makes the change. @param {string} id @param {string | null} title in the place of what was written */
+/** Leave the title in the list, which makes the change. @param {string} id @param {string | null} title in the place of what was written */
 export function leaveListTitle(id, title) {
   const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".conversation-actions .title"));
   if (field && title !== null) field.value = title;

@@ -12,7 +12,7 @@ import { t } from "../strings.js";
 /** @type {Map<Panel, Window>} */
 const tabs = new Map();
 
-/** By the user's hand: browsers allow no other. @param {Panel} panel */
+/** Open a panel in a tab, in a user's gesture, as browsers demand. @param {Panel} panel */
 export function openPanelTab(panel) {
   if (showPanelTab(panel)) return;
   const tab = window.open("panel.html", "_blank");
@@ -27,11 +27,11 @@ export function showPanelTab(panel) {
   return true;
 }
 
-/** Tells of the document of a tab that has been loaded, once more if it is loaded again. @param {(document: Document) => void} tell */
-export function watchPanelTabs(tell) {
+/** Report the document of each panel tab that has been loaded, again if it is loaded again. @param {(document: Document) => void} onLoaded */
+export function watchPanelTabs(onLoaded) {
   window.addEventListener("message", ({ origin, source }) => {
     const tab = origin === location.origin ? [...tabs.values()].find((one) => one === source) : undefined;
-    if (tab) tell(tab.document);
+    if (tab) onLoaded(tab.document);
   });
   window.addEventListener("pagehide", () => tabs.forEach((tab) => tab.close()));
 }

@@ -5,7 +5,7 @@ import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
 import { languageProblem } from "./voice_view.js";
 
-/** What may be spoken, each in its own words. */
+/** Languages that may be spoken, each in its own words. */
 const LANGUAGES = [
   ["en", "English"],
   ["zh", "中文"],
@@ -38,8 +38,19 @@ export function settingsView(state) {
     unheard && h("p", { class: "line line-warning", role: "status", key: "language-problem" }, unheard),
     selectView(t.settings.readAloud, "readAloud", Object.entries(t.settings.readAloudWhen), settings.readAloud),
     voices.length > 1 &&
-      selectView(t.settings.speaker, "speaker", voices.map((name, n) => [n ? name : "", name]), settings.speaker),
-    voices.length > 0 && selectView(t.settings.speed, "speed", SPEEDS.map((speed) => [speed, `${speed}×`]), settings.speed),
+      selectView(
+        t.settings.speaker,
+        "speaker",
+        voices.map((name, n) => [n ? name : "", name]),
+        settings.speaker,
+      ),
+    voices.length > 0 &&
+      selectView(
+        t.settings.speed,
+        "speed",
+        SPEEDS.map((speed) => [speed, `${speed}×`]),
+        settings.speed,
+      ),
     selectView(
       t.settings.howToTalk,
       "turnDetection",
@@ -62,11 +73,7 @@ export function settingsView(state) {
       h(
         "p",
         { class: "fine" },
-        h(
-          "a",
-          { href: "/policy.html#/policy", target: "_blank", rel: "noopener" },
-          t.settings.policyLink,
-        ),
+        h("a", { href: "/policy.html#/policy", target: "_blank", rel: "noopener" }, t.settings.policyLink),
         t.settings.anotherTab,
       ),
     ),

@@ -11,7 +11,13 @@ import { t } from "../strings.js";
 export function sidebarView(state) {
   return h(
     "nav",
-    { class: "sidebar", id: "sidebar", tabindex: "-1", "aria-label": t.header.conversations, "data-open": state.isSidebarOpen },
+    {
+      class: "sidebar",
+      id: "sidebar",
+      tabindex: "-1",
+      "aria-label": t.header.conversations,
+      "data-open": state.isSidebarOpen,
+    },
     h(
       "div",
       { class: "sidebar-head" },
@@ -63,7 +69,7 @@ function searchField() {
   });
 }
 
-/** Those whose title or messages hold what is searched for. @param {State} state */
+/** Return the conversations whose title or messages hold the searched text. @param {State} state */
 function shown(state) {
   const { text, found } = state.search;
   const wanted = text.trim().toLocaleLowerCase();
@@ -77,20 +83,24 @@ function groupView({ label, summaries }, { openId, actionsId }) {
     "section",
     { key: label, "aria-label": label },
     h("h2", { class: "conversations-day" }, label),
-    h("ul", {}, summaries.map((summary) => itemView({ summary, isOpen: summary.id === openId, hasActions: summary.id === actionsId }))),
+    h(
+      "ul",
+      {},
+      summaries.map((summary) =>
+        itemView({ summary, isOpen: summary.id === openId, hasActions: summary.id === actionsId }),
+      ),
+    ),
   );
 }
 
-/** The open conversation stands in the list before it has a record. @param {State} state */
+/** Return the conversations of the list, with the open one before it has a record. @param {State} state */
 function listed(state) {
   const open = openConversation(state);
   const isListed = state.conversations.some(({ id }) => id === open?.id);
-  return open && !isListed
-    ? [summaryOf(open), ...state.conversations]
-    : state.conversations;
+  return open && !isListed ? [summaryOf(open), ...state.conversations] : state.conversations;
 }
 
-/** There may be thousands, and few of them change. */
+/** View of an item, drawn once: there may be thousands, and few change. */
 const itemView = memoAll(describe, ({ summary }) => summary);
 
 /** @param {{summary: import("../state.js").Summary, isOpen: boolean, hasActions: boolean}} shown */

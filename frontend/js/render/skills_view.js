@@ -4,7 +4,7 @@
  * @typedef {import("../state.js").State} State
  */
 
-import { comparedCalls, hookCosts, hookFates, hookKey, tracedTurns } from "../hook_costs.js";
+import { comparedCalls, hookCosts, hookActivity, hookKey, tracedTurns } from "../hook_costs.js";
 import { h } from "./dom.js";
 import { hookCostView } from "./hook_costs_view.js";
 import { icon } from "./icons.js";
@@ -14,7 +14,7 @@ import { t } from "../strings.js";
 /** @param {State} state */
 export function skillsView(state) {
   const { skills, diagnostics, settings, server } = state;
-  const experience = experienceOf(state);
+  const usage = usageOf(state);
   const elsewhere = diagnostics
     .filter(({ skill }) => !skills.some(({ name }) => name === skill))
     .map((found) => ({ ...found, file: [found.skill, found.file].filter(Boolean).join("/") }));
@@ -38,7 +38,7 @@ export function skillsView(state) {
           skill,
           !settings.skillsOff.includes(skill.name),
           diagnostics.filter((diagnostic) => diagnostic.skill === skill.name),
-          experience,
+          usage,
         ),
       ),
     ),
@@ -53,30 +53,30 @@ export function skillsView(state) {
 }
 
 /**
- * What the traces of the conversation say of its hooks.
+ * Activity and costs of hooks, by the traces of the conversation.
  *
- * @typedef {object} Experience
+ * @typedef {object} Usage
  * @property {Map<string, import("../hook_costs.js").HookCost>} costs by hook
- * @property {Map<string, import("../hook_costs.js").HookFate>} fates by hook
+ * @property {Map<string, import("../hook_costs.js").HookActivity>} activity by hook
  * @property {number} compared calls that could use a cache
  */
 
-/** @param {State} state @returns {Experience} */
-function experienceOf(state) {
+/** @param {State} state @returns {Usage} */
+function usageOf(state) {
   const turns = tracedTurns(state);
   const traces = turns.map(({ trace }) => trace);
   const costs = new Map(hookCosts(traces).map((cost) => [hookKey(cost), cost]));
-  return { costs, fates: hookFates(turns), compared: comparedCalls(traces) };
+  return { costs, activity: hookActivity(turns), compared: comparedCalls(traces) };
 }
 
 /**
  * @param {import("../../sdk/frames.js").SkillItem} skill
  * @param {boolean} isOn
  * @param {import("../../sdk/frames.js").Diagnostic[]} diagnostics
- * @param {Experience} experience
+ * @param {Usage} usage
  */
-function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics, experience) {
-  const tokens = hooks.reduce((sum, { name: hook }) => sum + (costOf(experience, name, hook)?.tokens ?? 0), 0);
+function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics, usage) {
+  const tokens = hooks.reduce((sum, { name: hook }) => sum + (costOf(usage, name, hook)?.tokens ?? 0), 0);
   return h(
     "li",
     { class: "skill", key: name },
@@ -97,18 +97,23 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
     !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
     tests && testsView(tests),
-    triggers.length > 0 && h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
+    triggers.length > 0 &&
+      h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
     hooks.length > 0 &&
       h(
         "details",
         { class: "hooks" },
         h("summary", {}, icon("chevron"), t.skills.hooks(hooks.length), tokens > 0 && t.costs.ofSkill(tokens)),
-        h("ul", {}, hooks.map((hook) => hookView(name, hook, experience))),
+        h(
+          "ul",
+          {},
+          hooks.map((hook) => hookView(name, hook, usage)),
+        ),
       ),
   );
 }
 
-/** What came of the skill's own tests when it was last loaded. @param {import("../../sdk/frames.js").SkillTests} tests */
+/** Show the result of the skill's own tests when it was last loaded. @param {import("../../sdk/frames.js").SkillTests} tests */
 function testsView({ count, failed, not_run, failures }) {
   const leftOut = not_run > 0 && h("p", { class: "fine" }, t.skills.testsNotRun(not_run));
   if (failures.length === 0) {
@@ -138,14 +143,14 @@ function failureView({ name, file, line, details }) {
   );
 }
 
-/** @param {Experience} experience @param {string} skill @param {string} hook */
+/** @param {Usage} usage @param {string} skill @param {string} hook */
 function costOf({ costs }, skill, hook) {
   return costs.get(hookKey({ skill, hook }));
 }
 
-/** @param {string} skill @param {import("../../sdk/frames.js").HookItem} hook @param {Experience} experience */
-function hookView(skill, { name, timing, role, persistent, tool_filter, text }, experience) {
-  const cost = costOf(experience, skill, name);
+/** @param {string} skill @param {import("../../sdk/frames.js").HookItem} hook @param {Usage} usage */
+function hookView(skill, { name, timing, role, persistent, tool_filter, text }, usage) {
+  const cost = costOf(usage, skill, name);
   return h(
     "li",
     { key: `${name} ${timing}` },
@@ -154,8 +159,8 @@ function hookView(skill, { name, timing, role, persistent, tool_filter, text }, 
     h("span", { class: "tag" }, role),
     persistent && h("span", { class: "tag tag-accent" }, t.skills.persistent),
     tool_filter && h("span", { class: "tag" }, t.skills.after(tool_filter.join(", ") || t.skills.noTool)),
-    cost && hookCostView(cost, experience.compared),
-    fateView(experience.fates.get(hookKey({ skill, hook: name }))),
+    cost && hookCostView(cost, usage.compared),
+    activityView(usage.activity.get(hookKey({ skill, hook: name }))),
     text !== undefined &&
       h(
         "details",
@@ -166,16 +171,15 @@ function hookView(skill, { name, timing, role, persistent, tool_filter, text }, 
   );
 }
 
-/** @param {import("../hook_costs.js").HookFate | undefined} fate */
-function fateView(fate) {
-  if (!fate) return null;
-  const { firedAgo, silence } = fate;
+/** @param {import("../hook_costs.js").HookActivity | undefined} activity */
+function activityView(activity) {
+  if (!activity) return null;
+  const { firedAgo, notFired } = activity;
   return h(
     "p",
     { class: "fine" },
     firedAgo !== null && t.costs.fired(firedAgo),
-    firedAgo !== 0 &&
-      silence && [t.costs.silent, reasonView(silence)],
+    firedAgo !== 0 && notFired && [t.costs.silent, reasonView(notFired)],
   );
 }
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { markdownView } from "./markdown_view.js";
 import { shortened } from "../text.js";
-import { pretty } from "../../sdk/unmistakable.js";
+import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 
 const MAX_SUMMARY_CHARS = 72;
@@ -26,7 +26,11 @@ export function toolView(call, result, { isAsked = false, isRefused = false } = 
       icon(state === "running" ? "tool" : state === "failed" ? "alert" : "check"),
       h("span", { class: "tool-name" }, call.name),
       h("span", { class: "tool-arguments" }, summaryOf(ran)),
-      h("span", { class: "tool-state" }, result ? outcomeText(result, isRefused) : isAsked ? t.tools.waits : t.tools.running),
+      h(
+        "span",
+        { class: "tool-state" },
+        result ? outcomeText(result, isRefused) : isAsked ? t.tools.waits : t.tools.running,
+      ),
       icon("chevron"),
     ),
     h(

@@ -32,16 +32,29 @@ import { t } from "../strings.js";
  * @property {boolean} canAsk a turn may be asked
  * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
  * @property {boolean} isEdited
- * @property {boolean} canReread its reply can be read aloud
- * @property {boolean} isReread it is
+ * @property {boolean} canSpeak its reply can be read aloud
+ * @property {boolean} isReadAloud its reply is being read aloud
  * @property {boolean} hasTrace
  */
 
-/** One that is over is described once for each way it may stand: nothing in it changes any more. */
+/** View of a turn; one that is over is described once for each way it may be shown. */
 export const turnView = memoAll(describe, ({ messages }) => messages);
 
 /** @param {ShownTurn} shown */
-function describe({ key, messages, view, running, askedCalls, isLast, canAsk, versions, isEdited, canReread, isReread, hasTrace }) {
+function describe({
+  key,
+  messages,
+  view,
+  running,
+  askedCalls,
+  isLast,
+  canAsk,
+  versions,
+  isEdited,
+  canSpeak,
+  isReadAloud,
+  hasTrace,
+}) {
   const asked = messages.find(isUserMessage);
   const rest = messages.filter((message) => message !== asked);
   const hasActivity = view?.segments.some(({ kind }) => kind === "tool" || kind === "media");
@@ -50,7 +63,9 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
   const body = running
     ? liveBody(running, { asked: askedCalls, refused })
     : isShownWhole
-      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () => growingView())
+      ? withText(parts(view.segments), view.unheard, allOf(view.unheard, "unheard"), { asked: [], refused }, () =>
+          growingView(),
+        )
       : rest.map(messageView);
   const isAnswered = body.length > 0;
   const hasReply = replyTo(messages, key) !== "";
@@ -73,8 +88,8 @@ function describe({ key, messages, view, running, askedCalls, isLast, canAsk, ve
       !running &&
       replyActions(key, {
         canCopy: hasReply,
-        canReread: canReread && hasReply,
-        isReread,
+        canSpeak: canSpeak && hasReply,
+        isReadAloud,
         canRegenerate: canAsk && asked !== undefined && !(isLast && canRetry(asked)),
         hasTrace,
       }),
@@ -97,7 +112,7 @@ const messageView = memo((/** @type {Message} */ message) => {
   return message._hook ? hookView(message) : markdownView(message.content);
 });
 
-/** What was reached, and behind it what has streamed; of that, the sentence being heard is marked. @param {Turn} turn @param {Decided} decided @returns {Child[]} */
+/** Show what was reached and behind it what has streamed, with the sentence being heard marked. @param {Turn} turn @param {Decided} decided @returns {Child[]} */
 function liveBody({ id, playback, streamed }, decided) {
   const { playing, historySegments } = playback;
   const isHeard = playing !== null && playing.heardMs > 0;
@@ -105,7 +120,7 @@ function liveBody({ id, playback, streamed }, decided) {
   return withText(parts(historySegments), unsaidText(playback, streamed), mark, decided, growingOf(id));
 }
 
-/** Without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
+/** Mark a text without the white space around it. @param {string} text @param {Mark["kind"]} kind @returns {Mark} */
 function allOf(text, kind) {
   return { from: text.length - text.trimStart().length, to: text.trimEnd().length, kind };
 }
@@ -153,7 +168,7 @@ function partView(part, { asked, refused }) {
   return isAsked || isRefused ? toolView(part.call, part.result, { isAsked, isRefused }) : segmentView(part);
 }
 
-/** Neighbouring sentences as one text. @param {readonly Segment[]} segments */
+/** Join neighbouring sentences to one text. @param {readonly Segment[]} segments */
 function parts(segments) {
   /** @type {Part[]} */
   const found = [];
@@ -179,7 +194,7 @@ const segmentView = memo((/** @type {Exclude<Segment, {kind: "sentence"}>} */ se
   }
 });
 
-/** A persistent hook, where it stands in the conversation. @param {Message} message */
+/** Show a persistent hook where it stands in the conversation. @param {Message} message */
 function hookView(message) {
   return h(
     "details",

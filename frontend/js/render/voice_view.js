@@ -14,7 +14,7 @@ import { errorView, noticeView } from "./lines_view.js";
 import { endView } from "./turn_view.js";
 import { locale, primary, t } from "../strings.js";
 
-/** The button that begins to talk; none while the page listens. @param {State} state */
+/** Return the button that begins to talk; null while the page listens. @param {State} state */
 export function talkButton(state) {
   if (state.voice.mic !== "off") return null;
   const why = whyNot(state);
@@ -33,14 +33,19 @@ export function talkButton(state) {
   );
 }
 
-/** What to do once it listens, or why it cannot. @param {State} state */
+/** Return what to do once the page listens, or why it cannot. @param {State} state */
 export function talkHint(state) {
-  return whyNot(state) ?? languageProblem(state) ?? voiceNews(state) ?? (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak);
+  return (
+    whyNot(state) ??
+    languageProblem(state) ??
+    voiceNews(state) ??
+    (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak)
+  );
 }
 
 /**
- * How much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
- * screen as long as replies are heard; null: nobody talks.
+ * Return how much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
+ * screen as long as replies are heard; null while the microphone is off.
  *
  * @param {State} state
  */
@@ -51,7 +56,7 @@ export function sizeOf(state) {
   return isEmpty(state) || (isNarrow && isHeard && !voice.isFolded) ? "large" : "small";
 }
 
-/** The spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
+/** Show the spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
 export function talkView(state) {
   const { voice } = state;
   if (voice.mic === "off") return null;
@@ -59,12 +64,21 @@ export function talkView(state) {
   return h(
     "section",
     { class: `talk voice-${phase}`, id: "talk", key: "talk", tabindex: "-1", "aria-label": t.voice.talk },
-    h("div", { class: "talk-orb", "aria-hidden": "true" }, BARS.map((n) => h("i", { class: `bar-${n}` }))),
+    h(
+      "div",
+      { class: "talk-orb", "aria-hidden": "true" },
+      BARS.map((n) => h("i", { class: `bar-${n}` })),
+    ),
     h(
       "div",
       { class: "talk-words" },
-      // Told once: a screen reader that names every change would talk into the conversation.
-      h("p", { role: "status", class: "visually-hidden" }, statusOf(voice), isVoiceLoading(state) && ` ${t.voice.voiceLoading}`),
+      // Announced once: a screen reader that names every change would talk into the conversation.
+      h(
+        "p",
+        { role: "status", class: "visually-hidden" },
+        statusOf(voice),
+        isVoiceLoading(state) && ` ${t.voice.voiceLoading}`,
+      ),
       h("p", { class: "voice-state" }, wordsOf(state)),
       captions(state),
     ),
@@ -74,7 +88,7 @@ export function talkView(state) {
 
 const BARS = [1, 2, 3, 4, 5];
 
-/** What was understood, and the sentence that is being said; else what can be done now, or what went wrong. @param {State} state */
+/** Show what was understood and the sentence being said, else what can be done now or what went wrong. @param {State} state */
 function captions(state) {
   const turn = visibleTurn(state);
   const { playing } = turn?.playback ?? {};
@@ -93,7 +107,7 @@ function captions(state) {
   ];
 }
 
-/** What the conversation says of a question that was not answered, or not well. @param {State} state @param {Message} asked */
+/** Return the problems of the last question, as the conversation shows them. @param {State} state @param {Message} asked */
 function troubleWith(state, asked) {
   const view = state.views[asked._turn ?? ""] ?? null;
   const isOver = !visibleTurn(state) && (asked._answer !== "stopped" || view?.end?.reason === "aborted"); // else the user did it
@@ -104,7 +118,7 @@ function troubleWith(state, asked) {
   ].filter(Boolean);
 }
 
-/** That what is spoken in the chosen language will not be understood; null: it may be. @param {State} state */
+/** Return the warning that speech in the chosen language will not be understood, or null. @param {State} state */
 export function languageProblem({ settings: { language }, speech }) {
   const known = speech?.stt_languages ?? [];
   if (!language || !known.length || known.some((tag) => primary(tag) === primary(language))) return null;
@@ -113,7 +127,7 @@ export function languageProblem({ settings: { language }, speech }) {
   return t.voice.languageUnknown(names.of(language) ?? language, list);
 }
 
-/** That replies cannot be heard yet, or can be from now on; null: nothing new. @param {State} state */
+/** Return the news that the voice is loading or has just become ready, or null. @param {State} state */
 function voiceNews(state) {
   if (isVoiceLoading(state)) return t.voice.voiceLoading;
   return state.voice.isVoiceNew ? t.voice.voiceReady : null;
@@ -135,10 +149,18 @@ function controls(state) {
       voice.mic === "on" &&
       h(
         "button",
-        { type: "button", class: "button talk-hold", key: "hold", "data-action": "hold", "aria-pressed": String(voice.isHeld) },
+        {
+          type: "button",
+          class: "button talk-hold",
+          key: "hold",
+          "data-action": "hold",
+          "aria-pressed": String(voice.isHeld),
+        },
         voice.isHeld ? t.voice.release : t.voice.hold,
       ),
-    control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, { "aria-pressed": String(voice.isSilenced) }),
+    control("mute", voice.isSilenced ? "muted" : "microphone", t.voice.mute, {
+      "aria-pressed": String(voice.isSilenced),
+    }),
     isLarge && visibleTurn(state) && control("stop", "stop", t.voice.stop, { "aria-label": t.composer.stop }),
     control("talk-mode", "space", t.voice.pushToTalk, {
       "aria-pressed": String(isPushToTalk(state)),
@@ -158,13 +180,20 @@ function controls(state) {
 function control(action, name, label, attributes) {
   return h(
     "button",
-    { type: "button", class: `button talk-control talk-${action}`, key: action, "data-action": action, title: label, ...attributes },
+    {
+      type: "button",
+      class: `button talk-control talk-${action}`,
+      key: action,
+      "data-action": action,
+      title: label,
+      ...attributes,
+    },
     icon(name),
     h("span", {}, label),
   );
 }
 
-/** Why the page listens no more, with a way to try again. @param {State} state */
+/** Return the line that says why the page stopped listening, with a button to try again. @param {State} state */
 export function problemLine({ voice: { problem } }) {
   if (!problem) return null;
   return h(
@@ -176,13 +205,13 @@ export function problemLine({ voice: { problem } }) {
   );
 }
 
-/** The state in a word, for the header. @param {State} state */
+/** Return the state in a word, for the header. @param {State} state */
 export function talkState(state) {
   if (state.voice.mic === "off") return null;
   return h("p", { class: `talk-state talk-state-${phaseOf(state)}`, key: "talk-state" }, nameOf(phaseOf(state)));
 }
 
-/** Why the server or this tab cannot listen; null = it can. @param {State} state */
+/** Return why the server or this tab cannot listen; null if it can. @param {State} state */
 function whyNot(state) {
   const { connection, speech } = state;
   if (connection.phase !== "online") return t.voice.notConnected;
@@ -203,7 +232,7 @@ function phaseOf(state) {
   if (mic !== "on") return "starting";
   if (phase === "speaking" || phase === "maybe") return "hearing";
   const turn = visibleTurn(state);
-  if (turn?.playback.playing || state.rereading) return "speaking";
+  if (turn?.playback.playing || state.speakTurn) return "speaking";
   if (phase === "recognizing" || turn) return "thinking";
   return isSilenced ? "muted" : "listening";
 }
@@ -215,8 +244,8 @@ function nameOf(phase) {
 
 /** @param {State} state */
 function wordsOf(state) {
-  const deafness = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.mutedBySystem : null)) : null;
-  if (deafness) return t.voice.nobodyHears(deafness);
+  const why = state.voice.mic === "on" ? (whyNot(state) ?? (state.voice.isMuted ? t.voice.mutedBySystem : null)) : null;
+  if (why) return t.voice.notHeard(why);
   const phase = phaseOf(state);
   return phase === "listening" && isPushToTalk(state) ? t.voice.ready : nameOf(phase);
 }

@@ -82,7 +82,8 @@ export const en = {
     testing: (/** @type {string} */ name) => `Testing ${name}…`,
     picked: (/** @type {string} */ name) => `${name} answers from now on.`,
     fetch: "Download a model",
-    fetchAbout: "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
+    fetchAbout:
+      "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
     fetchIt: "Download",
     fetchNamed: (/** @type {string} */ name) => `Download ${name}`,
     fetchOn: "Continue",
@@ -117,7 +118,8 @@ export const en = {
     sendKey: "Send (Enter)",
     help: "Enter sends · Shift Enter for a new line · Esc stops",
     attach: "Attach a file",
-    attachHelp: "Attach pictures or documents: text, Markdown, CSV or PDF, up to 100,000 characters (or paste them, or drop them here)",
+    attachHelp:
+      "Attach pictures or documents: text, Markdown, CSV or PDF, up to 100,000 characters (or paste them, or drop them here)",
     loggedOut: "You are no longer logged in. Opening the login page…",
     reconnecting: "No connection to the server. Reconnecting…",
     now: "Now",
@@ -162,7 +164,7 @@ export const en = {
     languageUnknown: (/** @type {string} */ chosen, /** @type {string} */ known) =>
       `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator to set speech.stt to an endpoint that knows ${chosen}.`,
     muted: "Muted",
-    unmuteToGoOn: "Nobody hears you until you press Mute again.",
+    unmuteToGoOn: "You are not heard until you press Mute again.",
     pushToTalk: "Push to talk",
     stop: "Stop",
     showText: "Show text",
@@ -178,7 +180,7 @@ export const en = {
     recognitionLoading: "Speech recognition is still loading",
     voiceLoading: "The voice is still loading. Replies are text until then.",
     voiceReady: "The voice is ready. Replies are spoken from now on.",
-    nobodyHears: (/** @type {string} */ why) => `${why}. Nobody hears you.`,
+    notHeard: (/** @type {string} */ why) => `${why}. You are not heard.`,
     hearing: "Hearing you…",
     speaking: "Speaking…",
     interrupt: "Talk to interrupt.",
@@ -372,7 +374,7 @@ export const en = {
       other_client: (/** @type {string} */ tool, /** @type {boolean} */ isAllowed) =>
         `${tool} was answered from another device or tab: ${isAllowed ? "allowed" : "not allowed"}.`,
       remembered: (/** @type {string} */ tool) => `${tool} was allowed: you have told this server to remember it.`,
-      timeout: (/** @type {string} */ tool) => `${tool} did not run: nobody answered in time.`,
+      timeout: (/** @type {string} */ tool) => `${tool} did not run: there was no answer in time.`,
       disconnect: (/** @type {string} */ tool) => `${tool} did not run: the connection was lost before an answer.`,
     },
   },
@@ -539,7 +541,8 @@ export const en = {
   storage: {
     failed: (/** @type {string} */ why) =>
       `This browser could not store the conversation (${why}). Export it, then make room by deleting old ones.`,
-    unreadable: (/** @type {string} */ why) => `This browser could not read what it has stored (${why}). Reload the page.`,
+    unreadable: (/** @type {string} */ why) =>
+      `This browser could not read what it has stored (${why}). Reload the page.`,
     missing:
       "This browser stores nothing for this page: conversations are lost when you close the tab. Export what you want to keep. If an older version of this page is open in another tab, close it and reload.",
     deletedElsewhere: "This conversation was deleted in another tab.",
@@ -549,7 +552,7 @@ export const en = {
   /** What the user can do about an error, by its code. @type {Record<string, string>} */
   cures: {
     provider_unreachable: "The model does not answer. Check that it runs and that its address is right, then retry.",
-    provider_auth: "The model's server refused the key. Ask whoever runs this server to check it.",
+    provider_auth: "The model's server refused the key. Ask the operator of this server to check it.",
     provider_rate_limited: "The model's server limits requests. Wait a moment, then retry.",
     provider_timeout: "The model took too long. Retry, or ask for something shorter.",
     provider_protocol: "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
@@ -559,7 +562,7 @@ export const en = {
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",
     rate_limited: "Too many requests. Wait a moment, then retry.",
-    internal: "Something went wrong on the server. Retry; if it happens again, ask whoever runs it to look at its log.",
+    internal: "Something went wrong on the server. Retry; if it happens again, ask its operator to look at its log.",
     speech_unavailable: "This server cannot hear or speak right now. Try again in a moment, or type.",
     hook_signature_invalid:
       "This server cannot verify a message that a skill added earlier (its secret may have changed). You can leave the message out.",
@@ -571,7 +574,7 @@ export const en = {
   login: {
     title: "Log in · Parley",
     token: "Access token",
-    help: "Whoever runs this server gave it to you. This browser stays logged in for a while.",
+    help: "The operator of this server gave it to you. This browser stays logged in for a while.",
     submit: "Log in",
     unreachable: "The server cannot be reached. Try again.",
     answered: (/** @type {number} */ status) => `The server answered ${status}`,
@@ -581,7 +584,7 @@ export const en = {
   sessions: {
     title: "Sessions",
     about: "Browsers that are logged in. A revoked one must log in again, and its connections are closed.",
-    none: "Nobody is logged in on the page.",
+    none: "No one is logged in on the page.",
     program: (/** @type {string} */ browser, /** @type {string} */ system) => `${browser} on ${system}`,
     time: (/** @type {string} */ since, /** @type {string} */ until) => `Since ${since}, until ${until}`,
     current: "This browser",

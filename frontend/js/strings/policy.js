@@ -15,5 +15,5 @@ export let p = en;
 /** @param {string} chosen as for `useLanguage` */
 export async function usePolicyLanguage(chosen) {
   await useLanguage(chosen);
-  p = await (TABLES[locale] ?? TABLES.en)?.() ?? en;
+  p = (await (TABLES[locale] ?? TABLES.en)?.()) ?? en;
 }

@@ -44,9 +44,18 @@ export const en = {
     show: "Show",
     clear: "Clear",
     exportAs: (/** @type {string} */ format) => `Export as ${format}`,
-    columns: { time: "Time", phase: "Event", tool: "Tool", about: "About", outcome: "Outcome", handler: "Handler", user: "User" },
+    columns: {
+      time: "Time",
+      phase: "Event",
+      tool: "Tool",
+      about: "About",
+      outcome: "Outcome",
+      handler: "Handler",
+      user: "User",
+    },
     details: "Details",
-    caption: (/** @type {string} */ summary, /** @type {string} */ zone) => `${summary} Times are in ${zone}; exports use UTC.`,
+    caption: (/** @type {string} */ summary, /** @type {string} */ zone) =>
+      `${summary} Times are in ${zone}; exports use UTC.`,
     detailsOf: (/** @type {string} */ what) => `Details of ${what}`,
     less: "Less",
     more: "More",
@@ -59,7 +68,8 @@ export const en = {
     exported: "Exported.",
     nothingFound: "No entries match.",
     newestFirst: (/** @type {number} */ count) => `${counted(count, "entry", "entries")}, newest first.`,
-    newestOf: (/** @type {number} */ count) => `${counted(count, "entry", "entries")}, newest first; there are older entries.`,
+    newestOf: (/** @type {number} */ count) =>
+      `${counted(count, "entry", "entries")}, newest first; there are older entries.`,
   },
 
   verification: {
@@ -71,8 +81,9 @@ export const en = {
     begun: "Verifying the audit log.",
     problems: "Problems found",
     days: "Each day with its last hash, to compare with the server's log",
-    fates: { pruned: "deleted as too old", closed: "closed", open: "open" },
-    day: (/** @type {string} */ day, /** @type {string} */ fate, /** @type {number} */ entries) => `${day}, ${fate}, entries: ${entries} `,
+    dayStates: { pruned: "deleted as too old", closed: "closed", open: "open" },
+    day: (/** @type {string} */ day, /** @type {string} */ dayState, /** @type {number} */ entries) =>
+      `${day}, ${dayState}, entries: ${entries} `,
     unchanged: (/** @type {number} */ entries, /** @type {number} */ days) =>
       `${counted(entries, "entry", "entries")} of ${counted(days, "day", "days")}: unchanged.`,
     changed: (/** @type {number} */ entries, /** @type {number} */ days, /** @type {number} */ places) =>
@@ -80,11 +91,11 @@ export const en = {
   },
 
   editor: {
-    about: (/** @type {string} */ below) =>
-      `What happens before and after each tool call. A stage that you do not set is decided by ${below}. Changes apply from the next turn.`,
+    about: (/** @type {string} */ inherited) =>
+      `What happens before and after each tool call. A stage that you do not set is decided by ${inherited}. Changes apply from the next turn.`,
     appliesTo: "Applies to",
     scopes: { user: "only me", operator: "everyone" },
-    below: {
+    inherited: {
       user: { policy: "the operator's policy", note: "Locked by the operator" },
       operator: { policy: "parley.yaml", note: "Locked in parley.yaml" },
     },

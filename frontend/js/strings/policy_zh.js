@@ -39,7 +39,15 @@ export const zh = {
     show: "显示",
     clear: "清除",
     exportAs: (format) => `导出为 ${format}`,
-    columns: { time: "时间", phase: "事件", tool: "工具", about: "内容", outcome: "结果", handler: "处理程序", user: "用户" },
+    columns: {
+      time: "时间",
+      phase: "事件",
+      tool: "工具",
+      about: "内容",
+      outcome: "结果",
+      handler: "处理程序",
+      user: "用户",
+    },
     details: "详细信息",
     caption: (summary, zone) => `${summary}时间所用时区为 ${zone}；导出使用 UTC。`,
     detailsOf: (what) => `${what} 的详细信息`,
@@ -65,17 +73,17 @@ export const zh = {
     begun: "正在验证审计日志。",
     problems: "发现的问题",
     days: "每一天及其最后一个哈希，可与服务器日志对照",
-    fates: { pruned: "因过期已删除", closed: "已封存", open: "未封存" },
-    day: (day, fate, entries) => `${day}，${fate}，记录数：${entries} `,
+    dayStates: { pruned: "因过期已删除", closed: "已封存", open: "未封存" },
+    day: (day, dayState, entries) => `${day}，${dayState}，记录数：${entries} `,
     unchanged: (entries, days) => `${days} 天的 ${entries} 条记录：未被更改。`,
     changed: (entries, days, places) => `${days} 天的 ${entries} 条记录：有 ${places} 处被更改。`,
   },
 
   editor: {
-    about: (below) => `每次工具调用前后会发生什么。您未设置的阶段由${below}决定。更改从下一轮起生效。`,
+    about: (inherited) => `每次工具调用前后会发生什么。您未设置的阶段由${inherited}决定。更改从下一轮起生效。`,
     appliesTo: "适用于",
     scopes: { user: "仅自己", operator: "所有人" },
-    below: {
+    inherited: {
       user: { policy: "管理员的策略", note: "由管理员锁定" },
       operator: { policy: " parley.yaml ", note: "在 parley.yaml 中锁定" },
     },

@@ -15,5 +15,5 @@ export let s = en;
 /** @param {string} chosen as for `useLanguage` */
 export async function useStudioLanguage(chosen) {
   await useLanguage(chosen);
-  s = await (TABLES[locale] ?? TABLES.en)?.() ?? en;
+  s = (await (TABLES[locale] ?? TABLES.en)?.()) ?? en;
 }

@@ -24,7 +24,8 @@ export const en = {
   newFile: "New file",
   fileName: "Path of the file",
   fileNameHelp: "hooks/NAME.md for a text, tests/NAME.yaml for tests, or any file in references/",
-  notEditable: (/** @type {string} */ path) => `${path} is not in hooks/, tests/ or references/. For a hook, name it hooks/${path}.`,
+  notEditable: (/** @type {string} */ path) =>
+    `${path} is not in hooks/, tests/ or references/. For a hook, name it hooks/${path}.`,
   rename: "Rename",
   remove: "Delete",
   create: "Create",
@@ -72,7 +73,7 @@ export const en = {
   modelNow: "the one that answers now",
   modelHelp: "Its name, or local or cloud.",
   user: "User",
-  nobody: "nobody is logged in",
+  noUser: "no user is logged in",
   time: "Time",
   timeHelp: "In the server's zone. Empty: now.",
   hasTools: "Tools are on",
@@ -83,7 +84,8 @@ export const en = {
 
   tests: "Tests",
   noTests: "This skill has no tests. Put some into tests/, as YAML.",
-  testsFail: (/** @type {number} */ failed, /** @type {number} */ all) => `${failed} of ${count(all, "test")} ${all === 1 ? "fails" : "fail"}`,
+  testsFail: (/** @type {number} */ failed, /** @type {number} */ all) =>
+    `${failed} of ${count(all, "test")} ${all === 1 ? "fails" : "fail"}`,
   testsLeft: (/** @type {number} */ n) => `${count(n, "test")} left out: the time was over.`,
   testsPass: (/** @type {number} */ all) => `${count(all, "test")}: all pass`,
   failed: "failed",
@@ -100,7 +102,8 @@ export const en = {
   tried: "Both versions have answered.",
 
   leaveEdits: "Edits of this skill are not saved and would be lost. Go on?",
-  deleteSkill: (/** @type {string} */ name) => `Delete the skill ${name}? It goes to the bin in the server's data folder.`,
+  deleteSkill: (/** @type {string} */ name) =>
+    `Delete the skill ${name}? It goes to the bin in the server's data folder.`,
   deleteFile: (/** @type {string} */ path) => `Delete ${path}? Undo brings it back.`,
   saved: (/** @type {string} */ path) => `${path} is saved.`,
   savedWithErrors: (/** @type {string} */ path, /** @type {number} */ n) =>

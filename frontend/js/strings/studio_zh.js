@@ -67,7 +67,7 @@ export const zh = {
   modelNow: "当前回答的模型",
   modelHelp: "模型名称，或 local、cloud。",
   user: "用户",
-  nobody: "无人登录",
+  noUser: "无人登录",
   time: "时间",
   timeHelp: "按服务器的时区。留空：现在。",
   hasTools: "工具已开启",

@@ -7,7 +7,8 @@ export const zh = {
   retry: "重试",
   undo: "撤销",
   readOnly: "在此标签页中只读",
-  offline: "无法连接服务器：它没有运行，或者此设备处于离线状态。您的对话安全地保存在此浏览器中。服务器恢复后，页面会自动打开。",
+  offline:
+    "无法连接服务器：它没有运行，或者此设备处于离线状态。您的对话安全地保存在此浏览器中。服务器恢复后，页面会自动打开。",
   skipToMessage: "跳到输入框",
   newConversation: "新对话",
   newConversationKey: "新对话 (Ctrl K)",
@@ -166,7 +167,7 @@ export const zh = {
     recognitionLoading: "语音识别仍在加载",
     voiceLoading: "朗读语音仍在加载，在此之前以文字回复。",
     voiceReady: "朗读语音已就绪，从现在起会朗读回复。",
-    nobodyHears: (why) => `${why}。现在没有人听到您。`,
+    notHeard: (why) => `${why}。现在没有人听到您。`,
     hearing: "正在听您说…",
     speaking: "正在说话…",
     interrupt: "开口即可打断。",

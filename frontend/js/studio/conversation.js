@@ -4,7 +4,7 @@ import { CONVERSATIONS, Database, SUMMARIES, result } from "../database.js";
 
 const MAX_MESSAGES = 50;
 
-/** @returns {Promise<{text: string, history: import("./state.js").Spoken[]} | null>} null: there is none, or nothing is kept */
+/** @returns {Promise<{text: string, history: import("./state.js").ChatMessage[]} | null>} null if there is none, or the browser keeps nothing */
 export async function lastConversation() {
   try {
     const database = new Database(indexedDB, () => undefined);
@@ -12,16 +12,19 @@ export async function lastConversation() {
     const transaction = await database.transaction("readonly");
     const cursor = await result(transaction.objectStore(CONVERSATIONS).index(SUMMARIES).openCursor(null, "prev"));
     database.connection?.close();
-    return spoken(cursor?.value?.conversationHistory);
+    return lastQuestionOf(cursor?.value?.conversationHistory);
   } catch {
     return null;
   }
 }
 
 /** @param {unknown} history as the page keeps it */
-export function spoken(history) {
+export function lastQuestionOf(history) {
   const messages = Array.isArray(history) ? history : [];
-  const said = messages.filter(({ role, content, _hook }) => (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook);
+  const said = messages.filter(
+    ({ role, content, _hook }) =>
+      (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook,
+  );
   const at = said.findLastIndex(({ role }) => role === "user");
   if (at < 0) return null;
   const before = said.slice(Math.max(0, at - MAX_MESSAGES), at);

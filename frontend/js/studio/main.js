@@ -11,7 +11,7 @@ import { draw } from "../render/dom.js";
 import { loadSettings } from "../storage.js";
 import { lastConversation } from "./conversation.js";
 import { reduce } from "./reduce.js";
-import { QUESTIONS } from "./rest.js";
+import { REQUESTS } from "./rest.js";
 import { HOOKS, hasEdits, initialState } from "./state.js";
 import { s, useStudioLanguage } from "../strings/studio.js";
 import { pageView } from "./views/page_view.js";
@@ -51,18 +51,18 @@ async function perform(effect) {
   return put(effect);
 }
 
-/** @param {Extract<Effect, {type: keyof typeof QUESTIONS}>} effect */
+/** @param {Extract<Effect, {type: keyof typeof REQUESTS}>} effect */
 async function put(effect) {
-  /** @type {import("./rest.js").Question} */
-  const question = QUESTIONS[effect.type];
-  const answer = await question(effect, dispatch).catch((error) => {
+  /** @type {import("./rest.js").ServerRequest} */
+  const send = REQUESTS[effect.type];
+  const answer = await send(effect, dispatch).catch((error) => {
     if (!error.cause) throw error;
     return { ...effect, type: `${effect.type}_failed`, failure: error.cause };
   });
   if (answer) dispatch(answer);
 }
 
-/** The last one that was asked for, once nobody types and the one before is answered. @param {Extract<Effect, {type: keyof typeof QUESTIONS}>} effect */
+/** Request the newest preview, once typing pauses and the one before is answered. @param {Extract<Effect, {type: keyof typeof REQUESTS}>} effect */
 function preview(effect) {
   clearTimeout(previewTimer);
   previewTimer = window.setTimeout(async () => {
@@ -105,12 +105,12 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   dispatch({ type: "save" });
 });
-window.addEventListener("focus", () => dispatch({ type: "looked" }));
+window.addEventListener("focus", () => dispatch({ type: "refresh" }));
 window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("pagehide", () => state.isTrying && dispatch({ type: "try_it" })); // the browser may keep the page
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());
 
-/** Read as a query, so that no address of anybody's can be malformed. */
+/** Open the skill that the address names; read as a query, which is never malformed. */
 function showFromAddress() {
   dispatch({ type: "show", skill: new URLSearchParams(location.hash.replace("#/", "skill=")).get("skill") ?? "" });
 }

@@ -3,7 +3,7 @@
  * `main` is to carry out.
  *
  * @import { Buffer, Event, Failure, Listing, State } from "./state.js"
- * @typedef {(state: State, event: any) => State} Step
+ * @typedef {(state: State, event: any) => State} Reducer
  */
 
 import { lineOf } from "../editor/problem_lines.js";
@@ -11,8 +11,8 @@ import { PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects 
 import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
-const unlessEdited = (state, event, words) =>
-  withEffects(state, { type: "confirm", words, event: { ...event, isSure: true } });
+const confirming = (state, event, words) =>
+  withEffects(state, { type: "confirm", words, event: { ...event, isConfirmed: true } });
 
 /** @param {State} state @param {string} path @param {Partial<Buffer>} change @returns {State} */
 function withBuffer(state, path, change) {
@@ -26,21 +26,37 @@ function withoutBuffer(state, path) {
   return { ...state, buffers };
 }
 
-/** Asks what the model would read. @param {State} state @returns {State} */
+/** Ask the server for the preview of what the model would read. @param {State} state @returns {State} */
 function previewing(state) {
   if (!state.skill || !state.listing) return state;
   const { text, tools, hasTools, hasHistory, channel, language, model, user, time } = state.question;
   const asked = state.asked + 1;
   const history = hasHistory ? state.history : [];
   const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
-  const question = { text: text || s.defaultQuestion, history, skills_off: state.skillsOff, rounds: roundsOf(tools), tools: hasTools, ...known };
-  return withEffects({ ...state, asked }, { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question });
+  const question = {
+    text: text || s.defaultQuestion,
+    history,
+    skills_off: state.skillsOff,
+    rounds: roundsOf(tools),
+    tools: hasTools,
+    ...known,
+  };
+  return withEffects(
+    { ...state, asked },
+    { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question },
+  );
 }
 
 /** Tool calls as they are written: `a, b: error; c` are two rounds. @param {string} text */
 function roundsOf(text) {
-  const rounds = text.split(";").map((round) => round.split(",").map((call) => call.split(":").map((part) => part.trim())));
-  const calls = rounds.map((round) => round.filter(([tool]) => tool).map(([tool, status]) => ({ tool, status: STATUSES.includes(status ?? "") ? status : "ok" })));
+  const rounds = text
+    .split(";")
+    .map((round) => round.split(",").map((call) => call.split(":").map((part) => part.trim())));
+  const calls = rounds.map((round) =>
+    round
+      .filter(([tool]) => tool)
+      .map(([tool, status]) => ({ tool, status: STATUSES.includes(status ?? "") ? status : "ok" })),
+  );
   return calls.filter((round) => round.length > 0);
 }
 
@@ -69,45 +85,51 @@ function opened(state, path, { focuses = false, line = 0 } = {}) {
   return withEffects(next, { type: "load_file", skill: state.skill, path, focuses, ...(line && { line }) });
 }
 
-/** Another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
-function leftFor(state, skill, options) {
-  const fresh = { ...initialState(), ...lasting(state), skill };
-  const next = withEffects(fresh, { type: "load_skill", skill, ...options }, { type: "address", fragment: `#/${encodeURIComponent(skill)}` });
+/** Open another skill, without anything of this one. @param {State} state @param {string} skill @param {{focuses?: boolean}} [options] as of `opened` @returns {State} */
+function skillOpened(state, skill, options) {
+  const fresh = { ...initialState(), ...keptAcrossSkills(state), skill };
+  const next = withEffects(
+    fresh,
+    { type: "load_skill", skill, ...options },
+    { type: "address", fragment: `#/${encodeURIComponent(skill)}` },
+  );
   return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
 }
 
-/** @type {Step} @param {State} state @param {{type?: string, failure: Failure}} event */
+/** @type {Reducer} @param {State} state @param {{type?: string, failure: Failure}} event */
 const failed = (state, { type = "", failure }) =>
   announced({ ...state, failure: { ...failure, of: type }, isSaving: false, isTrying: false }, failure.message);
 
-/** @type {Record<string, Step>} */
-const STEPS = {
+/** @type {Record<string, Reducer>} */
+const REDUCERS = {
   load_skills: (state) => withEffects({ ...state, failure: null }, { type: "load_skills" }),
   skills_loaded(state, { isOn, skills, schema }) {
     const next = { ...state, isOn, skills, schema, failure: null };
     const first = skills.find((/** @type {{name: string}} */ { name }) => name === state.skill) ?? skills[0];
-    return state.listing || !first ? next : leftFor(next, first.name);
+    return state.listing || !first ? next : skillOpened(next, first.name);
   },
-  /** The page's address names a skill. */
-  show: (state, { skill }) => (skill === state.skill || !skill ? state : STEPS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
-  open_skill(state, { skill, isSure = false }) {
-    if (!isSure && hasEdits(state)) return unlessEdited(state, { type: "open_skill", skill }, s.leaveEdits);
-    return state.skills ? leftFor(state, skill) : { ...state, skill };
+  /** Open the skill that the page's address names. */
+  show: (state, { skill }) =>
+    skill === state.skill || !skill ? state : (REDUCERS.open_skill?.(state, { type: "open_skill", skill }) ?? state),
+  open_skill(state, { skill, isConfirmed = false }) {
+    if (!isConfirmed && hasEdits(state)) return confirming(state, { type: "open_skill", skill }, s.leaveEdits);
+    return state.skills ? skillOpened(state, skill) : { ...state, skill };
   },
   load_skill_failed(state, event) {
     const shown = failed(state, event);
     if (event.failure.code !== "skill_unknown" || hasEdits(state)) return shown;
-    return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // somebody has deleted it
+    return withEffects({ ...shown, skill: "", listing: null }, { type: "load_skills" }); // it was deleted
   },
-  skill_loaded: (state, { skill, listing, focuses }) => (skill === state.skill ? listed(state, listing, { focuses }) : state),
+  skill_loaded: (state, { skill, listing, focuses }) =>
+    skill === state.skill ? listed(state, listing, { focuses }) : state,
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false, line = 0 }) {
     if (skill !== state.skill || isDirty(state.buffers[path])) return state;
     const next = withBuffer(state, path, { text, etag, saved: text });
     return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
-  /** The user is back at this window: others may have changed the files. */
-  looked: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
+  /** Read the skill again when the user comes back to the window, as others may have changed it. */
+  refresh: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
 
   typed: (state, { value }) => previewing(withBuffer(state, state.path, { text: value })),
 
@@ -120,30 +142,42 @@ const STEPS = {
   },
   saved(state, { skill, path, text, etag, listing }) {
     if (skill !== state.skill) return { ...state, isSaving: false };
-    const next = listed({ ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null }, listing);
-    const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) => severity === "error" && !file.startsWith("tests/");
+    const next = listed(
+      { ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null },
+      listing,
+    );
+    const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) =>
+      severity === "error" && !file.startsWith("tests/");
     const errors = listing.diagnostics.filter(isStopped).length;
     return announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
   },
   save_failed(state, { path, failure }) {
     if (failure.code !== "version_stale") return failed(state, { failure });
     const conflict = { path, current: failure.current, etag: failure.etag };
-    return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), { type: "focus", ids: ["conflict"] });
+    return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), {
+      type: "focus",
+      ids: ["conflict"],
+    });
   },
-  /** What somebody else has written is taken; what was typed here goes. */
+  /** Take the version on disk instead of what was typed here. */
   take_theirs(state) {
     const { conflict } = state;
     if (!conflict) return state;
     const { path, current, etag } = conflict;
-    const taken = current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
-    return STEPS.looked?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken;
+    const taken =
+      current === null ? withoutBuffer(state, path) : withBuffer(state, path, { text: current, saved: current, etag });
+    return (
+      REDUCERS.refresh?.(withEffects({ ...taken, conflict: null }, { type: "focus", ids: ["editor"] }), {}) ?? taken
+    );
   },
-  /** What stands here replaces it. */
+  /** Replace the version on disk by what was typed here. */
   keep_mine(state) {
     const { conflict } = state;
     if (!conflict) return state;
-    const next = withBuffer({ ...state, conflict: null }, conflict.path, { etag: conflict.current === null ? null : conflict.etag });
-    return STEPS.save?.({ ...next, path: conflict.path }, {}) ?? next;
+    const next = withBuffer({ ...state, conflict: null }, conflict.path, {
+      etag: conflict.current === null ? null : conflict.etag,
+    });
+    return REDUCERS.save?.({ ...next, path: conflict.path }, {}) ?? next;
   },
   discard(state) {
     const { path } = state;
@@ -162,53 +196,65 @@ const STEPS = {
 
   /** A form is opened or closed: of a new skill, a new file, a new name. */
   form(state, { form }) {
-    const name = { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
+    const name =
+      { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
     if (state.form === form) return { ...state, form: null };
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
   name: (state, { value }) => ({ ...state, name: value }),
-  submit(state, { isSure = false }) {
+  submit(state, { isConfirmed = false }) {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
     if (!form || !name) return state;
-    if (form.endsWith("skill") && !isSure && hasEdits(state)) return unlessEdited(state, { type: "submit" }, s.leaveEdits);
+    if (form.endsWith("skill") && !isConfirmed && hasEdits(state))
+      return confirming(state, { type: "submit" }, s.leaveEdits);
     if (form === "skill") return withEffects(state, { type: "create_skill", name });
-    if (form === "rename_skill") return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
-    if (form === "rename") return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
-    if (!EDITABLE.test(name)) return failed(state, { failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" } });
+    if (form === "rename_skill")
+      return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
+    if (form === "rename")
+      return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
+    if (!EDITABLE.test(name))
+      return failed(state, {
+        failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" },
+      });
     const isThere = listing?.files.some((file) => file.path === name) || buffers[name];
     const made = isThere ? state : withBuffer(state, name, { etag: null });
     return opened(made, name, { focuses: true });
   },
   skill_created(state, { listing }) {
-    const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return announced(leftFor({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
+    const skills = [...(state.skills ?? []), { name: listing.name, is_writable: true }].sort((a, b) =>
+      a.name < b.name ? -1 : 1,
+    );
+    return announced(skillOpened({ ...state, skills }, listing.name, { focuses: true }), s.created(listing.name));
   },
   skill_renamed(state, { skill, listing }) {
     const skills = (state.skills ?? []).map((one) => (one.name === skill ? { ...one, name: listing.name } : one));
-    return announced(leftFor({ ...state, skills }, listing.name), s.renamed(listing.name));
+    return announced(skillOpened({ ...state, skills }, listing.name), s.renamed(listing.name));
   },
-  delete_skill(state, { isSure = false }) {
+  delete_skill(state, { isConfirmed = false }) {
     const { skill, listing } = state;
     if (!listing) return state;
-    if (!isSure) return unlessEdited(state, { type: "delete_skill" }, s.deleteSkill(skill));
+    if (!isConfirmed) return confirming(state, { type: "delete_skill" }, s.deleteSkill(skill));
     return withEffects(state, { type: "delete_skill", skill, etag: listing.etag });
   },
   skill_deleted(state, { skill }) {
     const skills = (state.skills ?? []).filter(({ name }) => name !== skill);
-    const next = announced({ ...initialState(), ...lasting(state), skills, skill: "" }, s.deleted(skill));
-    return skills[0] ? leftFor(next, skills[0].name) : next;
+    const next = announced({ ...initialState(), ...keptAcrossSkills(state), skills, skill: "" }, s.deleted(skill));
+    return skills[0] ? skillOpened(next, skills[0].name) : next;
   },
   file_renamed(state, { skill, path, to, etag, listing }) {
     if (skill !== state.skill) return state;
     const text = state.buffers[path]?.text ?? "";
     const moved = withBuffer(withoutBuffer(state, path), to, { text, saved: text, etag });
-    return announced(withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }), s.renamed(to));
+    return announced(
+      withEffects(listed({ ...moved, path: to, form: null }, listing), { type: "begin" }),
+      s.renamed(to),
+    );
   },
-  delete_file(state, { isSure = false }) {
+  delete_file(state, { isConfirmed = false }) {
     const { skill, path, buffers } = state;
-    if (buffers[path]?.etag == null) return STEPS.discard?.(state, {}) ?? state;
-    if (!isSure) return unlessEdited(state, { type: "delete_file" }, s.deleteFile(path));
+    if (buffers[path]?.etag == null) return REDUCERS.discard?.(state, {}) ?? state;
+    if (!isConfirmed) return confirming(state, { type: "delete_file" }, s.deleteFile(path));
     return withEffects(state, { type: "delete_file", skill, path, etag: buffers[path].etag });
   },
   file_deleted(state, { skill, path, listing }) {
@@ -217,9 +263,9 @@ const STEPS = {
   },
   download: (state) => withEffects(state, { type: "download", skill: state.skill }),
 
-  /** A field of the question. */
+  /** Change a field of the question that is previewed and tried. */
   ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
-  /** The switches of the page's panel. */
+  /** Take over which skills are switched off on the page. */
   skills_off: (state, { names }) => previewing({ ...state, skillsOff: names }),
   conversation(state, { text, history }) {
     return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
@@ -239,7 +285,10 @@ const STEPS = {
     const none = { text: "", tools: [], end: null };
     const said = { text: question.text, skills_off: state.skillsOff, history: question.hasHistory ? history : [] };
     const body = { files: editsOf(state), tools: question.tryTools, ...said };
-    return withEffects({ ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null }, { type: "try_it", skill, ...body });
+    return withEffects(
+      { ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null },
+      { type: "try_it", skill, ...body },
+    );
   },
   trial_piece(state, { version, text = "", tool, end = null }) {
     const trial = state.trial;
@@ -257,16 +306,25 @@ function stepping(state, way) {
   return listing?.[way].length ? withEffects(state, { type: "step", skill, way, etag: listing.etag }) : state;
 }
 
-/** What outlives a skill. @param {State} state */
-const lasting = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) =>
-  ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }); // prettier-ignore
+/** Return the fields that stay when another skill is opened. @param {State} state */
+const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) => ({
+  isOn,
+  skills,
+  schema,
+  question,
+  history,
+  skillsOff,
+  asked,
+  announcements,
+  effects,
+});
 
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {
-  /** @type {Step | null} */
-  const step = STEPS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
-  if (!step) throw new TypeError(`no step \`${event.type}\``);
-  return step({ ...state, effects: [] }, event);
+  /** @type {Reducer | null} */
+  const reducer = REDUCERS[event.type] ?? (event.type.endsWith("_failed") ? failed : null);
+  if (!reducer) throw new TypeError(`no reducer for \`${event.type}\``);
+  return reducer({ ...state, effects: [] }, event);
 }
 
 /** The problems of the open file with their lines. @param {State} state @param {readonly import("./state.js").Diagnostic[]} diagnostics */

@@ -1,8 +1,8 @@
 /**
- * The only module of the studio that asks the server. What went wrong is thrown as an error whose cause is a Failure.
+ * Sends the studio's requests to the server; no other module of it does. What went wrong is thrown as an error whose cause is a Failure.
  *
  * @import { Event, Failure } from "./state.js"
- * @typedef {(effect: any, dispatch: (event: Event) => void) => Promise<Event | null>} Question
+ * @typedef {(effect: any, dispatch: (event: Event) => void) => Promise<Event | null>} ServerRequest
  */
 
 import { download } from "../render/dom.js";
@@ -17,7 +17,7 @@ let trying = null;
 
 /**
  * @param {string} path
- * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [question] etag null: there must be none yet
+ * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [options] etag null if the file must not exist yet
  * @returns {Promise<Response>}
  */
 async function fetched(path, { method = "GET", etag, body, signal = AbortSignal.timeout(LIMIT_MS) } = {}) {
@@ -31,15 +31,15 @@ async function fetched(path, { method = "GET", etag, body, signal = AbortSignal.
   throw new Error(path, { cause: failureOf(answer?.status ?? 0, read?.error, answer?.headers.get("ETag") ?? "") });
 }
 
-/** @param {string} path @param {Parameters<typeof fetched>[1]} [question] @returns {Promise<any>} */
-async function ask(path, question) {
-  const answer = await fetched(path, question);
+/** @param {string} path @param {Parameters<typeof fetched>[1]} [options] @returns {Promise<any>} */
+async function request(path, options) {
+  const answer = await fetched(path, options);
   return answer.json().catch(() => {
     throw new Error(path, { cause: failureOf(0, null, "") });
   });
 }
 
-/** @param {number} status 0: no answer @param {any} error as the server describes it @param {string} etag @returns {Failure} */
+/** @param {number} status 0 if there was no answer @param {any} error as the server describes it @param {string} etag @returns {Failure} */
 export function failureOf(status, error, etag) {
   const code = String(error?.code ?? `status_${status}`);
   const said = { current: typeof error?.current === "string" ? error.current : null, etag: etag.replaceAll('"', "") };
@@ -53,36 +53,57 @@ const of = (skill, rest = "") => `${ROOT}/${encodeURIComponent(skill)}${rest}`;
 /** @param {string} skill @param {string} path @param {string} [rest] */
 const fileOf = (skill, path, rest = "") => of(skill, `/file${rest}?path=${encodeURIComponent(path)}`);
 
-/** What each effect asks, and the event of its answer; null = none. Without an answer it is `<effect>_failed`. @satisfies {Record<string, Question>} */
-export const QUESTIONS = {
+/** Requests by effect; each returns the event of its answer, or null. Without an answer that is `<effect>_failed`. @satisfies {Record<string, ServerRequest>} */
+export const REQUESTS = {
   async load_skills() {
-    const [{ is_on: isOn, skills }, { schema }] = await Promise.all([ask(ROOT), ask("/api/hooks/schema")]);
+    const [{ is_on: isOn, skills }, { schema }] = await Promise.all([request(ROOT), request("/api/hooks/schema")]);
     return { type: "skills_loaded", isOn, skills, schema };
   },
-  load_skill: async ({ skill, focuses }) => ({ type: "skill_loaded", skill, focuses, listing: await ask(of(skill)) }),
+  load_skill: async ({ skill, focuses }) => ({
+    type: "skill_loaded",
+    skill,
+    focuses,
+    listing: await request(of(skill)),
+  }),
   async load_file({ skill, path, focuses, line }) {
-    const { text, etag } = await ask(fileOf(skill, path));
+    const { text, etag } = await request(fileOf(skill, path));
     return { type: "file_loaded", skill, path, text, etag, focuses, line };
   },
   async save({ skill, path, text, etag }) {
-    const saved = await ask(fileOf(skill, path), { method: "PUT", etag, body: { text } });
+    const saved = await request(fileOf(skill, path), { method: "PUT", etag, body: { text } });
     return { type: "saved", skill, path, text, etag: saved.etag, listing: saved.skill };
   },
   async rename_file({ skill, path, to, etag }) {
-    const saved = await ask(fileOf(skill, path, "/name"), { method: "POST", etag, body: { path: to } });
+    const saved = await request(fileOf(skill, path, "/name"), { method: "POST", etag, body: { path: to } });
     return { type: "file_renamed", skill, path, to, etag: saved.etag, listing: saved.skill };
   },
   async delete_file({ skill, path, etag }) {
-    return { type: "file_deleted", skill, path, listing: await ask(fileOf(skill, path), { method: "DELETE", etag }) };
+    return {
+      type: "file_deleted",
+      skill,
+      path,
+      listing: await request(fileOf(skill, path), { method: "DELETE", etag }),
+    };
   },
-  step: async ({ skill, way, etag }) =>
-    ({ type: "stepped", skill, way, listing: await ask(of(skill, `/${way}`), { method: "POST", etag }) }), // prettier-ignore
-  create_skill: async ({ name }) => ({ type: "skill_created", listing: await ask(ROOT, { method: "POST", body: { name } }) }),
+  step: async ({ skill, way, etag }) => ({
+    type: "stepped",
+    skill,
+    way,
+    listing: await request(of(skill, `/${way}`), { method: "POST", etag }),
+  }),
+  create_skill: async ({ name }) => ({
+    type: "skill_created",
+    listing: await request(ROOT, { method: "POST", body: { name } }),
+  }),
   async rename_skill({ skill, name, etag }) {
-    return { type: "skill_renamed", skill, listing: await ask(of(skill, "/name"), { method: "POST", etag, body: { name } }) };
+    return {
+      type: "skill_renamed",
+      skill,
+      listing: await request(of(skill, "/name"), { method: "POST", etag, body: { name } }),
+    };
   },
   async delete_skill({ skill, etag }) {
-    await ask(of(skill), { method: "DELETE", etag });
+    await request(of(skill), { method: "DELETE", etag });
     return { type: "skill_deleted", skill };
   },
   async download({ skill }) {
@@ -90,16 +111,18 @@ export const QUESTIONS = {
     return null;
   },
   async preview({ type: _type, skill, asked, ...body }) {
-    return { type: "previewed", asked, preview: await ask(of(skill, "/preview"), { method: "POST", body }) };
+    return { type: "previewed", asked, preview: await request(of(skill, "/preview"), { method: "POST", body }) };
   },
   async try_it({ type: _type, skill, ...body }, dispatch) {
     trying?.abort();
     const { signal } = (trying = new AbortController());
     try {
       const { body: stream } = await fetched(of(skill, "/try"), { method: "POST", body, signal });
-      for await (const line of linesOf(stream)) if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
+      for await (const line of linesOf(stream))
+        if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
     } catch (error) {
-      if (!signal.aborted) throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
+      if (!signal.aborted)
+        throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
     }
     return signal.aborted ? null : { type: "tried" };
   },

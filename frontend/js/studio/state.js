@@ -1,32 +1,32 @@
 /**
- * What the studio knows. Only `reduce` makes another one of it.
+ * State of the studio. Only `reduce` makes the next one.
  *
  * @import { Schema } from "../editor/completion.js"
- * @import { QUESTIONS } from "./rest.js"
+ * @import { REQUESTS } from "./rest.js"
  *
- * @typedef {{type: string, [name: string]: any}} Event `type` names a step of `reduce`
+ * @typedef {{type: string, [name: string]: any}} Event `type` names a reducer
  * @typedef {{kind: "offline" | "login" | "refused", code: string, message: string, current: string | null, etag: string, of?: string}} Failure
- *   of: the event that told of it
+ *   of: type of the event that reported it
  * @typedef {{severity: "error" | "warning" | "info", file: string, path: string, message: string}} Diagnostic
- * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null: it cannot be edited
+ * @typedef {{path: string, bytes: number, etag: string | null}} FileItem etag null if it cannot be edited
  * @typedef {{at: string, action: string, path: string}} Edit
  * @typedef {{name: string, etag: string, is_writable: boolean, files: readonly FileItem[],
  *   diagnostics: readonly Diagnostic[], undo: readonly Edit[], redo: readonly Edit[]}} Listing
- * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null: it is not on disk yet
+ * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null until it is on disk
  * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
- * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} Silent
+ * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} NotFiredHook
  * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
  * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
- * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly Silent[],
+ * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly NotFiredHook[],
  *   diagnostics: readonly Diagnostic[], tests: Tests}} Preview
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
- * @typedef {{role: "user" | "assistant", content: string}} Spoken
+ * @typedef {{role: "user" | "assistant", content: string}} ChatMessage
  * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
- *   | {type: "address", fragment: string} | {type: "confirm", words: string, event: Event} | {type: keyof typeof QUESTIONS, [name: string]: any}} Effect
+ *   | {type: "address", fragment: string} | {type: "confirm", words: string, event: Event} | {type: keyof typeof REQUESTS, [name: string]: any}} Effect
  */
 
 export const PAGE = "SKILL.md";
@@ -45,11 +45,22 @@ export const initialState = () => ({
   name: "", // as it stands in that form
   isSaving: false,
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
-  question: { text: "", tools: "", channel: "text", language: "", model: "", user: "", time: "", hasTools: true, hasHistory: true, tryTools: false },
-  history: /** @type {readonly Spoken[]} */ ([]), // of the last conversation, before its last question
+  question: {
+    text: "",
+    tools: "",
+    channel: "text",
+    language: "",
+    model: "",
+    user: "",
+    time: "",
+    hasTools: true,
+    hasHistory: true,
+    tryTools: false,
+  },
+  history: /** @type {readonly ChatMessage[]} */ ([]), // of the last conversation, before its last question
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
   preview: /** @type {Preview | null} */ (null),
-  asked: 0, // which preview was asked for last: others come too late
+  asked: 0, // number of the newest preview; answers to earlier ones are dropped
   trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),
   isTrying: false,
   failure: /** @type {Failure | null} */ (null),
@@ -60,7 +71,7 @@ export const initialState = () => ({
 /** @param {State} state @param {...Effect} effects @returns {State} */
 export const withEffects = (state, ...effects) => ({ ...state, effects: [...state.effects, ...effects] });
 
-/** Said to screen readers. @param {State} state @param {string} text @returns {State} */
+/** Announce a text to screen readers. @param {State} state @param {string} text @returns {State} */
 export function announced(state, text) {
   const n = (state.announcements.at(-1)?.n ?? 0) + 1;
   return { ...state, announcements: [...state.announcements, { n, text }].slice(-MAX_ANNOUNCEMENTS) };
@@ -78,5 +89,5 @@ export function editsOf({ buffers }) {
 /** @param {State} state */
 export const hasEdits = (state) => Object.keys(editsOf(state)).length > 0;
 
-/** What is wrong with the skill as it stands here. @param {State} state */
+/** Return the problems of the skill with its unsaved edits. @param {State} state */
 export const diagnosticsOf = ({ preview, listing }) => preview?.diagnostics ?? listing?.diagnostics ?? [];

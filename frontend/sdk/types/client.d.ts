@@ -1,18 +1,30 @@
 /** What a client knows of one connection and its conversations: types of state.js and of all that changes it. */
 
-import type { AttachedImage, Choices, ClientFrame, ErrorFrame, Message, Notice, Ready, ServerFrame, SpeechStatus, TurnDetection, TurnEnd } from "../frames.js";
+import type {
+  AttachedImage,
+  ClientSettings,
+  ClientFrame,
+  ErrorFrame,
+  Message,
+  Notice,
+  Ready,
+  ServerFrame,
+  SpeechStatus,
+  TurnDetection,
+  TurnEnd,
+} from "../frames.js";
 import type { Playback, Segment } from "../playback.js";
 import type { SocketEvent } from "../socket.js";
-import type { EarsEvent } from "../voice/ears.js";
+import type { MicrophoneEvent } from "../voice/microphone_control.js";
 
 /** One conversation as it is stored. */
 export interface ConversationRecord {
   id: string;
-  /** "" = made from the first user message */
+  /** empty if it is made from the first user message */
   title: string;
   createdAt: number;
   updatedAt: number;
-  /** 0 = it is not pinned */
+  /** when it was pinned; 0 if it is not */
   pinnedAt: number;
   conversationHistory: readonly Message[];
   /** the other versions, the one shown last at the end */
@@ -21,7 +33,7 @@ export interface ConversationRecord {
   historySegments: readonly Segment[];
 }
 
-/** "read": somebody else writes the conversation */
+/** "read": another tab or page writes the conversation */
 export type Access = "opening" | "write" | "read";
 export type Conversation = Omit<ConversationRecord, "historySegments"> & { access: Access; revision: number };
 
@@ -36,13 +48,13 @@ export interface Turn {
   /** every `text` delta so far: for display alone */
   streamed: string;
   playback: Playback;
-  /** what the server was last told of the playback: sentence and half second */
+  /** the playback as it was last reported to the server: sentence and half second */
   reported: string;
   /** the user agreed to send without messages that do not verify */
   leavesOut: boolean;
   /** it was typed, and sent once at most */
   canResend: boolean;
-  /** id of the one that it answers; "" = the user asked */
+  /** id of the nudge that it answers; empty if the user asked */
   nudge: string;
   /** `turn_end.state` of a turn that has no message to keep it on before its end */
   hookState: string;
@@ -63,7 +75,11 @@ export interface TurnView {
   isSpoken: boolean;
 }
 
-export type Connection = { phase: "connecting" | "online" | "waiting" | "closed"; attempt: number; code: number | null };
+export type Connection = {
+  phase: "connecting" | "online" | "waiting" | "closed";
+  attempt: number;
+  code: number | null;
+};
 
 /** The user's side of the spoken conversation. */
 export interface Speaking {
@@ -97,9 +113,9 @@ export interface ClientState {
   /** the server's engines */
   speech: SpeechStatus | null;
   voice: Speaking;
-  /** false = no sound can be played here */
+  /** whether sound can be played here */
   canPlay: boolean;
-  /** what of Opus this browser can do; null = PCM will do, or nobody knows yet */
+  /** what this browser can do of Opus; null if sound is PCM, or before that is known */
   codecs: import("../voice/opus.js").Codecs | null;
   /** the conversation that the user is in */
   openId: string | null;
@@ -134,9 +150,9 @@ export type Effect =
 export type ChannelEvent =
   | { type: "frame"; frame: ServerFrame; at: number }
   | Exclude<SocketEvent, { type: "frame" }>
-  | EarsEvent
+  | MicrophoneEvent
   | { type: "heard"; turnId: string; index: number; ms: number; isOver: boolean }
-  | { type: "no_sound"; reason: string; isAway: boolean }
+  | { type: "no_sound"; reason: string; isNotLoaded: boolean }
   | { type: "sound_back" }
   | { type: "codecs"; codecs: import("../voice/opus.js").Codecs }
   | { type: "sound_blocked"; isBlocked: boolean };
@@ -144,7 +160,7 @@ export type ChannelEvent =
 /** The state of a `Parley`. */
 export interface ParleyState extends ClientState {
   /** fields of `configure` */
-  choices: Partial<Choices>;
+  clientSettings: Partial<ClientSettings>;
   /** the browser plays nothing until the user touches the page */
   isBlocked: boolean;
 }
@@ -157,7 +173,7 @@ export type ParleyEvent =
   | { type: "stop" }
   | { type: "close" }
   | { type: "clear" }
-  | { type: "configure"; choices: Partial<Choices> }
+  | { type: "configure"; clientSettings: Partial<ClientSettings> }
   | { type: "saved"; id: string; revision: number }
   | { type: "save_failed"; id: string; revision: number; message: string }
   | { type: "switch_on"; deviceId: string }

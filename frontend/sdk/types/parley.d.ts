@@ -137,7 +137,10 @@ export class Parley {
   stopTalking(): void;
   mute(): void;
   hold(isHeld: boolean): void;
-  send(text: string, options?: { images?: readonly { id?: string; name?: string; url: string }[] }): Promise<TurnResult>;
+  send(
+    text: string,
+    options?: { images?: readonly { id?: string; name?: string; url: string }[] },
+  ): Promise<TurnResult>;
   retry(): Promise<TurnResult>;
   interrupt(): void;
   approve(
@@ -145,7 +148,7 @@ export class Parley {
     approved?: boolean,
     more?: { reason?: string; arguments?: Record<string, unknown>; remember?: "conversation" | "always" },
   ): void;
-  configure(choices: Configuration): void;
+  configure(configuration: Configuration): void;
   clear(): void;
   close(): void;
 }

@@ -30,7 +30,7 @@ export class Microphone {
     this.starts = 0; // a start that was overtaken by a stop ends itself
   }
 
-  /** @param {string} deviceId "" = the system's @returns {Promise<number | null>} the sample rate; null = stopped meanwhile */
+  /** @param {string} deviceId empty for the system's @returns {Promise<number | null>} the sample rate; null if it was stopped meanwhile */
   async start(deviceId) {
     this.stop();
     const start = this.starts;
@@ -38,7 +38,7 @@ export class Microphone {
       const rate = await this.#open(deviceId, () => start !== this.starts);
       return start === this.starts ? rate : null;
     } catch (error) {
-      if (start !== this.starts) return null; // whoever stopped it does not care, nor does the start after it
+      if (start !== this.starts) return null; // it was stopped, or started again, meanwhile
       throw error;
     }
   }
@@ -92,7 +92,7 @@ export class Microphone {
     }
   }
 
-  /** Firefox runs no context, not even a listening one, without a loudspeaker. @param {MediaStream} stream @param {AudioContext} context */
+  /** Wait until the context runs, which in Firefox needs a loudspeaker even to listen. @param {MediaStream} stream @param {AudioContext} context */
   async #flowing(stream, context) {
     const resumed = context.resume().then(() => true);
     if (await Promise.race([resumed, this.patience().then(() => false)])) return;
@@ -103,12 +103,12 @@ export class Microphone {
     throw new DOMException("the context stays suspended", "InvalidStateError");
   }
 
-  /** Safari interrupts a context when a call comes in or the page is out of sight, and need not go on by itself. */
+  /** Resume a context that Safari interrupted, for a call or a hidden page. */
   wake() {
     void this.context?.resume().catch(() => {});
   }
 
-  /** Pass on only silence, also from the next device, until told otherwise. @param {boolean} isSilenced */
+  /** Pass on only silence, also from the next device, or sound again. @param {boolean} isSilenced */
   silence(isSilenced) {
     this.isSilenced = isSilenced;
     for (const track of this.stream?.getTracks() ?? []) track.enabled = !isSilenced;
@@ -130,7 +130,7 @@ function someSeconds() {
   return /** @type {Promise<void>} */ (new Promise((resolve) => setTimeout(resolve, PATIENCE_MS)));
 }
 
-/** Firefox connects a microphone only to a context of its own rate. @param {MediaStream} stream */
+/** Return a context for the stream; Firefox connects a microphone only to one of its own rate. @param {MediaStream} stream */
 function connect(stream) {
   const wanted = new AudioContext({ sampleRate: WANTED_RATE });
   try {
@@ -164,7 +164,7 @@ const PROBLEMS = {
   SecurityError: "insecure",
 };
 
-/** Why there is no microphone. @param {unknown} error @returns {{problem: MicrophoneProblem, detail: string}} */
+/** Return why there is no microphone. @param {unknown} error @returns {{problem: MicrophoneProblem, detail: string}} */
 export function explain(error) {
   const name = error instanceof Object && "name" in error ? String(error.name) : "";
   return { problem: PROBLEMS[name] ?? "not_started", detail: error instanceof Error ? error.message : String(error) };

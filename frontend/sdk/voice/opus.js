@@ -22,7 +22,7 @@ export async function opusCodecs() {
   return { encodes: !!encoder?.supported, decodes: !!decoder?.supported };
 }
 
-/** Frames of the microphone, PCM16, as packets. */
+/** Encodes frames of the microphone, PCM16, as packets. */
 export class OpusEncoding {
   /**
    * @param {(packet: ArrayBuffer) => void} onPacket
@@ -37,7 +37,7 @@ export class OpusEncoding {
     this.encodedUs = 0;
   }
 
-  /** What a busy encoder has no room for is lost. @param {ArrayBuffer} data PCM16 @param {number} sampleRate */
+  /** Encode a frame; a busy encoder drops it. @param {ArrayBuffer} data PCM16 @param {number} sampleRate */
   encode(data, sampleRate) {
     if (this.rate !== sampleRate) this.close();
     this.encoder ??= this.#open(sampleRate);
@@ -74,7 +74,7 @@ export class OpusEncoding {
   }
 }
 
-/** Packets of sentences as PCM16, and what else is to be done in their order. */
+/** Decodes packets of sentences to PCM16, and runs what is to be done in their order. */
 export class OpusDecoding {
   /**
    * @param {(pcm: ArrayBuffer) => void} onSound at `rate`
@@ -99,19 +99,19 @@ export class OpusDecoding {
     this.decodedUs += FRAME_US;
   }
 
-  /** The open sentence has ended. */
+  /** End the open sentence. */
   end() {
     if (this.decoder) this.ending = this.decoder.flush().catch(() => {});
   }
 
-  /** Act once the sentences that have ended are decoded, and not at all if they are dropped before. @param {() => void} act */
+  /** Call `act` once the sentences that have ended are decoded, and not at all if they are dropped before. @param {() => void} act */
   after(act) {
     const { drops, ending } = this;
     if (ending) ending.then(() => drops === this.drops && act());
     else act();
   }
 
-  /** Nothing of what was given is heard. */
+  /** Drop all packets that were given. */
   drop() {
     this.drops += 1;
     this.decoder?.close();
@@ -124,7 +124,9 @@ export class OpusDecoding {
         const samples = new Float32Array(sound.numberOfFrames);
         sound.copyTo(samples, { planeIndex: 0, format: "f32-planar" });
         sound.close();
-        this.onSound(Int16Array.from(samples, (sample) => Math.round(Math.max(-1, Math.min(1, sample)) * 32_767)).buffer);
+        this.onSound(
+          Int16Array.from(samples, (sample) => Math.round(Math.max(-1, Math.min(1, sample)) * 32_767)).buffer,
+        );
       },
       error: () => {
         this.decoder = null; // it is closed

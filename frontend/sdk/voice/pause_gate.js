@@ -22,13 +22,13 @@ export class PauseGate {
     this.spokenMs = this.closedMs = 0;
   }
 
-  /** The connection is lost: open again with the next one, at the first pause. */
+  /** Close the gate for a lost connection; it opens with the next one, at the first pause. */
   close() {
     this.isOpen = false;
     this.spokenMs = this.closedMs = 0;
   }
 
-  /** The next frame is so loud. @param {number} level 0 to 1, of 60 dB @param {boolean} isOnline */
+  /** Take the loudness of the next frame. @param {number} level 0 to 1, of 60 dB @param {boolean} isOnline */
   hear(level, isOnline) {
     this.floor = Math.min(level, this.floor + FLOOR_RISE);
     const isLoud = level > Math.max(MIN_LOUD, this.floor + ABOVE_FLOOR);

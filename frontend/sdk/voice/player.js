@@ -1,5 +1,5 @@
 /**
- * Plays the sound of sentences and tells what was heard of each.
+ * Plays the sound of sentences and reports how much of each was heard.
  *
  * @typedef {{turnId: string, index: number, ms: number, isOver: boolean}} HeardSentence
  */
@@ -11,10 +11,10 @@ export class Player {
    * @param {(context: AudioContext) => AudioWorkletNode} options.createNode
    * @param {URL | string} options.worklet
    * @param {(heard: HeardSentence) => void} options.onHeard
-   * @param {(reason: string, isAway: boolean) => void} options.onFailed there is no sound; `isAway`: the server did not give us the
-   *   audio thread's part
-   * @param {() => void} options.onMended there is, after all
-   * @param {(isBlocked: boolean) => void} options.onBlocked the browser waits for the user's hand
+   * @param {(reason: string, isNotLoaded: boolean) => void} options.onFailed there is no sound; `isNotLoaded`: the server did not send
+   *   the module of the audio thread
+   * @param {() => void} options.onRestored there is sound again
+   * @param {(isBlocked: boolean) => void} options.onBlocked the browser plays nothing until the user touches the page
    * @param {(act: () => void) => unknown} [options.later] a context needs a moment to run
    * @param {string} [options.browser] its User-Agent
    */
@@ -24,7 +24,7 @@ export class Player {
     worklet,
     onHeard,
     onFailed,
-    onMended,
+    onRestored,
     onBlocked,
     later = soon,
     browser = navigator.userAgent,
@@ -34,11 +34,11 @@ export class Player {
     this.worklet = worklet;
     this.onHeard = onHeard;
     this.onFailed = onFailed;
-    this.onMended = onMended;
+    this.onRestored = onRestored;
     this.onBlocked = onBlocked;
     this.later = later;
     this.browser = browser;
-    this.isBlocked = false; // as we have told
+    this.isBlocked = false; // as it was last reported
     /** @type {import("./opus.js").OpusDecoding | null} */
     this.opus = null;
     /** @type {AudioContext | null} */
@@ -47,17 +47,17 @@ export class Player {
     this.node = null;
     /** @type {{turnId: string, index: number} | null} whose sound the next binary message is */
     this.open = null;
-    /** @type {import("./opus.js").OpusDecoding | null} of the open sentence; null = it is PCM */
+    /** @type {import("./opus.js").OpusDecoding | null} of the open sentence; null if that is PCM */
     this.decoder = null;
     /** @type {Map<number, {turnId: string, index: number}>} */
     this.sentences = new Map();
     this.lastId = 0;
     this.isStarting = false;
-    this.hasFailed = false; // nothing is taken until a start succeeds: nobody would ever say that it was heard
+    this.hasFailed = false; // no sound is taken until a start succeeds: it would never be reported as heard
   }
 
   /**
-   * From now on, sound may come as packets.
+   * Decode sentences that come as Opus packets from now on.
    *
    * @param {typeof import("./opus.js").OpusDecoding} Decoding @param {() => void} onFailed it must come as PCM again
    */
@@ -65,20 +65,20 @@ export class Player {
     this.opus = new Decoding((pcm) => this.#post({ type: "push", pcm }, [pcm]), onFailed);
   }
 
-  /** To be called in a user's gesture at least once: browsers keep a page silent until then. A start that failed is tried again. */
+  /** Start the player, in a user's gesture at least once, as browsers keep a page silent until then; retry a failed start. */
   unlock() {
     if (this.hasFailed && !this.isStarting) this.node = null;
     this.node ??= this.#start();
     void this.context?.resume().catch(() => {});
   }
 
-  /** The user touched the page, or the server is back. */
+  /** Try again to play, when the user touched the page or the server is back. */
   resumeIfSilent() {
     if (this.isBlocked || this.hasFailed) this.unlock();
   }
 
   /**
-   * Binary messages after a `sentence` are its sound; those of a turn that was cut are nobody's.
+   * Follow the frames: binary messages after a `sentence` are its sound; those of a turn that was cut are dropped.
    *
    * @param {import("../frames.js").ServerFrame} frame @param {string | null} turnId the turn that may be heard
    */
@@ -99,7 +99,7 @@ export class Player {
     this.lastId += 1;
     this.sentences.set(this.lastId, this.open);
     this.#postInOrder({ type: "begin", id: this.lastId, rate: this.decoder?.rate ?? rate });
-    this.later(() => this.#tellIfBlocked());
+    this.later(() => this.#reportBlocked());
   }
 
   /** @param {ArrayBuffer} sound */
@@ -116,7 +116,7 @@ export class Player {
     this.open = null;
   }
 
-  /** Nothing more of that sentence is heard, nor told of. @param {string} turnId @param {number} index */
+  /** Drop the sentence: it is neither played nor reported any more. @param {string} turnId @param {number} index */
   skip(turnId, index) {
     for (const [id, sentence] of this.sentences) {
       if (sentence.turnId !== turnId || sentence.index !== index) continue;
@@ -126,7 +126,7 @@ export class Player {
     }
   }
 
-  /** Silence at once; what comes of the open sentence is dropped, too. */
+  /** Be silent at once, and drop what still comes of the open sentence. */
   flush() {
     this.open = null;
     this.sentences.clear();
@@ -134,7 +134,7 @@ export class Player {
     this.#post({ type: "flush" });
   }
 
-  /** For good. */
+  /** Close the player for good. */
   close() {
     this.flush();
     this.hasFailed = true;
@@ -163,15 +163,15 @@ export class Player {
 
   async #start() {
     this.isStarting = true;
-    let isAway = false;
+    let isNotLoaded = false;
     try {
       const context = this.createContext();
       this.context = context;
-      context.onstatechange = () => this.#tellIfBlocked(); // Safari interrupts, too: for a call, say
+      context.onstatechange = () => this.#reportBlocked(); // Safari interrupts, too: for a call, say
       const { audioWorklet } = context;
-      isAway = Boolean(audioWorklet);
+      isNotLoaded = Boolean(audioWorklet);
       await audioWorklet.addModule(this.worklet);
-      isAway = false;
+      isNotLoaded = false;
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
       node.connect(context.destination);
@@ -181,21 +181,21 @@ export class Player {
       void this.context?.close().catch(() => {}); // it remembers what it could not load
       this.context = null;
       this.flush();
-      this.#started(false, error instanceof Error ? error.message : String(error), isAway);
+      this.#started(false, error instanceof Error ? error.message : String(error), isNotLoaded);
       return null;
     }
   }
 
-  /** Says what has changed by it. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isAway] */
-  #started(isPlaying, reason = "", isAway = false) {
+  /** Report a change between sound and no sound. @param {boolean} isPlaying @param {string} [reason] @param {boolean} [isNotLoaded] */
+  #started(isPlaying, reason = "", isNotLoaded = false) {
     const hadFailed = this.hasFailed;
     this.isStarting = false;
     this.hasFailed = !isPlaying;
-    if (isPlaying && hadFailed) this.onMended();
-    if (!isPlaying && !hadFailed) this.onFailed(reason, isAway);
+    if (isPlaying && hadFailed) this.onRestored();
+    if (!isPlaying && !hadFailed) this.onFailed(reason, isNotLoaded);
   }
 
-  #tellIfBlocked() {
+  #reportBlocked() {
     if (!this.context) return;
     const isBlocked = this.context.state !== "running" && this.sentences.size > 0;
     if (isBlocked !== this.isBlocked) this.onBlocked(isBlocked);
@@ -216,7 +216,7 @@ export class Player {
 }
 
 /**
- * From the audio thread to the ear. Firefox on Linux must not be asked: meanwhile it holds a lock that its audio thread
+ * Return how long sound takes from the audio thread to the ear. Firefox on Linux must not be asked: meanwhile it holds a lock that its audio thread
  * wants, and waits for the sound server, which waits for the audio thread. Now and then that tab hangs for good.
  *
  * @param {AudioContext} context @param {string} browser

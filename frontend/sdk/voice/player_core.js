@@ -7,7 +7,7 @@
  * @typedef {{id: number, ms: number, isOver: boolean}} Heard
  */
 
-/** Buffered before a sentence begins, and again after it ran dry. */
+/** Sound that is buffered before a sentence begins, and again after it ran dry. */
 export const BUFFER_MS = 100;
 const FIRST_SAMPLES = 1 << 14;
 
@@ -20,8 +20,8 @@ export class PlayerCore {
     this.isPaused = false;
     this.isWaiting = true; // for BUFFER_MS, or the end of the sentence
     this.underruns = 0;
-    /** @type {Heard[]} ends that nobody was told of yet */
-    this.overs = [];
+    /** @type {Heard[]} sentences that have ended and are not reported yet */
+    this.ended = [];
   }
 
   /** @param {number} id @param {number} rate */
@@ -36,7 +36,7 @@ export class PlayerCore {
     });
   }
 
-  /** More of the sentence begun last. @param {Int16Array} samples */
+  /** Append samples to the sentence that was begun last. @param {Int16Array} samples */
   push(samples) {
     const piece = this.pieces.at(-1);
     if (!piece || piece.isEnded) return;
@@ -54,16 +54,16 @@ export class PlayerCore {
     if (piece) piece.isEnded = true;
   }
 
-  /** Nothing more of that one is rendered; what stands behind it is. @param {number} id */
+  /** Drop one sentence; those behind it are rendered. @param {number} id */
   skip(id) {
     if (this.pieces[0]?.id === id) this.isWaiting = true;
     this.pieces = this.pieces.filter((piece) => piece.id !== id);
   }
 
-  /** Nothing of what is here is ever rendered. */
+  /** Drop all sentences. */
   flush() {
     this.pieces = [];
-    this.overs = [];
+    this.ended = [];
     this.isWaiting = true;
     this.isPaused = false;
   }
@@ -79,10 +79,10 @@ export class PlayerCore {
     }
   }
 
-  /** What was heard since the last call: ends first, then the sentence being played. @returns {Heard[]} */
+  /** Return what was heard since the last call: ends first, then the sentence being played. @returns {Heard[]} */
   report() {
-    const heard = this.overs;
-    this.overs = [];
+    const heard = this.ended;
+    this.ended = [];
     const piece = this.pieces[0];
     if (piece && piece.position > 0) heard.push({ id: piece.id, ms: msOf(piece), isOver: false });
     return heard;
@@ -121,7 +121,7 @@ export class PlayerCore {
   #ranDry(piece) {
     if (piece.isEnded) {
       this.pieces.shift();
-      this.overs.push({ id: piece.id, ms: (piece.length * 1000) / piece.rate, isOver: true });
+      this.ended.push({ id: piece.id, ms: (piece.length * 1000) / piece.rate, isOver: true });
     } else {
       this.isWaiting = true;
       this.underruns += 1;

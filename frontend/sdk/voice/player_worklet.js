@@ -40,7 +40,7 @@ class Player extends AudioWorkletProcessor {
       for (const channel of others) channel.set(first);
     }
     this.blocks += 1;
-    if (this.core.overs.length || this.blocks % REPORT_EVERY === 0) {
+    if (this.core.ended.length || this.blocks % REPORT_EVERY === 0) {
       const heard = this.core.report();
       if (heard.length) this.port.postMessage(heard);
     }

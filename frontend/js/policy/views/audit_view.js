@@ -1,7 +1,7 @@
 /**
  * The audit log: its filter, its entries as a table (on a narrow screen each row is a card), its verification.
  *
- * @import { AuditRow, Filter, Found, State } from "../state.js"
+ * @import { AuditRow, Filter, Verification, State } from "../state.js"
  * @import { Attributes, Child } from "./parts.js"
  */
 
@@ -19,15 +19,15 @@ const SHOWN_ABOVE = ["phase", "tool", "outcome", "handler", "ts_us"];
 
 /** @param {State} state */
 export function auditView(state) {
-  const { audit, who } = state;
+  const { audit, principal } = state;
   const { failure, filter, next, phase, rows } = audit;
   const isFiltered = Object.values(filter).some((value) => value.trim());
   const isFull = next !== null && rows.length >= MAX_ROWS;
   return [
     title("audit", p.titles.audit),
-    fine(p.audit.about, who && !who.isOperator && p.audit.onlyOwn),
+    fine(p.audit.about, principal && !principal.isOperator && p.audit.onlyOwn),
     filterView(state),
-    failureView(failure, rows.length && next !== null ? "more_audit" : "ask_audit"),
+    failureView(failure, rows.length && next !== null ? "more_audit" : "search_audit"),
     !rows.length && !failure && emptyView(phase, isFiltered ? p.audit.noMatch : p.audit.nothingYet),
     rows.length > 0 && tableView(state),
     canContinue(state) && button("more_audit", p.audit.older, { class: "button" }),
@@ -36,8 +36,8 @@ export function auditView(state) {
   ];
 }
 
-/** Exports follow what was asked, not what is being written. @param {State} state */
-function filterView({ audit, who }) {
+/** Show the filter. Exports use the last search, not what is being typed. @param {State} state */
+function filterView({ audit, principal }) {
   const { fields, filter, failure, isExporting } = audit;
   /** @param {keyof Filter} name */
   const data = (name) => ({ name, "data-field": "edit_filter", "data-name": name });
@@ -57,8 +57,12 @@ function filterView({ audit, who }) {
     field(p.audit.columns.tool, "tool", { placeholder: p.audit.toolHint }),
     entry("phase", p.audit.columns.phase, select(data("phase"), options, fields.phase)),
     field(p.audit.columns.outcome, "outcome", { list: "outcomes" }),
-    h("datalist", { id: "outcomes" }, OUTCOMES.map((value) => h("option", { value, key: value }))), // prettier-ignore
-    (who?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
+    h(
+      "datalist",
+      { id: "outcomes" },
+      OUTCOMES.map((value) => h("option", { value, key: value })),
+    ),
+    (principal?.isOperator || filter.user) && field(p.audit.columns.user, "user"),
     field(p.audit.since, "since", { type: "datetime-local" }),
     field(p.audit.until, "until", { type: "datetime-local" }),
     field(p.audit.text, "text", { type: "search", placeholder: p.audit.textHint }),
@@ -84,32 +88,38 @@ const COLUMNS = [
   ["user", ({ entry }) => text(entry.user)],
 ];
 
-/** Roles are said again: browsers forget a table's when CSS makes cards of it. @param {State} state */
+/** Show the entries. Roles are explicit, as browsers drop a table's when CSS makes cards of it. @param {State} state */
 function tableView({ audit: { rows, next, phase, openIds } }) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   const head = { scope: "col", role: "columnheader" };
-  const heads = COLUMNS.map(([key]) => h("th", { ...head, "aria-sort": key === "time" && "descending", key }, p.audit.columns[key]));
+  const heads = COLUMNS.map(([key]) =>
+    h("th", { ...head, "aria-sort": key === "time" && "descending", key }, p.audit.columns[key]),
+  );
   const last = h("th", { ...head, key: "details" }, h("span", { class: "visually-hidden" }, p.audit.details));
   return h("table", { class: "audit", role: "table", "aria-busy": String(phase === "loading") }, [
     h("caption", {}, p.audit.caption(summary(rows.length, next !== null), timeZone)),
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads, last)),
-    h("tbody", { role: "rowgroup" }, rows.map((row) => (openIds.includes(row.id) ? openRow(row) : closedRow(row)))),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map((row) => (openIds.includes(row.id) ? openRow(row) : closedRow(row))),
+    ),
   ]);
 }
 
-/** What was called, or said of it: the rest is in the details. @param {AuditRow} row */
+/** Return what was called, or said about it; the rest is in the details. @param {AuditRow} row */
 function aboutView({ entry: { arguments: given, message } }) {
   const about = text(message) || (given === undefined ? "" : JSON.stringify(given));
   return about && h("code", {}, about.length > MAX_ABOUT ? `${about.slice(0, MAX_ABOUT)}…` : about);
 }
 
-/** With how a human answered. @param {AuditRow} row */
+/** Return the outcome, with the answer of the user. @param {AuditRow} row */
 function outcomeView({ entry: { outcome, approval } }) {
   const words = [outcome, approval].map(text).filter(Boolean).join(", ");
   return words && h("span", { class: BAD.includes(text(outcome)) ? "tag tag-warning" : "tag" }, words);
 }
 
-/** A row is drawn once: there may be thousands. */
+/** View of a row, drawn once as there may be thousands. */
 const closedRow = memo((/** @type {AuditRow} */ row) => summaryRow(row, false));
 
 /** @param {AuditRow} row @param {boolean} isOpen */
@@ -124,11 +134,16 @@ function summaryRow(row, isOpen) {
   ]);
 }
 
-/** With all that the entry says. @param {AuditRow} row */
+/** Show all fields of the entry. @param {AuditRow} row */
 function openRow(row) {
   const { id, entry, replica, day, number, hash, ts } = row;
   const rest = Object.entries(entry).filter(([name]) => !SHOWN_ABOVE.includes(name));
-  const facts = [...rest, [p.audit.time, ts], [p.audit.place, p.audit.placeOf(number, replica, day)], [p.audit.hash, hash]];
+  const facts = [
+    ...rest,
+    [p.audit.time, ts],
+    [p.audit.place, p.audit.placeOf(number, replica, day)],
+    [p.audit.hash, hash],
+  ];
   const views = facts.map(([name, value]) => {
     const isStructure = typeof value === "object" && value !== null;
     const shown = isStructure ? h("pre", { tabindex: "0" }, JSON.stringify(value, null, 2)) : String(value);
@@ -139,9 +154,9 @@ function openRow(row) {
   return [summaryRow(row, true), h("tr", { role: "row", class: "details", id: key, key }, cell)];
 }
 
-/** Whether the log is what was written: for operators; to everybody else only what the hashes are for. @param {State} state */
-function verificationView({ verification: { phase, failure, found }, who }) {
-  if (!who?.isOperator) return fine(p.verification.forOperators);
+/** Show to operators whether the log is as it was written; to others, what the hashes are for. @param {State} state */
+function verificationView({ verification: { phase, failure, found }, principal }) {
+  if (!principal?.isOperator) return fine(p.verification.forOperators);
   const isRunning = phase === "loading";
   const section = { "aria-labelledby": "verification-title", "aria-busy": String(isRunning) };
   const verifying = { class: "button", id: "verify", "aria-disabled": String(isRunning) };
@@ -154,13 +169,13 @@ function verificationView({ verification: { phase, failure, found }, who }) {
   ]);
 }
 
-/** @param {Found} found */
+/** @param {Verification} found */
 function foundView(found) {
   const { is_whole: isWhole, problems, days, pruned } = found;
   const list = { class: "problems", "aria-label": p.verification.problems, hidden: problems.length === 0 };
   const dayViews = [...pruned, ...days].map(({ replica, day, entries, last_hash: hash, is_closed: isClosed }) => {
-    const fate = isClosed === undefined ? "pruned" : isClosed ? "closed" : "open";
-    const words = p.verification.day(`${replica} ${day}`, p.verification.fates[fate], entries);
+    const dayState = isClosed === undefined ? "pruned" : isClosed ? "closed" : "open";
+    const words = p.verification.day(`${replica} ${day}`, p.verification.dayStates[dayState], entries);
     return h("li", { key: `${replica} ${day}` }, words, h("code", {}, hash));
   });
   return [
@@ -168,7 +183,11 @@ function foundView(found) {
       icon(isWhole ? "check" : "alert"),
       h("p", {}, verdict(found)),
     ]),
-    h("ul", list, problems.map((problem, key) => h("li", { key }, problem))), // prettier-ignore
+    h(
+      "ul",
+      list,
+      problems.map((problem, key) => h("li", { key }, problem)),
+    ),
     h("details", { key: "days", hidden: dayViews.length === 0 }, [
       h("summary", {}, h("span", { class: "fine" }, p.verification.days)),
       h("ul", { class: "days" }, dayViews),

@@ -11,7 +11,7 @@ import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { p } from "../../strings/policy.js";
 import { PRESETS, STAGES, handlersOf, isLocked, isOn, pretty } from "../document.js";
-import { below, written } from "../reduce_editor.js";
+import { inherited, draftOf } from "../reduce_editor.js";
 import { button, emptyView, entry, failureView, fine, select, title } from "./parts.js";
 
 const HIDDEN = { class: "visually-hidden" };
@@ -19,12 +19,12 @@ const SIGNS = { same: "  ", added: "+ ", removed: "− " };
 
 /** @param {State} state */
 export function editorView(state) {
-  const { who, editor } = state;
+  const { principal, editor } = state;
   const { base, failure, phase, retry, scope } = editor;
   return [
     title("policy", p.titles.policy),
-    fine(p.editor.about(p.editor.below[scope].policy)),
-    who?.isOperator &&
+    fine(p.editor.about(p.editor.inherited[scope].policy)),
+    principal?.isOperator &&
       entry(
         "scope",
         p.editor.appliesTo,
@@ -36,7 +36,7 @@ export function editorView(state) {
   ];
 }
 
-/** Two versions beside each other, when another user has stored one. @param {State} state */
+/** Show two versions beside each other, when another user has stored one. @param {State} state */
 function conflictView({ editor: { conflict, text } }) {
   if (!conflict) return null;
   const lines = withContext(diffLines(pretty(conflict.document), text)).map((line, key) => {
@@ -69,9 +69,9 @@ function conflictView({ editor: { conflict, text } }) {
 /** @param {State} state */
 function documentView(state) {
   const { phase, scope, text } = state.editor;
-  const { all, canSave } = written(state);
+  const { all, canSave } = draftOf(state);
   const problems = all.map((problem) => ({ ...problem, line: lineOf({ file: "policy.json", ...problem }, text) }));
-  // None is disabled in earnest: that would take the focus from whoever has just pressed it.
+  // aria-disabled, because `disabled` would take the focus from a button that was just pressed.
   const disabled = (/** @type {boolean} */ isOff) => ({ "aria-disabled": String(isOff) });
   const saving = { type: "submit", class: "button primary", id: "save", ...disabled(!canSave) };
   const marked = problems.map(({ line, message }) => ({ line, severity: "error", message }));
@@ -107,8 +107,8 @@ function documentView(state) {
 
 /** @param {State} state */
 function presetsView(state) {
-  const { document, problems } = written(state);
-  const under = below(state);
+  const { document, problems } = draftOf(state);
+  const under = inherited(state);
   const switches = /** @type {Preset[]} */ (Object.keys(PRESETS)).map((name) => {
     const locked = isLocked(name, under);
     const field = {
@@ -118,7 +118,7 @@ function presetsView(state) {
       "data-name": name,
       checked: isOn(name, document, under),
     };
-    const help = locked ? p.editor.below[state.editor.scope].note : p.editor.presets[name].help;
+    const help = locked ? p.editor.inherited[state.editor.scope].note : p.editor.presets[name].help;
     return h("label", { class: "switch", key: name }, [
       h("span", {}, h("strong", {}, p.editor.presets[name].name), h("span", { class: "fine" }, help)),
       h("input", { ...field, disabled: locked || problems.length > 0 }),
@@ -140,7 +140,7 @@ function problemView({ line, path, message }, key) {
   );
 }
 
-/** What decides now, with what documents above cannot change. @param {State} state */
+/** Show the policy in force, with the handlers that this document cannot change. @param {State} state */
 function inForceView({ editor: { effective } }) {
   const hasLocked = STAGES.some((name) => handlersOf(effective[name]).some(({ locked }) => locked));
   return h("details", { class: "in-force", key: "in-force" }, [
@@ -153,7 +153,7 @@ function inForceView({ editor: { effective } }) {
 /** @param {State} state */
 function stateWords(state) {
   const { saved, conflict } = state.editor;
-  const { all: problems, isDirty } = written(state);
+  const { all: problems, isDirty } = draftOf(state);
   if (conflict) return p.editor.compareFirst;
   if (problems.length) return p.editor.toFix(problems.length);
   if (isDirty) return p.editor.unsaved;

@@ -14,7 +14,7 @@ const VIEWS = { policy: editorView, audit: auditView, approvals: approvalsView }
 
 /** @param {State} state */
 export function pageView(state) {
-  const { view, who, announcements } = state;
+  const { view, principal, announcements } = state;
   const links = Object.entries(p.titles).map(([name, title]) =>
     h("a", { href: `#/${name}`, "aria-current": name === view ? "page" : null, key: name }, title),
   );
@@ -23,10 +23,15 @@ export function pageView(state) {
     h("header", { class: "standing-head" }, [
       h("h1", {}, h("a", { href: "/" }, "Parley")),
       h("nav", { "aria-label": p.views }, links),
-      who && h("p", { class: "who" }, who.user, who.isOperator && h("span", { class: "tag" }, p.operator)),
+      principal &&
+        h("p", { class: "who" }, principal.user, principal.isOperator && h("span", { class: "tag" }, p.operator)),
     ]),
     h("main", { class: "standing-main", key: view }, VIEWS[view](state)),
-    h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
+    h(
+      "div",
+      log,
+      announcements.map(({ n, text }) => h("p", { key: n }, text)),
+    ),
   ];
 }
 
@@ -38,7 +43,11 @@ function approvalsView({ remembered: { approvals, phase, failure, revoking } }) 
     fine(p.approvals.about),
     failureView(failure, "load_approvals"),
     !approvals.length && !failure && emptyView(phase, p.approvals.none),
-    h("ul", list, approvals.map((approval) => approvalView(approval, revoking))), // prettier-ignore
+    h(
+      "ul",
+      list,
+      approvals.map((approval) => approvalView(approval, revoking)),
+    ),
   ];
 }
 

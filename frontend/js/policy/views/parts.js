@@ -18,7 +18,7 @@ export const fine = (...text) => h("p", { class: "fine" }, text);
 /** @param {string} view @param {string} text */
 export const title = (view, text) => h("h2", { id: `${view}-title`, tabindex: "-1" }, text);
 
-/** A field with its label. @param {string} key @param {string} label @param {...Child} content */
+/** Return a field with its label. @param {string} key @param {string} label @param {...Child} content */
 export function entry(key, label, ...content) {
   return h("label", { class: "entry", key }, h("span", {}, label), content);
 }
@@ -29,7 +29,7 @@ export function select(attributes, options, chosen) {
   return h("select", attributes, views);
 }
 
-/** What went wrong, and what helps. @param {import("../state.js").Failure | null} failure @param {string} retry the action that tries again */
+/** Show what went wrong, and what helps. @param {import("../state.js").Failure | null} failure @param {string} retry the action that tries again */
 export function failureView(failure, retry) {
   if (!failure) return null;
   // In a tab of its own: what was changed here would be lost.
@@ -42,7 +42,7 @@ export function failureView(failure, retry) {
   ]);
 }
 
-/** What stands where a list has no entries. @param {string} phase @param {string} words if it is known to have none */
+/** Show that a list has no entries, or is being loaded. @param {string} phase @param {string} words if it is known to have none */
 export function emptyView(phase, words) {
   const isLoading = phase === "loading";
   return h("p", { class: "line", role: isLoading && "status", key: "empty" }, isLoading ? p.loading : words);
@@ -51,5 +51,9 @@ export function emptyView(phase, words) {
 /** @param {string} time RFC 3339 */
 export function timeView(time) {
   const date = new Date(time);
-  return h("time", { datetime: time, title: time }, Number.isNaN(date.getTime()) ? time : date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" }));
+  return h(
+    "time",
+    { datetime: time, title: time },
+    Number.isNaN(date.getTime()) ? time : date.toLocaleString(locale, { dateStyle: "medium", timeStyle: "medium" }),
+  );
 }

@@ -108,7 +108,11 @@ function problemsView(state) {
 
 /** @param {State} state @param {readonly import("../state.js").Diagnostic[]} found */
 function problemList(state, found) {
-  return h("ul", {}, found.slice(0, MAX_PROBLEMS).map((one) => problemView(state, one))); // prettier-ignore
+  return h(
+    "ul",
+    {},
+    found.slice(0, MAX_PROBLEMS).map((one) => problemView(state, one)),
+  );
 }
 
 /** @param {State} state @param {import("../state.js").Diagnostic} found */
@@ -136,7 +140,13 @@ function conflictView({ conflict, buffers }) {
     [
       h("p", {}, h("strong", {}, s.conflict(path)), " ", current === null ? s.gone : s.conflictHelp),
       current !== null &&
-      h("pre", { tabindex: "0" }, lines.map((line) => (line ? h("span", { class: `diff diff-${line.kind}` }, `${SIGNS[line.kind]} ${line.text}\n`) : "…\n"))), // prettier-ignore
+        h(
+          "pre",
+          { tabindex: "0" },
+          lines.map((line) =>
+            line ? h("span", { class: `diff diff-${line.kind}` }, `${SIGNS[line.kind]} ${line.text}\n`) : "…\n",
+          ),
+        ),
       h("div", { class: "studio-bar" }, button("take_theirs", s.takeTheirs), button("keep_mine", s.keepMine)),
     ],
   );

@@ -11,7 +11,7 @@ import { isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
-import { readingView } from "./reading_view.js";
+import { previewView } from "./preview_view.js";
 import { testsView, trialView } from "./trial_view.js";
 
 /** @param {State} state */
@@ -24,12 +24,20 @@ export function pageView(state) {
       h("div", { class: "studio-title" }, h("h2", { id: "title", tabindex: "-1" }, s.title), fine(s.help)),
       failureView(state),
       !state.isOn && h("p", { class: "line line-warning", key: "off" }, s.isOff),
-      state.isOn && listing && !listing.is_writable && h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
+      state.isOn &&
+        listing &&
+        !listing.is_writable &&
+        h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
-      listing && h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
-      listing && readingView(state),
+      listing &&
+        h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
+      listing && previewView(state),
     ]),
-    h("div", log, announcements.map(({ n, text }) => h("p", { key: n }, text))), // prettier-ignore
+    h(
+      "div",
+      log,
+      announcements.map(({ n, text }) => h("p", { key: n }, text)),
+    ),
   ];
 }
 
@@ -37,7 +45,7 @@ export function pageView(state) {
 function failureView({ failure, skills, skill, listing }) {
   if (!failure) return null;
   const login = { class: "button small", href: "/login", target: "_blank", rel: "noopener" };
-  const retry = skills && listing ? "looked" : skills && skill ? "open_skill" : "load_skills";
+  const retry = skills && listing ? "refresh" : skills && skill ? "open_skill" : "load_skills";
   return h("div", { class: "line line-error", role: "alert", key: "failure" }, [
     icon("alert"),
     h("p", {}, failure.message),
@@ -49,11 +57,18 @@ function failureView({ failure, skills, skill, listing }) {
 /** @param {State} state */
 function filesView(state) {
   const { skills, skill, listing, isOn, form } = state;
-  const options = (skills ?? []).map(({ name }) => h("option", { value: name, selected: name === skill, key: name }, name));
+  const options = (skills ?? []).map(({ name }) =>
+    h("option", { value: name, selected: name === skill, key: name }, name),
+  );
   const isWritable = Boolean(listing?.is_writable);
   return h("nav", { class: "studio-files", "aria-label": s.files, key: "files" }, [
     options.length > 0
-      ? h("label", { class: "field", key: "skill" }, h("span", {}, s.skill), h("select", { "data-field": "open_skill", "data-as": "skill" }, options))
+      ? h(
+          "label",
+          { class: "field", key: "skill" },
+          h("span", {}, s.skill),
+          h("select", { "data-field": "open_skill", "data-as": "skill" }, options),
+        )
       : fine(s.noSkills),
     h("div", { class: "studio-bar" }, [
       isOn && formButton("skill", s.newSkill, form),
@@ -63,7 +78,12 @@ function filesView(state) {
     ]),
     (form === "skill" || form === "rename_skill") && formView(state, s.skillName, s.skillNameHelp),
     listing && h("h3", { id: "files-title" }, s.files),
-    listing && h("ul", { "aria-labelledby": "files-title" }, pathsOf(state).map((path) => fileView(state, path))), // prettier-ignore
+    listing &&
+      h(
+        "ul",
+        { "aria-labelledby": "files-title" },
+        pathsOf(state).map((path) => fileView(state, path)),
+      ),
     isWritable &&
       h("div", { class: "studio-bar", key: "of-file" }, [
         formButton("file", s.newFile, form),
@@ -97,12 +117,24 @@ function formButton(form, label, open, disabled = false) {
 
 /** @param {State} state @param {string} label @param {string} help */
 function formView({ form, name }, label, help) {
-  const field = { id: "name", type: "text", value: name, "data-field": "name", autocomplete: "off", spellcheck: "false", "aria-describedby": "name-help" };
+  const field = {
+    id: "name",
+    type: "text",
+    value: name,
+    "data-field": "name",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-describedby": "name-help",
+  };
   return h("form", { class: "studio-form", key: "form" }, [
     h("label", {}, h("span", {}, label), h("input", field)),
     h("p", { class: "fine", id: "name-help" }, help),
     h("div", { class: "studio-bar" }, [
-      h("button", { type: "submit", class: "button small primary" }, form === "skill" || form === "file" ? s.create : s.rename),
+      h(
+        "button",
+        { type: "submit", class: "button small primary" },
+        form === "skill" || form === "file" ? s.create : s.rename,
+      ),
       button("form", s.cancel, { "data-form": form }),
     ]),
   ]);

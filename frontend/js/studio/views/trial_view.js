@@ -12,11 +12,13 @@ import { box, button, fine } from "./parts.js";
 export function testsView({ preview }) {
   if (!preview) return null;
   const { count, failed, not_run: left, failures } = preview.tests;
-  const sum = [failed ? s.testsFail(failed, count) : s.testsPass(count), left > 0 && s.testsLeft(left)].filter(Boolean).join(" ");
+  const sum = [failed ? s.testsFail(failed, count) : s.testsPass(count), left > 0 && s.testsLeft(left)]
+    .filter(Boolean)
+    .join(" ");
   return h("section", { class: "studio-tests", "aria-labelledby": "tests-title", key: "tests" }, [
     h("h3", { id: "tests-title" }, s.tests),
     h("p", { class: failed ? "problem" : "fine", role: "status" }, count ? sum : s.noTests),
-    h("ul", {}, failures.map(testView)), // prettier-ignore
+    h("ul", {}, failures.map(testView)),
   ]);
 }
 
@@ -24,7 +26,15 @@ export function testsView({ preview }) {
 function testView({ name, file, line, details }) {
   const place = { "data-path": file, "data-line": line, "aria-label": s.goTo(file, line) };
   return h("li", { class: "studio-test", key: `${file} ${name}` }, [
-    h("p", {}, h("span", { class: "tag tag-warning" }, s.failed), " ", name, " ", button("go_to", `${file}:${line}`, place)),
+    h(
+      "p",
+      {},
+      h("span", { class: "tag tag-warning" }, s.failed),
+      " ",
+      name,
+      " ",
+      button("go_to", `${file}:${line}`, place),
+    ),
     h("pre", { tabindex: "0" }, details),
   ]);
 }
@@ -35,7 +45,10 @@ export function trialView({ question, trial, isTrying }) {
     h("h3", { id: "trial-title" }, s.trial),
     fine(s.trialHelp),
     h("div", { class: "studio-bar" }, [
-      button("try_it", isTrying ? s.stop : s.ask, { class: `button small ${isTrying ? "" : "primary"}`, disabled: !question.text.trim() }),
+      button("try_it", isTrying ? s.stop : s.ask, {
+        class: `button small ${isTrying ? "" : "primary"}`,
+        disabled: !question.text.trim(),
+      }),
       question.text.trim() ? h("q", { class: "fine" }, question.text) : h("span", { class: "fine" }, s.noQuestion),
     ]),
     box("tryTools", s.trialTools, question.tryTools),

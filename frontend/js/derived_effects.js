@@ -1,18 +1,18 @@
 /**
- * What follows on the page from a change of state, beside what follows in every client: lists, settings of the server,
- * conversations that nobody needs.
+ * Effects that follow from a change of state whichever event made it, on the page alone: the list of conversations, the
+ * client's settings, conversations that can be released. Those of every client are in `sdk/derived_effects.js`.
  *
  * @typedef {import("./state.js").State} State
  * @typedef {import("./state.js").Conversation} Conversation
  */
 
-import { recordOf, stored as storedRecord } from "../sdk/consequences.js";
+import { recordOf, stored as storedRecord } from "../sdk/derived_effects.js";
 import { formatsOf } from "../sdk/speech.js";
 import { openConversation, without } from "../sdk/state.js";
 import { hasTriggers, withEffects } from "./state.js";
 import { summaryOf } from "./titles.js";
 
-/** Pictures that wait to be sent survive a reload. @param {State} before @param {State} after @returns {State} */
+/** Keep the pictures that wait to be sent over a reload. @param {State} before @param {State} after @returns {State} */
 export function keepIfAttached(before, after) {
   if (before.attachments === after.attachments) return after;
   return withEffects(after, { type: "keep_images", images: after.attachments });
@@ -25,8 +25,8 @@ export function stored(state, conversation) {
   return storedRecord({ ...state, conversations }, conversation);
 }
 
-/** What the server is told to do. @param {State} state @returns {import("../sdk/frames.js").Choices} */
-export function choicesOf(state) {
+/** Return the settings that `configure` sends. @param {State} state @returns {import("../sdk/frames.js").ClientSettings} */
+export function clientSettingsOf(state) {
   const { settings, skills, openId, canPlay, speech } = state;
   const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
   const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
@@ -46,7 +46,7 @@ export function choicesOf(state) {
 }
 
 /**
- * Let go of conversations that are neither open nor waiting: for the end of a turn, for words, for a change.
+ * Release conversations that are neither open nor waiting for the end of a turn, for a transcript or for a change.
  *
  * @param {State} state
  * @returns {State}

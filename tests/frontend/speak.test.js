@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { h } from "../../frontend/js/render/dom.js";
-import { Page, READY, elements, turn } from "./support.js";
+import { elements, Page, pluck, READY, turn } from "./support.js";
 
 const t1 = turn("t1");
 const r1 = turn("r1");
@@ -13,29 +12,32 @@ const PART = { state: "ready", name: "x", reason: null };
 const AUDIO = { format: "pcm16", sample_rate: 22050 };
 
 function answered({ tts = PART } = {}) {
-  const page = new Page();
-  page.receive({ ...READY, speech: { stt: PART, vad: PART, tts } });
+  const page = new Page().receive({ ...READY, speech: { stt: PART, vad: PART, tts } });
   page.ask("Why?", "t1").receive(t1.start(), t1.hook("tone"), t1.text("So. There."));
   return page.receive(t1.sentence(0, "So. "), t1.sentenceEnd(0), t1.sentence(1, "There."), t1.sentenceEnd(1), t1.end());
 }
 
 function reading() {
-  const page = answered();
-  page.dispatch({ type: "reread", turnId: "t1", id: "r1" });
+  const page = answered().dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.effects.length = 0;
-  return page.receive({ ...r1.start(), trigger: "speak" }, r1.text("So. "), r1.sentence(0, "So. ", AUDIO), r1.sentenceEnd(0, 300));
+  return page.receive(
+    { ...r1.start(), trigger: "speak" },
+    r1.text("So. "),
+    r1.sentence(0, "So. ", AUDIO),
+    r1.sentenceEnd(0, 300),
+  );
 }
 
 const heard = (page, index) => page.dispatch({ type: "heard", turnId: "r1", index, ms: 300, isOver: true });
 
 function button(page) {
-  const shown = elements(h("root", {}, conversationView(page.state)));
-  return shown.find(({ attributes }) => attributes["data-action"] === "reread")?.attributes["aria-label"];
+  const shown = elements(conversationView(page.state));
+  return shown.find(({ attributes }) => attributes["data-action"] === "read-aloud")?.attributes["aria-label"];
 }
 
 const flushes = (page) => page.effects.filter(({ type, act }) => type === "sound" && act === "flush").length;
 
-test("a reply is read as it stands in the conversation, which it leaves as it was", () => {
+test("a reply is read aloud as it stands in the conversation, which it leaves as it was", () => {
   const page = reading();
   const before = page.history;
   assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "r1", text: "So. There." }]);
@@ -52,19 +54,19 @@ test("a reply is read as it stands in the conversation, which it leaves as it wa
 });
 
 for (const [what, act] of [
-  ["its button", (page) => page.dispatch({ type: "reread", turnId: "t1", id: "r2" })],
+  ["its button", (page) => page.dispatch({ type: "read_aloud", turnId: "t1", id: "r2" })],
   ["Esc", (page) => page.dispatch({ type: "escape" })],
   ["the next message", (page) => page.ask("And?", "t2")],
   ["speech", (page) => page.receive({ type: "speech_started", utterance: "u1", audio_ms: 1 })],
   ["another conversation", (page) => page.dispatch({ type: "open_conversation", id: "c2", at: 5 })],
-  ["a player that fails", (page) => page.dispatch({ type: "no_sound", reason: "x", isAway: false })],
+  ["a player that fails", (page) => page.dispatch({ type: "no_sound", reason: "x", isNotLoaded: false })],
 ]) {
   test(`reading is ended by ${what}, and what was to be heard is dropped`, () => {
     const page = reading();
 
     act(page);
 
-    assert.equal(page.state.rereading, null);
+    assert.equal(page.state.speakTurn, null);
     assert.ok(flushes(page) >= 1);
     assert.deepEqual(page.sentOf("interrupt"), [{ type: "interrupt", turn_id: "r1" }]);
     assert.deepEqual(page.sentOf("speak").length, 1);
@@ -74,28 +76,33 @@ for (const [what, act] of [
 test("a lost connection ends it without a word", () => {
   const page = reading().lose();
 
-  assert.equal(page.state.rereading, null);
+  assert.equal(page.state.speakTurn, null);
   assert.equal(flushes(page), 1);
   assert.deepEqual(page.sentOf("interrupt"), []);
 });
 
 test("why it cannot be read, or only in part, is said on the page", () => {
-  const page = answered();
-  page.dispatch({ type: "reread", turnId: "t1", id: "r1" });
+  const page = answered().dispatch({ type: "read_aloud", turnId: "t1", id: "r1" });
   page.receive({ type: "error", code: "too_many_turns", message: "Too many turns." });
-  assert.equal(page.state.rereading, null);
+  assert.equal(page.state.speakTurn, null);
 
-  const other = reading().receive({ type: "notice", code: "speech_failed", level: "warning", message: "No sound.", turn_id: "r1" });
+  const other = reading().receive({
+    type: "notice",
+    code: "speech_failed",
+    level: "warning",
+    message: "No sound.",
+    turn_id: "r1",
+  });
   other.receive(r1.end("error"));
 
-  assert.deepEqual(page.state.notices.map(({ message }) => message), ["Too many turns."]);
-  assert.deepEqual(other.state.notices.map(({ message }) => message), ["No sound."]);
-  assert.equal(other.state.rereading, null);
+  assert.deepEqual(pluck(page.state.notices, "message"), ["Too many turns."]);
+  assert.deepEqual(pluck(other.state.notices, "message"), ["No sound."]);
+  assert.equal(other.state.speakTurn, null);
 });
 
 test("reading is not offered without a voice, without sound, nor while a turn runs", () => {
   assert.equal(button(answered()), "Read aloud");
   assert.equal(button(answered({ tts: { ...PART, state: "loading" } })), undefined);
-  assert.equal(button(answered().dispatch({ type: "no_sound", reason: "x", isAway: false })), undefined);
+  assert.equal(button(answered().dispatch({ type: "no_sound", reason: "x", isNotLoaded: false })), undefined);
   assert.equal(button(answered().ask("More", "t2")), undefined);
 });

@@ -1,19 +1,19 @@
 /**
- * What follows from a change of state, whichever event made it: the record is stored, the server is told, the player is
- * silenced. Pure.
+ * Effects that follow from a change of state whichever event made it: the record is stored, the server is sent the
+ * settings that changed, the player is flushed. Pure.
  *
  * @typedef {import("./types/client.js").ClientState} ClientState
  * @typedef {import("./types/client.js").Conversation} Conversation
  * @typedef {import("./types/client.js").Turn} Turn
- * @typedef {import("./frames.js").Choices} Choices
+ * @typedef {import("./frames.js").ClientSettings} ClientSettings
  */
 
-import { condensed, cutWhereLost, heardText } from "./playback.js";
+import { storedSegments, cutAtReached, heardText } from "./playback.js";
 import { withConversation, withEffects } from "./state.js";
 
 /**
- * Store every conversation of ours that changed. The effect stands before the
- * drawing of it: what was shown was stored.
+ * Store every conversation that this client writes and that changed. The effect comes before it is drawn, so that what
+ * was shown was stored.
  *
  * @template {ClientState} S
  * @param {S} before @param {S} after @param {(state: S, conversation: Conversation) => S} [store]
@@ -40,7 +40,7 @@ function isChanged(before, after, old, conversation) {
 }
 
 /**
- * Whether a reload would find something else: the player reports far more often than words pass.
+ * Return whether a reload would find something else. The player reports far more often than words end.
  *
  * @param {Turn | null} before @param {Turn | null} after
  */
@@ -54,7 +54,7 @@ function isKeptChanged(before, after) {
   return !is.isSpoken && before.streamed !== after.streamed;
 }
 
-/** Whether a reload would find anything of the turn itself. @param {Turn} turn */
+/** Return whether a reload would find anything of the turn. @param {Turn} turn */
 function hasKept({ playback, streamed }) {
   return !!streamed || playback.historySegments.length + playback.audioQueue.length > 0 || !!partlyHeard(playback);
 }
@@ -80,23 +80,23 @@ export function stored(state, changed) {
 export function recordOf(state, conversation) {
   const { access: _access, revision: _revision, ...stored } = conversation;
   const turn = turnOf(state, conversation.id);
-  const kept = turn ? cutWhereLost(turn.playback, turn.streamed).historySegments : [];
-  return { ...stored, historySegments: condensed(kept) };
+  const kept = turn ? cutAtReached(turn.playback, turn.streamed).historySegments : [];
+  return { ...stored, historySegments: storedSegments(kept) };
 }
 
 /**
- * Tell the server what is chosen, as far as it does not know.
+ * Send the server those settings that changed, or all of them on a new connection.
  *
  * @template {ClientState} S
- * @param {S} before @param {S} after @param {(state: S) => Partial<Choices>} choicesOf
+ * @param {S} before @param {S} after @param {(state: S) => Partial<ClientSettings>} clientSettingsOf
  * @returns {S}
  */
-export function configureIfChanged(before, after, choicesOf) {
+export function configureIfChanged(before, after, clientSettingsOf) {
   if (after.connection.phase !== "online") return after;
-  const choices = choicesOf(after);
-  const known = before.connection.phase === "online" ? choicesOf(before) : null;
-  const changed = Object.entries(choices).filter(
-    ([key, value]) => JSON.stringify(value) !== JSON.stringify(known?.[/** @type {keyof Choices} */ (key)]),
+  const clientSettings = clientSettingsOf(after);
+  const known = before.connection.phase === "online" ? clientSettingsOf(before) : null;
+  const changed = Object.entries(clientSettings).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(known?.[/** @type {keyof ClientSettings} */ (key)]),
   );
   if (!changed.length) return after;
   // Only what changed: naming the input discards what the user is just saying.
@@ -105,15 +105,15 @@ export function configureIfChanged(before, after, choicesOf) {
 }
 
 /**
- * A turn that is over, or another one, leaves nothing to be heard.
+ * Flush the player when the turn has ended or another has begun, and report how much of it was heard.
  *
  * @template {ClientState} S @param {S} before @param {S} after @returns {S}
  */
 export function silenceIfCut(before, after) {
   const { turn } = before;
   if (!turn || turn.id === after.turn?.id) return after;
-  const isTold = after.effects.some(isStopped); // it was heard to its end
-  return withEffects(after, { type: "sound", act: "flush" }, ...(isTold ? [] : stoppedFrame(turn)));
+  const isReported = after.effects.some(isStopped); // it was heard to its end
+  return withEffects(after, { type: "sound", act: "flush" }, ...(isReported ? [] : stoppedFrame(turn)));
 }
 
 /** @param {object} effect */

@@ -6,16 +6,16 @@
  *   | {type: "microphone_muted", isMuted: boolean}
  *   | {type: "microphone_off", problem: import("./microphone.js").MicrophoneProblem | null, detail?: string}
  *   | {type: "devices", devices: {id: string, label: string}[]}
- *   | {type: "speech_lost"}} EarsEvent
+ *   | {type: "speech_lost"}} MicrophoneEvent
  */
 
 import { Microphone, explain } from "./microphone.js";
 import { PauseGate } from "./pause_gate.js";
 
-export class Ears {
+export class MicrophoneControl {
   /**
    * @param {object} options
-   * @param {(event: EarsEvent) => void} options.dispatch
+   * @param {(event: MicrophoneEvent) => void} options.dispatch
    * @param {() => boolean} options.isOn as the page knows it
    * @param {() => boolean} options.isOnline
    * @param {(pcm: ArrayBuffer) => void} options.onFrame
@@ -31,7 +31,8 @@ export class Ears {
         onLevel(level);
         this.gate.hear(level, isOnline());
       },
-      onLost: () => dispatch({ type: "microphone_off", problem: this.#isForbidden() ? "no_longer_allowed" : "unplugged" }),
+      onLost: () =>
+        dispatch({ type: "microphone_off", problem: this.#isForbidden() ? "no_longer_allowed" : "unplugged" }),
       onMuted: (isMuted) => dispatch({ type: "microphone_muted", isMuted }),
     });
     /** @type {PermissionStatus | null} as it was granted; the browser changes it when the user does */
@@ -41,7 +42,7 @@ export class Ears {
     navigator.mediaDevices?.addEventListener("devicechange", () => void this.#listDevices());
   }
 
-  /** @param {string} deviceId "" = the system's */
+  /** @param {string} deviceId empty for the system's */
   async open(deviceId) {
     this.gate = this.#newGate();
     try {
@@ -69,7 +70,7 @@ export class Ears {
     this.wakeLock = null;
   }
 
-  /** Nothing is passed on until there is another connection and its user pauses. */
+  /** Drop sound until there is another connection and the user pauses. */
   waitForPause() {
     this.gate.close();
   }
@@ -78,7 +79,7 @@ export class Ears {
     return new PauseGate(() => this.dispatch({ type: "speech_lost" }));
   }
 
-  /** The lock is lost with every look away, and asked for again; in Safari so is the sound. */
+  /** Request the wake lock again: the browser releases it, and Safari the sound, when the page is hidden. */
   async stayAwake() {
     if (!this.isOn() || document.hidden) return;
     this.microphone.wake();
@@ -86,7 +87,7 @@ export class Ears {
     if (!this.isOn()) void this.wakeLock?.release(); // switched off meanwhile
   }
 
-  /** The user took back what was granted. */
+  /** Return whether the user has revoked the permission. */
   #isForbidden() {
     return this.permission !== null && this.permission.state !== "granted";
   }
@@ -98,7 +99,7 @@ export class Ears {
   }
 }
 
-/** Null where the browser does not say, or grants it for this once only. @returns {Promise<PermissionStatus | null>} */
+/** Return the permission if it is granted; null where the browser does not say, or grants it once only. @returns {Promise<PermissionStatus | null>} */
 async function granted() {
   const name = /** @type {PermissionName} */ ("microphone");
   const permission = await navigator.permissions?.query({ name }).catch(() => null);

@@ -23,8 +23,7 @@ const MAX_TRIES = 4;
  */
 export async function readPicture(file, { id, budgetBytes }) {
   const name = shortened(file.name, MAX_NAME_CHARS) || "picture";
-  if (file.size > MAX_FILE_BYTES)
-    throw new Error(t.images.tooLarge(name, MAX_FILE_BYTES >> 20));
+  if (file.size > MAX_FILE_BYTES) throw new Error(t.images.tooLarge(name, MAX_FILE_BYTES >> 20));
   const bitmap = await createImageBitmap(file).catch(() => null);
   if (!bitmap) throw new Error(t.images.unreadable(name));
   try {
