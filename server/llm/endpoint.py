@@ -123,9 +123,14 @@ class Listing:
         return f"has {', '.join(self.names[:_MAX_NAMED])}{more}"
 
 
+def is_for_chat(model: str) -> bool:
+    """Return whether this is no embedding model, of which LM Studio always lists one."""
+    return "embed" not in model.lower()
+
+
 def pick_model(listing: Listing) -> str | None:
-    """Return the only model for chat; embedding models, which LM Studio always lists, do not count."""
-    talking = [name for name in listing.names if "embed" not in name.lower()]
+    """Return the only model for chat."""
+    talking = [name for name in listing.names if is_for_chat(name)]
     return talking[0] if len(talking) == 1 else None
 
 
