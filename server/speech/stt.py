@@ -66,14 +66,7 @@ class Recognizer(SpeechProvider, Protocol):
 class NoRecognizer(NoProvider):
     status = SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
 
-    async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
-    ) -> str:
+    async def recognize(self, audio: bytes, **_options: object) -> str:
         raise SpeechUnavailable("speech recognition is switched off (speech.stt.provider)")
 
 
@@ -84,14 +77,7 @@ class EmbeddedRecognizer(WorkerProvider):
     def languages(self) -> list[str]:
         return super().languages or ["en"]
 
-    async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
-    ) -> str:
+    async def recognize(self, audio: bytes, *, due_in_s: DueIn = at_once, **_options: object) -> str:
         """Recognise a long utterance in pieces: utterances of others wait for one of them, not for a minute of sound."""
         clock = asyncio.get_running_loop().time
         words = []
@@ -114,12 +100,7 @@ class OpenAIRecognizer(EndpointProvider):
         super().__init__(endpoints, timeout_s=timeout_s)
 
     async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
+        self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None, **_options: object
     ) -> str:
         fields = {"model": self._endpoint.model, "response_format": "json"}
         if language:

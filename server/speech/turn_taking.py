@@ -179,11 +179,12 @@ class TurnTaking:
     def discard(self) -> None:
         """Forget the utterance under way; no edge follows for it, nor for speech that goes on without a pause."""
         self._needs_silence = self.is_open
-        self._end()
+        self.end()
 
     def end(self) -> None:
         """End the utterance under way; no edge follows for it. Speech that goes on is another."""
-        self._end()
+        self.phase = Phase.QUIET
+        self._reset_voice()
 
     def playback(self, *, is_speaking: bool) -> None:
         """Take whether the client says that the assistant is to be heard. Repeats do no harm."""
@@ -244,7 +245,7 @@ class TurnTaking:
         if self.silence_ms >= self.config.reject_silence_ms or self.utterance_ms >= self.config.decide_ms:
             if self.echo.is_on:
                 self.echo.learn(self._loudest_dbfs)
-            self._end()
+            self.end()
             return Edge.REJECTED
         return None
 
@@ -255,7 +256,7 @@ class TurnTaking:
 
     def _follow(self, is_voice: bool) -> Edge | None:
         if self.utterance_ms >= self.config.max_utterance_ms:
-            self._end()
+            self.end()
             return Edge.STOPPED
         if self.phase is Phase.SPEAKING:
             if self.silence_ms < self.config.pause_ms:
@@ -280,10 +281,6 @@ class TurnTaking:
         self._voiced_ms += WINDOW_MS
         self._bright_ms += WINDOW_MS if brightness >= BRIGHT else 0.0
         self._loudest_dbfs = max(self._loudest_dbfs, level_dbfs)
-
-    def _end(self) -> None:
-        self.phase = Phase.QUIET
-        self._reset_voice()
 
     def _reset_voice(self) -> None:
         self._voiced_ms = 0.0

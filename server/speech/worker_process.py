@@ -41,8 +41,6 @@ class SpeechJob:
     """Longest time to the first part, and from each to the next; then the process hangs, and is killed."""
     answer: asyncio.Queue[Part | SpeechError | None] = field(default_factory=asyncio.Queue)
     """Its parts, then None or what went wrong; bounded as the texts and sounds given to a process are."""
-    expiry: asyncio.TimerHandle | None = None
-    """Set while it waits for a process."""
 
 
 class WorkerProcess:
