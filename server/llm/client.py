@@ -81,6 +81,12 @@ class OpenAICompatible:
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         return self.stream_with(request, self._wishes(request))
 
+    async def read(self, messages: Sequence[Message]) -> None:
+        """Let the server read these messages ahead of a call that begins with them. Raises ProviderError."""
+        async with aclosing(self.stream_with(ModelRequest(messages=messages), {"max_tokens": 1})) as events:
+            async for _ in events:
+                pass
+
     async def stream_with(self, request: ModelRequest, extra: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
         """Stream with further fields in the request, which win over the configured ones."""
         body = self._body(request, await self._discovery.model()) | extra

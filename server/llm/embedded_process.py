@@ -184,26 +184,16 @@ class EmbeddedProcess:
             async with aclosing(ask(client)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        self._has_replied()
+                        self._is_proven = True
+                        self._backoff.reset()
                     yield event
         except ProviderUnreachable as error:
-            if not await self._has_died(process):
+            if process is None or not await process.has_ended():
                 raise
+            if self._starting is None and self.client is None:  # else another stream was quicker
+                self._starting = self._begin_start()
             name = self._settings.model_name
             raise ProviderUnreachable(f"the process of {name} ended and is being restarted") from error
-
-    async def _has_died(self, process: ModelProcess | None) -> bool:
-        """Return whether a connection to this process broke because it is dead; then the next one is on its way."""
-        if process is None or not await process.has_ended():
-            return False
-        if self._starting is None and self.client is None:  # else another stream was quicker
-            self._starting = self._begin_start()
-        return True
-
-    def _has_replied(self) -> None:
-        """Note that a reply came to its end: this process works."""
-        self._is_proven = True
-        self._backoff.reset()
 
     async def aclose(self) -> None:
         """End it for good; streams under way fail."""

@@ -171,15 +171,11 @@ class Discovery:
         self._endpoint = endpoint
         self._get = get
         self._pause_s = pause_s
-        self._model = endpoint.model
+        self.known_model = endpoint.model
         self._listing: Listing | None = None  # None until the endpoint has answered
         self._asking: asyncio.Task[None] | None = None  # under way
         self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
-
-    @property
-    def known_model(self) -> str | None:
-        return self._model
 
     async def aclose(self) -> None:
         if (asking := self._asking) is not None:
@@ -188,21 +184,21 @@ class Discovery:
 
     async def model(self) -> str:
         """Return the configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
-        if self._model is not None:
-            return self._model
+        if self.known_model is not None:
+            return self.known_model
         host = self._endpoint.host
         listing = await self._list(is_needed=True)
         if listing is None:
             raise ProviderUnreachable(f"no answer from {host}: is it running, and is llm.base_url right?")
         if (only := pick_model(listing)) is None:
             raise ModelMissing(f"set llm.model or OPENAI_MODEL: {host} {listing.described()}")
-        self._model = only
+        self.known_model = only
         return only
 
     async def context_tokens(self) -> int | None:
         """Return the size if it is known. Waits for the first answer only: no turn is held up by asking again."""
         listing = await self._list(is_needed=not self._has_asked)
-        return listing.context_tokens(self._model) if listing else None
+        return listing.context_tokens(self.known_model) if listing else None
 
     async def _list(self, *, is_needed: bool) -> Listing | None:
         asking = self.begin()
@@ -212,7 +208,7 @@ class Discovery:
 
     def begin(self) -> asyncio.Task[None] | None:
         """Ask if it is time to, so that the first call need not wait. Return the request under way."""
-        is_settled = self._listing is not None and self._model is not None
+        is_settled = self._listing is not None and self.known_model is not None
         if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
             self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")
         return self._asking

@@ -144,21 +144,17 @@ class LanguageModel(Protocol):
     @property
     def late_system(self) -> LateSystem | None:
         """The mode that this provider always needs; None: to be found out."""
-        ...
 
     @property
     def is_compact(self) -> bool:
         """True where every prompt token is dear: the agent then uses its short prompts, and descriptions of tools are not sent."""
-        ...
 
     @property
     def sees_images(self) -> bool | None:
         """None: to be found out by sending one."""
-        ...
 
     async def context_tokens(self) -> int | None:
         """Return how many tokens fit, as the endpoint reports it; None if it does not. Cached, never raises."""
-        ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
@@ -168,10 +164,8 @@ class LanguageModel(Protocol):
         `question`: the user's words as far as they are known, else "". Returns at
         once and promises nothing; where tokens cost money, nothing is done.
         """
-        ...
 
     async def start(self) -> None:
         """Make ready to answer (load, connect, find the model's name). Returns when it is."""
-        ...
 
     async def aclose(self) -> None: ...
