@@ -236,7 +236,7 @@ class EmbeddedModel:
 
 
 def _call(turn: CompactTurn, tools: Sequence[ToolSpec], name: str) -> ToolCall | None:
-    """Return the call, or None: the question does not name what the tool needs, and is to be answered."""
+    """Return the call, or None if the question does not name what the tool needs and is to be answered."""
     parameters = next(tool.parameters for tool in tools if tool.name == name)
     arguments = tool_choice.named_arguments(name, turn, parameters)
     if arguments is None:

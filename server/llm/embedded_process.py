@@ -43,7 +43,7 @@ class ModelProcessSettings:
     cache_mib: int = 128
     """Memory for prefixes that lost their slot."""
     weights: Path | None = None
-    """A GGUF file; None: the one that is installed."""
+    """A GGUF file; by default the one that is installed."""
     model_name: str = MODEL_NAME
     start_timeout_s: float = 60.0
 
@@ -132,7 +132,7 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
 class EmbeddedProcess:
     """The process that is alive, or was last: at most one at a time; many callers share one start.
 
-    on_started: awaited with a new process before anybody else is served.
+    on_started: awaited with a new process before it serves other callers.
     After each death without a finished reply in between the pause before a new start doubles, up to 30 s.
     """
 

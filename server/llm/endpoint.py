@@ -31,11 +31,11 @@ _MAX_NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEndpoint(OpenAIEndpoint):
-    """An OpenAI-compatible server for chat. `model` None: it is to be found out there."""
+    """An OpenAI-compatible server for chat. Without a `model`, its only one is found out there."""
 
     model: str | None = None
     key_source: str | None = None
-    """The name of the setting that the key came from; None without a key."""
+    """Name of the setting that the key came from, if there is a key."""
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of each request; one that is None removes ours of that name."""
@@ -79,14 +79,14 @@ def _endpoint(config: LlmSettings, **named: str | None) -> ModelEndpoint:
 
 
 def endpoint_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
-    """Return the setting or variable that names an endpoint or a key, which decides `provider: auto`; None: there is none."""
+    """Return the setting or variable, if any, that names an endpoint or a key, which decides `provider: auto`."""
     if config.base_url:
         return "llm.base_url"
     return next((name for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY") if environ.get(name)), None)
 
 
 def model_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
-    """Return the setting or variable that decides which model answers, whatever was chosen; None: there is none."""
+    """Return the setting or variable, if any, that decides which model answers, whatever was chosen."""
     return "llm.provider" if config.provider != "auto" else endpoint_named_by(config, environ)
 
 

@@ -70,8 +70,8 @@ async def find_servers(places: Sequence[ServerAddress]) -> list[FoundServer]:
     async with aiohttp.ClientSession(
         timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar(), headers=_HEADERS
     ) as http:
-        found = await asyncio.gather(*(_ask(http, place) for place in places))
-    return [server for server in found if server is not None]
+        answers = await asyncio.gather(*(_ask(http, place) for place in places))
+    return [server for server in answers if server is not None]
 
 
 async def _ask(http: aiohttp.ClientSession, place: ServerAddress) -> FoundServer | None:

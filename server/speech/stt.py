@@ -36,7 +36,7 @@ AGAIN_S: Final = 3.0
 MAX_PIECE_S: Final = 10
 """Sound that the engine here recognises at once: half a second of work, which no other utterance can interrupt."""
 MAX_HEARD_CHARS: Final = 10_000
-"""Length of a transcript, more than anybody says in an utterance; the rest is left out."""
+"""Longest transcript, more than a person says in an utterance; the rest is left out."""
 
 _OLD_SPELLING: Final = re.compile(r"\b(to)-(day|morrow|night)\b", re.IGNORECASE)
 _SOUNDS: Final = re.compile(r"[\[(](?:[A-Z _]+|[a-z ]*(?:music|noise|silence|blank|applause|laughter)[a-z _]*)[\])]")

@@ -65,7 +65,7 @@ class SoundChunk:
     """Sound: whole samples of PCM16 mono. One synthesis keeps one sample rate.
 
     words: those that begin in it or in what follows before the next words, as (offset in the given text, ms from the
-    beginning of this chunk); None: not known.
+    beginning of this chunk); None if they are not known.
     """
 
     format: ClassVar[Literal["pcm16"]] = "pcm16"

@@ -115,10 +115,7 @@ class VadStream:
         self._silent = 0  # windows in a row below the floor
 
     def feed(self, pcm: bytes) -> bool:
-        """Take WINDOW samples of PCM16 at 16 kHz; the answer comes to `on_judged`.
-
-        False: too many wait, it is refused and counted.
-        """
+        """Take WINDOW samples of PCM16 at 16 kHz, to be judged; return False, and count it, if too many wait."""
         if self.is_closed or len(self._waiting) >= MAX_WAITING:
             self._detector.refused += 1
             return False
@@ -240,8 +237,8 @@ class VoiceDetector:
         self.windows += len(windows)
         self.skipped += len(windows) - int(loud.size)
         self.busy_s = time.thread_time()
-        found = zip(windows, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
-        return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in found]
+        results = zip(windows, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
+        return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in results]
 
     def _post(
         self, loop: asyncio.AbstractEventLoop, batch: Sequence[VadStream], judged: list[tuple[VadStream, Judged]]

@@ -73,24 +73,24 @@ def language_runs(text: str, language: str | None, *, latin: str = "en") -> list
 
 def pieces(text: str) -> list[str]:
     """Cut `text` at clauses, so that no piece is much longer than MAX_PIECE_CHARS; joined they are `text`."""
-    found: list[str] = []
+    parts: list[str] = []
     while len(text) > MAX_PIECE_CHARS:
         ends = [match.end() for match in _CLAUSE.finditer(text, 0, MAX_PIECE_CHARS) if match.end() >= 40]
         spaces = [at + 1 for at in (text.rfind(" ", 40, MAX_PIECE_CHARS),) if at > 0]
         cut = (ends or spaces or [MAX_PIECE_CHARS])[-1]
-        found.append(text[:cut])
+        parts.append(text[:cut])
         text = text[cut:]
-    return [*found, text] if text else found
+    return [*parts, text] if text else parts
 
 
-def _language_of(character: str, wanted: str | None, latin: str, *, is_japanese: bool) -> str:
+def _language_of(character: str, listened: str | None, latin: str, *, is_japanese: bool) -> str:
     """Return the language in which the character is read, or "" for a digit, punctuation and the like."""
     script = next((script for script, characters in _CHARACTERS.items() if characters.match(character)), None)
     if script is None:
         return ""
     if script == "latin":
-        return latin if wanted is None or any(wanted in readers for readers in _READERS.values()) else wanted
+        return latin if listened is None or any(listened in readers for readers in _READERS.values()) else listened
     if script in ("han", "kana") and is_japanese:  # kanji and kana are one text
         return "ja"
     readers = _READERS[script]
-    return wanted if wanted in readers else readers[0]
+    return listened if listened in readers else readers[0]

@@ -98,7 +98,7 @@ class WorkerProcess:
             self._process.stdin.write(message)
 
     def _watch(self, job: SpeechJob | None) -> None:
-        """Wait for the next part of `job`; None: for nothing."""
+        """Wait for the next part of `job`, if there is one."""
         if self._watchdog is not None:
             self._watchdog.cancel()
         self._watchdog = None
