@@ -226,7 +226,9 @@ class Discovery:
             return None
         try:
             listing = read_listing(body)
-            if listing.is_llama_cpp and (props := await self._fetch(_props_url(self._endpoint.base_url))):
+            if listing.is_llama_cpp and (
+                props := await self._fetch(self._endpoint.base_url.removesuffix("/v1") + "/props")
+            ):
                 listing = read_props(listing, props)
         except (ValueError, RecursionError) as error:
             logger.info("%s lists no models: %s", self._endpoint.host, error)
@@ -244,10 +246,6 @@ class Discovery:
         except (Unreachable, TimeoutError) as error:
             logger.info("%s did not answer %s (%s)", self._endpoint.host, path, type(error).__name__)
             return None
-
-
-def _props_url(base_url: str) -> str:
-    return base_url.removesuffix("/v1") + "/props"
 
 
 def _size(entry: Mapping[str, Any]) -> int | None:

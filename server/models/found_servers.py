@@ -33,11 +33,9 @@ class ServerAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundServer:
+class FoundServer(ServerAddress):
     """A model server that has answered; `models` are those for chat, at least one."""
 
-    name: str
-    base_url: str
     models: tuple[str, ...]
 
     def described(self) -> str:

@@ -100,14 +100,10 @@ class SpokenText:
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
-            line = _without_heading(line)
+            if heading := _HEADING.match(line):
+                line = line[heading.end() :].rstrip("# \t")
             line = _BULLET.sub("", line)
         return _inline(line)
-
-
-def _without_heading(line: str) -> str:
-    heading = _HEADING.match(line)
-    return line if heading is None else line[heading.end() :].rstrip("# \t")
 
 
 def _inline(line: str) -> str:

@@ -32,7 +32,7 @@ def word_starts(
     phonemes: the phonemes of the text, sentence by sentence, as the voice says them.
     """
     words = [word for word in _WORD.finditer(text) if any(map(str.isalnum, word[0]))]
-    alone = [_sounds(phonemes_of(word[0])) for word in words]
+    alone = [list(filter(_is_sound, phonemes_of(word[0]))) for word in words]
     if not words or not all(alone):
         return None
     places = [(number, at) for number, row in enumerate(phonemes) for at, sound in enumerate(row) if _is_sound(sound)]
@@ -61,10 +61,6 @@ def starts_ms(
     """
     until = [0, *accumulate(samples)]
     return [(offset, until[at + 1] * 1000 / sample_rate) for offset, number, at in starts if number == sentence]
-
-
-def _sounds(phonemes: Sequence[str]) -> list[str]:
-    return [phoneme for phoneme in phonemes if _is_sound(phoneme)]
 
 
 def _is_sound(phoneme: str) -> bool:

@@ -7,6 +7,7 @@ that grows from crash to crash.
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -54,7 +55,7 @@ class WorkerProcess:
         self.status = SpeechPart(state="loading", name=name)
         self.facts: Header = {}
         """The facts that the engine sent when it was loaded; {} before."""
-        self._ready_s: float | None = None  # loop time at which the process that lives or lived last was ready
+        self._ready_s = math.inf  # loop time at which the process that lives or lived last was ready
         self._process: asyncio.subprocess.Process | None = None
         self._is_closed = False
         self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._note_wait)
@@ -123,7 +124,7 @@ class WorkerProcess:
 
     async def _live_once(self) -> float | None:
         """Run one process to its end. Return for how long it was ready; None if another one would fail as well."""
-        self._ready_s = None
+        self._ready_s = math.inf
         try:
             process = self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -148,10 +149,8 @@ class WorkerProcess:
             self._end_job(SpeechUnavailable(f"{self.name} {what}"))
             if not self._is_closed and self.status.state == "ready":
                 self._become("loading", f"{self.name} crashed and is being restarted")
-        return None if self.status.state == "missing" else self._served_s()
-
-    def _served_s(self) -> float:
-        return 0.0 if self._ready_s is None else asyncio.get_running_loop().time() - self._ready_s
+        served_s = max(0.0, asyncio.get_running_loop().time() - self._ready_s)
+        return None if self.status.state == "missing" else served_s
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
