@@ -99,7 +99,7 @@ class ModelFetcher:
     async def _fetch(self, model: RecommendedModel) -> None:
         try:
             url = model.url(self._environ)
-            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._note_progress)
+            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._set_progress)
             sha256 = await download.run()
             logger.info("%s was downloaded (SHA-256 %s)", model.name, sha256)
         except ModelFileError as error:
@@ -109,5 +109,5 @@ class ModelFetcher:
             self._error = "an unexpected error; the server's log has the details"
             logger.exception("%s was not downloaded", model.name)
 
-    def _note_progress(self, progress: Progress) -> None:
+    def _set_progress(self, progress: Progress) -> None:
         self._progress = progress

@@ -144,7 +144,7 @@ class VoiceTags:
         at = 0
         while at < len(text):
             bracket = text.find("<", at)
-            at = self._take(text, at, len(text) if bracket < 0 else bracket, visible)
+            at = self._emit(text, at, len(text) if bracket < 0 else bracket, visible)
             if at == len(text):
                 break
             tag = None if self._code.is_open else _tag(text, at)
@@ -154,7 +154,7 @@ class VoiceTags:
             elif not self._code.is_open and _may_become_tag(text, at):
                 break
             else:
-                at = self._take(text, at, at + 1, visible)
+                at = self._emit(text, at, at + 1, visible)
         self._held = text[at:]
         return "".join(visible)
 
@@ -189,7 +189,7 @@ class VoiceTags:
         if self._is_open or not is_closing:
             self._is_voiced = self._is_open = not is_closing
 
-    def _take(self, text: str, start: int, end: int, visible: list[str]) -> int:
+    def _emit(self, text: str, start: int, end: int, visible: list[str]) -> int:
         if start < end:
             visible.append(text[start:end])
             self._record(text[start:end])

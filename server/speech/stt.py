@@ -27,7 +27,6 @@ from server.speech.speakable import CONTROLS
 from server.speech.worker import DueIn, SpeechWorker, at_once, command_of
 from server.wire.frames import SpeechPart
 
-OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
@@ -148,7 +147,7 @@ class OpenAIRecognizer(EndpointProvider):
 
 
 def recognizer_of(
-    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] | None = None
 ) -> Recognizer:
     """Return the recogniser that `speech.stt` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:

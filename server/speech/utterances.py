@@ -144,7 +144,7 @@ class UtteranceDetector:
         whole = len(self._rest) - len(self._rest) % _WINDOW_BYTES
         for at in range(0, whole, _WINDOW_BYTES):
             end_ms = self._audio_ms - (len(self._rest) - at - _WINDOW_BYTES) * 500 / SPEECH_RATE
-            self._take(bytes(self._rest[at : at + _WINDOW_BYTES]), end_ms)
+            self._add_window(bytes(self._rest[at : at + _WINDOW_BYTES]), end_ms)
         del self._rest[:whole]
 
     def discard(self) -> None:
@@ -176,7 +176,7 @@ class UtteranceDetector:
             self._key_up()
             return
         if self._rest:
-            self._take(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
+            self._add_window(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
             self._rest.clear()
         if self._ends_ms:
             self._ends_ms[-1] = (self._audio_ms, True)
@@ -228,13 +228,13 @@ class UtteranceDetector:
         self._pre_roll_bytes = windows * _WINDOW_BYTES
         self._pre_roll: deque[bytes] = deque(maxlen=windows)
 
-    def _take(self, window: bytes, end_ms: float) -> None:
+    def _add_window(self, window: bytes, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":
-            self._take_pressed(window)
+            self._add_pressed(window)
         elif self._stream.feed(window):
             self._ends_ms.append((end_ms, False))
 
-    def _take_pressed(self, window: bytes) -> None:
+    def _add_pressed(self, window: bytes) -> None:
         if self._key_ms is None:
             self._pre_roll.append(window)
             return

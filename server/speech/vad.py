@@ -123,6 +123,19 @@ class VadStream:
         self._detector.enqueue(self)
         return True
 
+    def next_window(self) -> bytes | None:
+        """Return the window that waited longest, if the stream has not been closed meanwhile. For the thread."""
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
+
+    def advance(self, pcm: bytes, *, is_silent: bool) -> None:
+        self._context = pcm[-_CONTEXT_BYTES:]
+        self._silent = self._silent + 1 if is_silent else 0
+        if self._silent == _FORGET_AFTER:
+            self._state = new_state()
+
     def close(self) -> None:
         """End the stream: no callback comes after this. May be called twice."""
         self.is_closed = True
@@ -221,7 +234,7 @@ class VoiceDetector:
         return [stream for stream in batch if not stream.is_closed]
 
     def _judge(self, model: SileroModel, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
-        windows = [(stream, pcm) for stream in batch if (pcm := _next_window(stream)) is not None]
+        windows = [(stream, pcm) for stream in batch if (pcm := stream.next_window()) is not None]
         if not windows:
             return []
         rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in windows))
@@ -233,7 +246,7 @@ class VoiceDetector:
         if loud.size:
             probabilities[loud] = _run_model(model, [windows[row][0] for row in loud], rows[loud])
         for (stream, pcm), is_heard in zip(windows, is_loud, strict=True):
-            _update(stream, pcm, is_silent=not is_heard)
+            stream.advance(pcm, is_silent=not is_heard)
         self.windows += len(windows)
         self.skipped += len(windows) - int(loud.size)
         self.busy_s = time.thread_time()
@@ -273,20 +286,6 @@ def _run_model(model: SileroModel, streams: Sequence[VadStream], rows: Samples) 
     for index, stream in enumerate(streams):
         stream._state = states[:, index].copy()  # a view would keep the whole batch alive
     return probabilities
-
-
-def _next_window(stream: VadStream) -> bytes | None:
-    try:
-        return stream._waiting.popleft()
-    except IndexError:
-        return None  # closed in this moment
-
-
-def _update(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:
-    stream._context = pcm[-_CONTEXT_BYTES:]
-    stream._silent = stream._silent + 1 if is_silent else 0
-    if stream._silent == _FORGET_AFTER:
-        stream._state = new_state()
 
 
 def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:

@@ -58,7 +58,7 @@ class WorkerProcess:
         self._ready_s = math.inf  # loop time at which the process that lives or lived last was ready
         self._process: asyncio.subprocess.Process | None = None
         self._is_closed = False
-        self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._note_wait)
+        self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._log_wait)
         self._job: SpeechJob | None = None  # until the process has answered it, also when it was cancelled
         self._watchdog: asyncio.TimerHandle | None = None
 
@@ -119,7 +119,7 @@ class WorkerProcess:
         if job is not None:
             job.answer.put_nowait(end)
 
-    def _note_wait(self, wait_s: float) -> None:
+    def _log_wait(self, wait_s: float) -> None:
         logger.warning("%s stopped; restarting it in %.1f s", self.name, wait_s)
 
     async def _live_once(self) -> float | None:
@@ -158,9 +158,9 @@ class WorkerProcess:
             head_bytes, payload_bytes = lengths(await process.stdout.readexactly(PREFIX.size))
             header = parse(await process.stdout.readexactly(head_bytes))
             payload = await process.stdout.readexactly(payload_bytes)
-            self._take(header, payload)
+            self._handle(header, payload)
 
-    def _take(self, header: Header, payload: bytes) -> None:
+    def _handle(self, header: Header, payload: bytes) -> None:
         match header["event"]:
             case "loading":
                 self._become("loading", header["stage"])
