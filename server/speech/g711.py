@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 RATE: Final = 8_000
 """Samples a second of telephone sound."""
 
+_ULAW_BIAS: Final = 33  # of 14-bit magnitudes: makes each segment twice as wide as the one before
+_ULAW_MAX: Final = 8158
+
 
 def decode_pcmu(data: bytes) -> bytes:
     """Return n bytes of µ-law as 2n bytes of PCM16; every byte is a valid sample."""
@@ -36,8 +39,16 @@ def encode_pcma(pcm: bytes) -> bytes:
 def _ulaw_to_pcm() -> NDArray[np.int16]:
     code = ~np.arange(256, dtype=np.uint8)
     segment, step = (code >> 4 & 7).astype(int), (code & 15).astype(int)
-    magnitude = ((2 * step + 33) << segment) - 33
+    magnitude = ((2 * step + 33) << segment) - _ULAW_BIAS
     return np.asarray(np.where(code & 0x80, -magnitude, magnitude) * 4, "<i2")
+
+
+def _pcm_to_ulaw() -> NDArray[np.uint8]:
+    sample = np.arange(65_536, dtype=np.uint16).view(np.int16).astype(int) >> 2
+    magnitude = np.minimum(np.abs(sample), _ULAW_MAX) + _ULAW_BIAS
+    segment = np.floor(np.log2(magnitude)).astype(int) - 5
+    code = segment << 4 | magnitude >> (segment + 1) & 15
+    return np.asarray(code ^ np.where(sample < 0, 0x7F, 0xFF), np.uint8)
 
 
 def _alaw_to_pcm() -> NDArray[np.int16]:
@@ -47,15 +58,15 @@ def _alaw_to_pcm() -> NDArray[np.int16]:
     return np.asarray(np.where(code & 0x80, magnitude, -magnitude) * 8, "<i2")
 
 
-def _codes(levels: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the code whose level is nearest to each of the 65,536 samples."""
-    codes = np.argsort(levels, kind="stable")
-    borders = (levels[codes][:-1].astype(int) + levels[codes][1:]) / 2
-    samples = np.arange(65_536, dtype=np.uint16).view(np.int16)
-    return codes[np.searchsorted(borders, samples, side="right")].astype(np.uint8)
+def _pcm_to_alaw() -> NDArray[np.uint8]:
+    sample = np.arange(65_536, dtype=np.uint16).view(np.int16).astype(int) >> 3
+    magnitude = np.where(sample < 0, ~sample, sample)
+    segment = np.maximum(np.floor(np.log2(np.maximum(magnitude, 1))).astype(int) - 4, 0)
+    code = segment << 4 | magnitude >> np.maximum(segment, 1) & 15
+    return np.asarray(code ^ np.where(sample < 0, 0x55, 0xD5), np.uint8)
 
 
 _ULAW_TO_PCM: Final = _ulaw_to_pcm()
-_PCM_TO_ULAW: Final = _codes(_ULAW_TO_PCM)
+_PCM_TO_ULAW: Final = _pcm_to_ulaw()
 _ALAW_TO_PCM: Final = _alaw_to_pcm()
-_PCM_TO_ALAW: Final = _codes(_ALAW_TO_PCM)
+_PCM_TO_ALAW: Final = _pcm_to_alaw()
