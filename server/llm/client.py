@@ -41,7 +41,7 @@ class OpenAICompatible:
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
         self._client: OpenAIClient | None = None
-        self._discovery = Discovery(endpoint, self._get)
+        self._discovery = Discovery(endpoint, lambda path: self._connected().get(path))
         self._responses: set[aiohttp.ClientResponse] = set()  # of the streams under way
 
     @property
@@ -80,6 +80,12 @@ class OpenAICompatible:
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         return self.stream_with(request, self._wishes(request))
+
+    async def read(self, messages: Sequence[Message]) -> None:
+        """Let the server read these messages ahead of a call that begins with them. Raises ProviderError."""
+        async with aclosing(self.stream_with(ModelRequest(messages=messages), {"max_tokens": 1})) as events:
+            async for _ in events:
+                pass
 
     async def stream_with(self, request: ModelRequest, extra: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
         """Stream with further fields in the request, which win over the configured ones."""
@@ -196,9 +202,6 @@ class OpenAICompatible:
                 f"{self._endpoint.host} answered with an HTML page: check llm.base_url; it usually ends in /v1"
             )
         return EventReader(is_whole=kind == "application/json")
-
-    async def _get(self, path: str) -> bytes:
-        return await self._connected().get(path)
 
     def _connected(self) -> OpenAIClient:
         if self._client is None:

@@ -79,8 +79,8 @@ class CompactTurn:
         paragraphs = [text for text in self.system.split("\n\n") if text and not text.startswith(CATALOG_HEAD)]
         system = "\n\n".join([*paragraphs, *self.instructions])
         is_shown = not self.question or _FOLLOW_UP.match(self.question) or _REFERS_BACK.search(self.question)
-        shown = self.history[-MAX_SHOWN_MESSAGES:] if is_shown and not is_alone else ()
-        past = [message | {"content": opening(message["content"], MAX_SHOWN_CHARS)} for message in shown]
+        recent = self.history[-MAX_SHOWN_MESSAGES:] if is_shown and not is_alone else ()
+        past = [message | {"content": opening(message["content"], MAX_SHOWN_CHARS)} for message in recent]
         asked = [{"role": "user", "content": self.question}] if self.question else []
         return [*([{"role": "system", "content": system}] if system else []), *EXAMPLES, *past, *asked]
 
@@ -98,8 +98,8 @@ def compact_turn(messages: Sequence[Message], question: str = "", denied: Collec
     """
     system, rest = _split_system(messages)
     for index in range(len(rest) - 1, -1, -1):
-        if rest[index]["role"] == "user" and (found := _find(question, _text(rest[index]))):
-            before, asked, after = found
+        if rest[index]["role"] == "user" and (split := _find(question, _text(rest[index]))):
+            before, asked, after = split
             earlier = [*rest[:index], {"role": "user", "content": before}]
             later = [{"role": "system", "content": after}, *rest[index + 1 :]]
             results = [message for message in later if message["role"] == "tool"]
@@ -153,20 +153,20 @@ def _history(messages: Sequence[Message]) -> tuple[Message, ...]:
 def _instructions(earlier: Sequence[Message], later: Sequence[Message]) -> tuple[str, ...]:
     """Return the words of hooks and prompts: those that came back with the conversation, and what follows the question."""
     past = [_text(message) for message in earlier if message["role"] == "system"]
-    wrapped = [found["text"] for message in earlier for found in _WRAPPED.finditer(_text(message))]
+    wrapped = [wrapping["text"] for message in earlier for wrapping in _WRAPPED.finditer(_text(message))]
     now = [_WRAPPED.sub(r"\g<text>", _text(each)) for each in later if each["role"] in ("system", "user")]
     texts = (text.strip().removesuffix(ANSWER_NOW).rstrip() for text in (*past, *wrapped, *now))
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def _find(question: str, text: str) -> tuple[str, str, str] | None:
-    """Split the text into the part before the question, the question, and the part after it; None: it is not here.
+    """Split the text into the part before the question, the question, and the part after it, if it is there.
 
     Messages are joined by a blank line, so the question stands between two or at an end.
     """
     if not question:
         own = _WRAPPED.sub("", text).strip()
-        return ("", own, "\n\n".join(found["text"] for found in _WRAPPED.finditer(text))) if own else None
+        return ("", own, "\n\n".join(wrapping["text"] for wrapping in _WRAPPED.finditer(text))) if own else None
     places = list(re.finditer(rf"(?:\A|\n\n){re.escape(question)}(?=\n\n|\Z)", text))
     return (text[: places[-1].start()], question, text[places[-1].end() :]) if places else None
 

@@ -19,22 +19,22 @@ _NOTE = re.compile(r"\n\([^()\n]*\)\Z")  # a last line in parentheses: it is abo
 
 
 def quotation(turn: CompactTurn) -> str | None:
-    """Return what the tools gave: a line is said, more is shown under one; None: nothing."""
+    """Return what the tools gave, if anything: a line is said, more is shown under one."""
     texts = [text for result in turn.results if (text := _FRONT_MATTER.sub("", result).strip())]
     spoken = [_other_day(turn.question, text) or _NOTE.sub("", text) for text in texts]
     if all("\n" not in text and len(text) <= MAX_SAID_CHARS for text in spoken):
         return "\n".join(spoken) or None
-    shown = opening("\n".join(texts), MAX_SHOWN_CHARS)
-    fence = "````" if "```" in shown else "```"
-    return f"This is what I found:\n\n{fence}\n{shown}\n{fence}"
+    quoted = opening("\n".join(texts), MAX_SHOWN_CHARS)
+    fence = "````" if "```" in quoted else "```"
+    return f"This is what I found:\n\n{fence}\n{quoted}\n{fence}"
 
 
 def _other_day(question: str, result: str) -> str:
     """Return the day before or after that of `current_time` if the question asks for it, or ""."""
-    asked, found = _OTHER_DAY.search(question), _ISO_DAY.search(result)
-    if asked is None or found is None:
+    asked, told_day = _OTHER_DAY.search(question), _ISO_DAY.search(result)
+    if asked is None or told_day is None:
         return ""
-    day = date.fromisoformat(found[1]) + timedelta(days=1 if asked[0].lower() == "tomorrow" else -1)
+    day = date.fromisoformat(told_day[1]) + timedelta(days=1 if asked[0].lower() == "tomorrow" else -1)
     return f"{asked[0].capitalize()}: {day:%A}, {day.day} {day:%B %Y}."
 
 

@@ -139,7 +139,7 @@ class EmbeddedModel:
 
     async def _run_prefill(self, client: OpenAICompatible, turn: CompactTurn) -> None:
         try:
-            await self._read(client, turn)
+            await client.read(turn.messages())
         except ProviderError as error:
             logger.debug("prefill failed: %s", error)
 
@@ -230,19 +230,13 @@ class EmbeddedModel:
         turn = compact_turn([*self._prefix, {"role": "user", "content": "Hi"}])
         self._instructions = turn.instructions
         try:
-            await self._read(client, turn)
+            await client.read(turn.messages())
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 
-    async def _read(self, client: OpenAICompatible, turn: CompactTurn) -> None:
-        request = ModelRequest(messages=turn.messages())
-        async with aclosing(client.stream_with(request, {"max_tokens": 1})) as events:
-            async for _ in events:
-                pass
-
 
 def _call(turn: CompactTurn, tools: Sequence[ToolSpec], name: str) -> ToolCall | None:
-    """Return the call, or None: the question does not name what the tool needs, and is to be answered."""
+    """Return the call, or None if the question does not name what the tool needs and is to be answered."""
     parameters = next(tool.parameters for tool in tools if tool.name == name)
     arguments = tool_choice.named_arguments(name, turn, parameters)
     if arguments is None:

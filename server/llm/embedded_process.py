@@ -43,7 +43,7 @@ class ModelProcessSettings:
     cache_mib: int = 128
     """Memory for prefixes that lost their slot."""
     weights: Path | None = None
-    """A GGUF file; None: the one that is installed."""
+    """A GGUF file; by default the one that is installed."""
     model_name: str = MODEL_NAME
     start_timeout_s: float = 60.0
 
@@ -132,7 +132,7 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
 class EmbeddedProcess:
     """The process that is alive, or was last: at most one at a time; many callers share one start.
 
-    on_started: awaited with a new process before anybody else is served.
+    on_started: awaited with a new process before it serves other callers.
     After each death without a finished reply in between the pause before a new start doubles, up to 30 s.
     """
 
@@ -184,26 +184,16 @@ class EmbeddedProcess:
             async with aclosing(ask(client)) as events:
                 async for event in events:
                     if isinstance(event, Finished):
-                        self._has_replied()
+                        self._is_proven = True
+                        self._backoff.reset()
                     yield event
         except ProviderUnreachable as error:
-            if not await self._has_died(process):
+            if process is None or not await process.has_ended():
                 raise
+            if self._starting is None and self.client is None:  # else another stream was quicker
+                self._starting = self._begin_start()
             name = self._settings.model_name
             raise ProviderUnreachable(f"the process of {name} ended and is being restarted") from error
-
-    async def _has_died(self, process: ModelProcess | None) -> bool:
-        """Return whether a connection to this process broke because it is dead; then the next one is on its way."""
-        if process is None or not await process.has_ended():
-            return False
-        if self._starting is None and self.client is None:  # else another stream was quicker
-            self._starting = self._begin_start()
-        return True
-
-    def _has_replied(self) -> None:
-        """Note that a reply came to its end: this process works."""
-        self._is_proven = True
-        self._backoff.reset()
 
     async def aclose(self) -> None:
         """End it for good; streams under way fail."""

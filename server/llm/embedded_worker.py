@@ -47,7 +47,7 @@ def main() -> None:
     print(json.dumps({"url": server.listening_address}), flush=True)  # noqa: T201  (the parent reads it)
     while sys.stdin.read(65536):
         pass
-    os._exit(0)  # at once: what is under way has nobody left to read it
+    os._exit(0)  # at once: what is under way has no reader any more
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ _MAX_NAMED = 10
 
 @dataclass(frozen=True, kw_only=True)
 class ModelEndpoint(OpenAIEndpoint):
-    """An OpenAI-compatible server for chat. `model` None: it is to be found out there."""
+    """An OpenAI-compatible server for chat. Without a `model`, its only one is found out there."""
 
     model: str | None = None
     key_source: str | None = None
-    """The name of the setting that the key came from; None without a key."""
+    """Name of the setting that the key came from, if there is a key."""
     max_tokens: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of each request; one that is None removes ours of that name."""
@@ -79,14 +79,14 @@ def _endpoint(config: LlmSettings, **named: str | None) -> ModelEndpoint:
 
 
 def endpoint_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
-    """Return the setting or variable that names an endpoint or a key, which decides `provider: auto`; None: there is none."""
+    """Return the setting or variable, if any, that names an endpoint or a key, which decides `provider: auto`."""
     if config.base_url:
         return "llm.base_url"
     return next((name for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY") if environ.get(name)), None)
 
 
 def model_named_by(config: LlmSettings, environ: Mapping[str, str]) -> str | None:
-    """Return the setting or variable that decides which model answers, whatever was chosen; None: there is none."""
+    """Return the setting or variable, if any, that decides which model answers, whatever was chosen."""
     return "llm.provider" if config.provider != "auto" else endpoint_named_by(config, environ)
 
 
@@ -123,9 +123,14 @@ class Listing:
         return f"has {', '.join(self.names[:_MAX_NAMED])}{more}"
 
 
+def is_for_chat(model: str) -> bool:
+    """Return whether this is no embedding model, of which LM Studio always lists one."""
+    return "embed" not in model.lower()
+
+
 def pick_model(listing: Listing) -> str | None:
-    """Return the only model for chat; embedding models, which LM Studio always lists, do not count."""
-    talking = [name for name in listing.names if "embed" not in name.lower()]
+    """Return the only model for chat."""
+    talking = [name for name in listing.names if is_for_chat(name)]
     return talking[0] if len(talking) == 1 else None
 
 
@@ -166,15 +171,11 @@ class Discovery:
         self._endpoint = endpoint
         self._get = get
         self._pause_s = pause_s
-        self._model = endpoint.model
+        self.known_model = endpoint.model
         self._listing: Listing | None = None  # None until the endpoint has answered
         self._asking: asyncio.Task[None] | None = None  # under way
         self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
-
-    @property
-    def known_model(self) -> str | None:
-        return self._model
 
     async def aclose(self) -> None:
         if (asking := self._asking) is not None:
@@ -183,21 +184,21 @@ class Discovery:
 
     async def model(self) -> str:
         """Return the configured model, or the only one that is listed. Raises ModelMissing or ProviderUnreachable."""
-        if self._model is not None:
-            return self._model
+        if self.known_model is not None:
+            return self.known_model
         host = self._endpoint.host
         listing = await self._list(is_needed=True)
         if listing is None:
             raise ProviderUnreachable(f"no answer from {host}: is it running, and is llm.base_url right?")
         if (only := pick_model(listing)) is None:
             raise ModelMissing(f"set llm.model or OPENAI_MODEL: {host} {listing.described()}")
-        self._model = only
+        self.known_model = only
         return only
 
     async def context_tokens(self) -> int | None:
         """Return the size if it is known. Waits for the first answer only: no turn is held up by asking again."""
         listing = await self._list(is_needed=not self._has_asked)
-        return listing.context_tokens(self._model) if listing else None
+        return listing.context_tokens(self.known_model) if listing else None
 
     async def _list(self, *, is_needed: bool) -> Listing | None:
         asking = self.begin()
@@ -207,7 +208,7 @@ class Discovery:
 
     def begin(self) -> asyncio.Task[None] | None:
         """Ask if it is time to, so that the first call need not wait. Return the request under way."""
-        is_settled = self._listing is not None and self._model is not None
+        is_settled = self._listing is not None and self.known_model is not None
         if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
             self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")
         return self._asking
@@ -225,7 +226,9 @@ class Discovery:
             return None
         try:
             listing = read_listing(body)
-            if listing.is_llama_cpp and (props := await self._fetch(_props_url(self._endpoint.base_url))):
+            if listing.is_llama_cpp and (
+                props := await self._fetch(self._endpoint.base_url.removesuffix("/v1") + "/props")
+            ):
                 listing = read_props(listing, props)
         except (ValueError, RecursionError) as error:
             logger.info("%s lists no models: %s", self._endpoint.host, error)
@@ -243,10 +246,6 @@ class Discovery:
         except (Unreachable, TimeoutError) as error:
             logger.info("%s did not answer %s (%s)", self._endpoint.host, path, type(error).__name__)
             return None
-
-
-def _props_url(base_url: str) -> str:
-    return base_url.removesuffix("/v1") + "/props"
 
 
 def _size(entry: Mapping[str, Any]) -> int | None:

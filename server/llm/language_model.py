@@ -1,4 +1,4 @@
-"""The vocabulary of model calls, whoever answers them: requests, events, tools and the `LanguageModel` protocol.
+"""The vocabulary of calls to any model: requests, events, tools and the `LanguageModel` protocol.
 
 It stands here, and not beside the agent that consumes it, because
 the providers below and the agent above share one vocabulary.
@@ -30,7 +30,7 @@ _EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
 def schema_validator(
     schema: Mapping[str, Any], *, kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
 ) -> jsonschema.protocols.Validator:
-    """Return a validator for somebody else's JSON Schema, whose references lead into it or to the known dialects.
+    """Return a validator for a foreign JSON Schema, whose references lead into it or to the known dialects.
 
     Any other reference raises `referencing.exceptions.Unresolvable` when it is reached.
     """
@@ -143,22 +143,18 @@ class LanguageModel(Protocol):
 
     @property
     def late_system(self) -> LateSystem | None:
-        """The mode that this provider always needs; None: to be found out."""
-        ...
+        """The mode that this provider always needs, if that is known before a call."""
 
     @property
     def is_compact(self) -> bool:
         """True where every prompt token is dear: the agent then uses its short prompts, and descriptions of tools are not sent."""
-        ...
 
     @property
     def sees_images(self) -> bool | None:
-        """None: to be found out by sending one."""
-        ...
+        """Whether the model takes images; None until one was sent."""
 
     async def context_tokens(self) -> int | None:
         """Return how many tokens fit, as the endpoint reports it; None if it does not. Cached, never raises."""
-        ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
@@ -168,10 +164,8 @@ class LanguageModel(Protocol):
         `question`: the user's words as far as they are known, else "". Returns at
         once and promises nothing; where tokens cost money, nothing is done.
         """
-        ...
 
     async def start(self) -> None:
         """Make ready to answer (load, connect, find the model's name). Returns when it is."""
-        ...
 
     async def aclose(self) -> None: ...

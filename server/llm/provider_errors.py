@@ -142,8 +142,8 @@ def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
 def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:
     if isinstance(size := details.get("n_ctx"), int) and size > 0:  # llama.cpp
         return size
-    found = _LIMIT.search(text)
-    return int(found[1] or found[2]) if found else None
+    limit = _LIMIT.search(text)
+    return int(limit[1] or limit[2]) if limit else None
 
 
 def _rate_limited(host: str, text: str, quoted: str, wait_ms: int | None) -> ProviderError:

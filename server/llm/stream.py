@@ -191,33 +191,28 @@ class ReplyReader:
         calls = self._calls.finish()
         reason = self._reason or ("tool_calls" if calls else "stop")
         events: list[ModelEvent] = []
-        if half := self._reasoning.finish():
-            events.append(ReasoningDelta(half))
-        if half := self._text.finish():
-            events.append(TextDelta(half))
+        _add(events, ReasoningDelta, self._reasoning.finish())
+        _add(events, TextDelta, self._text.finish())
         return [*events, *calls, Finished(reason=reason, usage=self._usage)]
 
     def _read(self, delta: Delta, events: list[ModelEvent]) -> None:
         if reasoning := delta.reasoning_content or delta.reasoning:
-            self._add_reasoning(events, reasoning)
+            _add(events, ReasoningDelta, self._reasoning.feed(reasoning))
         if isinstance(delta.content, str):
-            self._add_text(events, delta.content)
+            _add(events, TextDelta, self._text.feed(delta.content))
         for part in delta.content if isinstance(delta.content, list) else ():
-            self._add_text(events, part.text or "")
+            _add(events, TextDelta, self._text.feed(part.text or ""))
             for inner in part.thinking or ():
-                self._add_reasoning(events, inner.text or "")
+                _add(events, ReasoningDelta, self._reasoning.feed(inner.text or ""))
         if delta.refusal:
-            self._add_text(events, delta.refusal)
+            _add(events, TextDelta, self._text.feed(delta.refusal))
         if delta.tool_calls:
             self._calls.feed(delta.tool_calls)
 
-    def _add_text(self, events: list[ModelEvent], delta: str) -> None:
-        if text := self._text.feed(delta):
-            events.append(TextDelta(text))
 
-    def _add_reasoning(self, events: list[ModelEvent], delta: str) -> None:
-        if text := self._reasoning.feed(delta):
-            events.append(ReasoningDelta(text))
+def _add(events: list[ModelEvent], kind: type[TextDelta] | type[ReasoningDelta], text: str) -> None:
+    if text:
+        events.append(kind(text))
 
 
 def _usage(usage: Any) -> Usage:

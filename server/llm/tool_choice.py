@@ -52,7 +52,7 @@ _NAME_WORD = re.compile(r"[^\W_]+")
 
 
 def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
-    """Return the tool that the question, or the one that it follows up, asks for; None: the model is to answer."""
+    """Return the tool that the question, or the one that it follows up, asks for, or None if the model is to answer."""
     for asked in filter(None, (turn.question, turn.base_question)):
         words = {*_NAME_WORD.findall(asked.lower())}
         cued = [name for name, cue in _CUES.items() if name in tools and cue.search(asked)]
@@ -64,7 +64,7 @@ def chosen_tool(turn: CompactTurn, tools: Collection[str]) -> str | None:
 
 
 def named_arguments(tool: str, turn: CompactTurn, parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what the question names for the tool; None: not what it needs. `parameters`: its schema."""
+    """Return what the question names for the tool, or None if that is not what it needs. `parameters`: its schema."""
     phrase = max(_phrases(tool, turn.question), key=len, default="")
     match tool:
         case "current_time":

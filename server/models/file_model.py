@@ -125,11 +125,8 @@ class FileModel:
     async def _read_prefix(self, client: OpenAICompatible) -> None:
         if not self._prefix:
             return
-        request = ModelRequest(messages=[*self._prefix, {"role": "user", "content": "Hi"}], options={"max_tokens": 1})
         try:
-            async with aclosing(client.stream(request)) as events:
-                async for _ in events:
-                    pass
+            await client.read([*self._prefix, {"role": "user", "content": "Hi"}])
         except ProviderError as error:
             logger.warning("%s could not be warmed up: %s", self._path.stem, error)
 

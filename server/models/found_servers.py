@@ -4,14 +4,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
-import msgspec
-from msgspec import Meta, Struct, field
 
 from server.config import LlmSettings
+from server.llm.endpoint import is_for_chat, read_listing
 from server.openai_client import is_loopback_name
 
 logger = logging.getLogger(__name__)
@@ -20,8 +19,8 @@ ANSWER_LIMIT_S: Final = 0.3
 MAX_ANSWER_BYTES: Final = 256 << 10
 MAX_MODELS: Final = 100
 """The most models of one server that are listed."""
-OLLAMA: Final = "Ollama"
-_USUAL_PORTS: Final = {OLLAMA: 11434, "LM Studio": 1234, "llama.cpp": 8080, "vLLM": 8000, "Jan": 1337}
+_MAX_NAME_CHARS: Final = 256
+_USUAL_PORTS: Final = {"Ollama": 11434, "LM Studio": 1234, "llama.cpp": 8080, "vLLM": 8000, "Jan": 1337}
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "parley"}
 
 
@@ -34,11 +33,9 @@ class ServerAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundServer:
+class FoundServer(ServerAddress):
     """A model server that has answered; `models` are those for chat, at least one."""
 
-    name: str
-    base_url: str
     models: tuple[str, ...]
 
     def described(self) -> str:
@@ -48,25 +45,6 @@ class FoundServer:
         return (
             f"found: {self.models[0]} at {self.name}{here}; to use it, click the model's name on the page or set {use}"
         )
-
-
-_Name = Annotated[str, Meta(min_length=1, max_length=256)]
-
-
-class _ListedModel(Struct):
-    name: _Name = field(name="id")
-
-
-class _OllamaModel(Struct):
-    name: _Name
-
-
-class _ModelList(Struct):
-    models: list[_ListedModel] = field(name="data")
-
-
-class _OllamaList(Struct):
-    models: list[_OllamaModel]
 
 
 def places_to_look(config: LlmSettings, own_url: str) -> list[ServerAddress]:
@@ -90,15 +68,16 @@ async def find_servers(places: Sequence[ServerAddress]) -> list[FoundServer]:
     async with aiohttp.ClientSession(
         timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar(), headers=_HEADERS
     ) as http:
-        found = await asyncio.gather(*(_ask(http, place) for place in places))
-    return [server for server in found if server is not None]
+        answers = await asyncio.gather(*(_ask(http, place) for place in places))
+    return [server for server in answers if server is not None]
 
 
 async def _ask(http: aiohttp.ClientSession, place: ServerAddress) -> FoundServer | None:
-    names = _read(await _fetch(http, f"{place.base_url}/models"), _ModelList)
-    if not names and place.name == OLLAMA:
-        names = _read(await _fetch(http, place.base_url.removesuffix("/v1") + "/api/tags"), _OllamaList)
-    usable = [name for name in dict.fromkeys(names) if name.isprintable() and "embed" not in name.lower()]
+    try:
+        names = dict.fromkeys(read_listing(await _fetch(http, f"{place.base_url}/models")).names)
+    except (ValueError, RecursionError):
+        return None
+    usable = [name for name in names if 0 < len(name) <= _MAX_NAME_CHARS and name.isprintable() and is_for_chat(name)]
     return FoundServer(place.name, place.base_url, tuple(usable[:MAX_MODELS])) if usable else None
 
 
@@ -114,13 +93,6 @@ async def _fetch(http: aiohttp.ClientSession, url: str) -> bytes:
     except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
         logger.debug("no model server at %s (%s)", url, type(error).__name__)
     return b""
-
-
-def _read(body: bytes, kind: type[_ModelList] | type[_OllamaList]) -> list[str]:
-    try:
-        return [model.name for model in msgspec.json.decode(body, type=kind).models]
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return []
 
 
 def _with_path(url: str) -> str:

@@ -37,17 +37,17 @@ def read_header(path: Path) -> ModelHeader:
         data = file.read(_MAX_BYTES)
     if not data.startswith(MAGIC):
         raise NotAModel(f"{path.name} is not a GGUF file")
-    found = dict(_entries(data))
-    kind = found.get("general.architecture")
+    entries = dict(_entries(data))
+    kind = entries.get("general.architecture")
 
     def number(key: str, default: int = 0) -> int:
-        value = found.get(f"{kind}.{key}", default)
+        value = entries.get(f"{kind}.{key}", default)
         return int(max(value) if isinstance(value, list) else value)
 
     try:
         per_head = number("embedding_length") // number("attention.head_count", 1)
         widths = number("attention.key_length", per_head) + number("attention.value_length", per_head)
-        heads = found.get(f"{kind}.attention.head_count_kv", number("attention.head_count"))
+        heads = entries.get(f"{kind}.attention.head_count_kv", number("attention.head_count"))
         all_heads = sum(heads) if isinstance(heads, list) else heads * number("block_count")
         header = ModelHeader(
             architecture=str(kind),

@@ -54,9 +54,7 @@ ModelChoice = EmbeddedChoice | EndpointChoice | FileChoice
 
 def without_key(choice: ModelChoice) -> ModelChoice:
     """Return the choice as it may be shown, and as it is compared: whatever its key."""
-    return (
-        EndpointChoice(base_url=choice.base_url, model=choice.model) if isinstance(choice, EndpointChoice) else choice
-    )
+    return msgspec.structs.replace(choice, api_key=None) if isinstance(choice, EndpointChoice) else choice
 
 
 def load_choice(data_dir: Path) -> ModelChoice | None:

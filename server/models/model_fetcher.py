@@ -8,7 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from server.models.model_download import ModelDownload, Progress
-from server.models.model_files import RECOMMENDED, ModelFileError, ModelFolder, RecommendedModel, find_model
+from server.models.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, RecommendedModel, find_model
 
 logger = logging.getLogger(__name__)
 
@@ -56,11 +56,15 @@ class ModelFetcher:
         """Begin, or continue, to fetch this model. Raises ModelFileError for an unknown one, FetchBusy during another."""
         if (model := find_model(name, self._table)) is None:
             raise ModelFileError("only a recommended model is fetched here; for others use `python -m server.models`")
-        if self._task is not None and not self._task.done():
+        if self._is_running:
             raise FetchBusy(f"{self._name} is being downloaded; stop it first or wait for its end")
         self._name, self._progress, self._error = model.name, None, None
-        self._task = asyncio.create_task(self._fetch(model), name="model download")
+        self._task = asyncio.create_task(self._fetch(model), name="model download")  # `stop` awaits it
         return model
+
+    @property
+    def _is_running(self) -> bool:
+        return self._task is not None and not self._task.done()
 
     async def stop(self) -> None:
         """End the download, if there is one; what has come is kept."""
@@ -70,45 +74,40 @@ class ModelFetcher:
 
     async def models(self) -> list[FetchableModel]:
         files = {file.name: file for file in await asyncio.to_thread(self._folder.files)}
-        shown = []
-        for model in self._table:
-            state: FetchState = "absent"
-            done, total, error = 0, model.size_bytes, None
-            if (file := files.get(model.name)) is not None:
-                state = "complete" if file.is_complete else "partial"
-                done, total = file.size_bytes, file.total_bytes
-            if model.name == self._name and self._task is not None and not self._task.done():
-                state = "downloading"
-                if (progress := self._progress) is not None:
-                    state, done, total = progress.stage, progress.done_bytes, progress.total_bytes
-            elif model.name == self._name and self._error is not None and state != "complete":
-                state, error = "failed", self._error
-            shown.append(
-                FetchableModel(
-                    name=model.name,
-                    parameters=model.parameters,
-                    licence=model.licence,
-                    url=model.url(self._environ),
-                    state=state,
-                    done_bytes=done,
-                    total_bytes=total,
-                    error=error,
-                )
-            )
-        return shown
+        return [self._fetchable(model, files.get(model.name)) for model in self._table]
+
+    def _fetchable(self, model: RecommendedModel, file: ModelFile | None) -> FetchableModel:
+        state: FetchState = "absent" if file is None else "complete" if file.is_complete else "partial"
+        done_bytes, total_bytes = (file.size_bytes, file.total_bytes) if file else (0, model.size_bytes)
+        error = None
+        if model.name == self._name and self._is_running:
+            progress = self._progress or Progress(stage="downloading", done_bytes=done_bytes, total_bytes=total_bytes)
+            state, done_bytes, total_bytes = progress.stage, progress.done_bytes, progress.total_bytes
+        elif model.name == self._name and self._error and state != "complete":
+            state, error = "failed", self._error
+        return FetchableModel(
+            name=model.name,
+            parameters=model.parameters,
+            licence=model.licence,
+            url=model.url(self._environ),
+            state=state,
+            done_bytes=done_bytes,
+            total_bytes=total_bytes,
+            error=error,
+        )
 
     async def _fetch(self, model: RecommendedModel) -> None:
         try:
             url = model.url(self._environ)
-            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._note_progress)
+            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._set_progress)
             sha256 = await download.run()
             logger.info("%s was downloaded (SHA-256 %s)", model.name, sha256)
         except ModelFileError as error:
             self._error = str(error)[:_MAX_ERROR_CHARACTERS]
             logger.warning("%s was not downloaded: %s", model.name, error)
-        except Exception:  # the boundary of a task that nobody awaits
+        except Exception:  # the boundary of a task that is awaited when it is stopped only
             self._error = "an unexpected error; the server's log has the details"
             logger.exception("%s was not downloaded", model.name)
 
-    def _note_progress(self, progress: Progress) -> None:
+    def _set_progress(self, progress: Progress) -> None:
         self._progress = progress

@@ -1,6 +1,5 @@
 """The folder of models: the files that are there, those that can be fetched, and the hashes they are pinned to."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +7,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+from msgspec import Struct
+
 from server.errors import ServerError
 
-PART: Final = ".part"
-"""The end of the name of a file that is not complete; beside it stands what is known of its source."""
-_SOURCE: Final = PART + ".source"
+_PART: Final = ".part"  # of a file that is not complete; beside it stands what is known of its source
+_SOURCE: Final = _PART + ".source"
 _PIN: Final = ".sha256"
 _HUB: Final = "https://huggingface.co"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.gguf", re.IGNORECASE)
@@ -67,8 +68,8 @@ RECOMMENDED: Final = (
 
 def find_model(name: str, table: Sequence[RecommendedModel] = RECOMMENDED) -> RecommendedModel | None:
     """Find a recommended model by its file's name, with or without `.gguf`."""
-    wanted = name.lower().removesuffix(".gguf")
-    return next((model for model in table if model.name.lower().removesuffix(".gguf") == wanted), None)
+    file_name = f"{name.lower().removesuffix('.gguf')}.gguf"
+    return next((model for model in table if model.name.lower() == file_name), None)
 
 
 def gigabytes(count: int) -> str:
@@ -101,6 +102,15 @@ class ModelFile:
         return self.size_bytes == self.total_bytes
 
 
+class PartSource(Struct, frozen=True):
+    """The origin of an incomplete file: only the same version of the same file may be appended to it."""
+
+    url: str = ""
+    version: str = ""
+    """The server's ETag or date; "" where it gave neither, so that a download begins anew."""
+    total_bytes: int = msgspec.field(default=0, name="total")
+
+
 class ModelFolder:
     """The folder `models` of the data folder. Everything here blocks for a moment; nothing is overwritten."""
 
@@ -118,68 +128,72 @@ class ModelFolder:
         """Return the path of a complete model. Raises ModelFileError where there is none."""
         path = self.path(name)
         if not path.is_file():
-            raise ModelFileError(f"there is no model {path.name}; `python -m server.models` lists what is there")
+            raise _no_model(path.name)
         return path
 
     def files(self) -> list[ModelFile]:
         """List complete files and those that are not, by name."""
-        found = [path for path in self.folder.glob("*") if path.is_file()] if self.folder.is_dir() else []
         files = []
-        for path in found:
-            name, size = path.name.removesuffix(PART), path.stat().st_size
-            if not _NAME.fullmatch(name):
+        for path in self.folder.glob("*"):
+            name = path.name.removesuffix(_PART)
+            if not _NAME.fullmatch(name) or not path.is_file():
                 continue
+            size = path.stat().st_size
             if name == path.name:
                 files.append(ModelFile(name=name, size_bytes=size, total_bytes=size, sha256=self.pin(name)))
-            elif source := self.source(name):
-                files.append(ModelFile(name=name, size_bytes=size, total_bytes=source.total_bytes, sha256=None))
+            elif total_bytes := self.source(name).total_bytes:
+                files.append(ModelFile(name=name, size_bytes=size, total_bytes=total_bytes, sha256=None))
         return sorted(files, key=lambda file: file.name.lower())
 
     def remove(self, name: str) -> None:
         """Delete a model, or what there is of it; its pin stays. Raises ModelFileError where there is neither."""
         path = self.path(name)
-        beside = [path.with_name(path.name + end) for end in (PART, _SOURCE)]
-        if not any(file.exists() for file in (path, *beside)):
-            raise ModelFileError(f"there is no model {path.name}; `python -m server.models` lists what is there")
-        for file in (path, *beside):
-            file.unlink(missing_ok=True)
+        if not path.exists() and not self.part(name).exists():
+            raise _no_model(path.name)
+        path.unlink(missing_ok=True)
+        self.remove_part(name)
+
+    def part(self, name: str) -> Path:
+        """Return the path of the file as long as it is not complete."""
+        return self._beside(name, _PART)
+
+    def remove_part(self, name: str) -> None:
+        """Delete the incomplete file, if there is one, and what is known of its source."""
+        self.part(name).unlink(missing_ok=True)
+        self._beside(name, _SOURCE).unlink(missing_ok=True)
 
     def pin(self, name: str) -> str | None:
         """Return the SHA-256 that the first download of this name had."""
         try:
-            found = _HASH.match(self._beside(name, _PIN).read_text("utf-8"))
+            pinned = _HASH.match(self._beside(name, _PIN).read_text("utf-8"))
         except (OSError, UnicodeDecodeError):
             return None
-        return found[0] if found else None
+        return pinned[0] if pinned else None
 
-    def set_pin(self, name: str, sha256: str) -> None:
-        """Write it in the form that `sha256sum --check` reads."""
-        self._beside(name, _PIN).write_text(f"{sha256}  {self.path(name).name}\n", "utf-8")
+    def refuse_existing(self, name: str) -> None:
+        if (path := self.path(name)).exists():
+            raise ModelFileError(f"{path.name} is there already and is never overwritten; remove it first")
 
-    def source(self, name: str) -> "PartSource | None":
+    def complete(self, name: str, sha256: str) -> None:
+        """Give the whole file its name, and pin its hash in the form that `sha256sum --check` reads."""
+        self.refuse_existing(name)
+        path = self.part(name).rename(self.path(name))
+        self.remove_part(name)
+        self._beside(name, _PIN).write_text(f"{sha256}  {path.name}\n", "utf-8")
+
+    def source(self, name: str) -> PartSource:
         try:
-            known = json.loads(self._beside(name, _SOURCE).read_text("utf-8"))
-            return PartSource(url=str(known["url"]), version=str(known["version"]), total_bytes=int(known["total"]))
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+            return msgspec.json.decode(self._beside(name, _SOURCE).read_bytes(), type=PartSource)
+        except (OSError, ValueError):
+            return PartSource()
 
-    def set_source(self, name: str, source: "PartSource") -> None:
-        known = {"url": source.url, "version": source.version, "total": source.total_bytes}
-        self._beside(name, _SOURCE).write_text(json.dumps(known), "utf-8")
-
-    def drop_source(self, name: str) -> None:
-        self._beside(name, _SOURCE).unlink(missing_ok=True)
+    def set_source(self, name: str, source: PartSource) -> None:
+        self._beside(name, _SOURCE).write_bytes(msgspec.json.encode(source))
 
     def _beside(self, name: str, end: str) -> Path:
         path = self.path(name)
         return path.with_name(path.name + end)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartSource:
-    """The origin of an incomplete file: only the same version of the same file may be appended to it."""
-
-    url: str
-    version: str
-    """The server's ETag or date; "" where it gave neither, so that a download begins anew."""
-    total_bytes: int
+def _no_model(name: str) -> ModelFileError:
+    return ModelFileError(f"there is no model {name}; `python -m server.models` lists what is there")

@@ -69,7 +69,7 @@ class ModelMeasurement:
 
     first_token_ms: float
     calls_tools: bool | None
-    """None: it was still at it when the time was up."""
+    """Whether it called one; None if the time was up before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,7 +102,7 @@ class ModelHost:
     ) -> None:
         self.choice = choice or EmbeddedChoice()
         self.decided_by = model_named_by(config, environ) or ("storage.url" if is_replica else None)
-        """The setting or variable because of which no model can be picked; None: one can."""
+        """The setting or variable, if any, because of which no model can be picked."""
         self._is_default = choice is None and self.decided_by is None
         self._config = config
         self._environ = environ
@@ -154,8 +154,8 @@ class ModelHost:
 
     async def offer(self) -> FoundServer | None:
         """Return the first server that is found, while the embedded model answers because nothing was set or picked."""
-        found = await self.find() if self._is_default else []
-        return found[0] if found else None
+        servers = await self.find() if self._is_default else []
+        return servers[0] if servers else None
 
     def measured(self, choice: ModelChoice) -> ModelMeasurement | None:
         """Return what its last test has shown; whatever its key was."""

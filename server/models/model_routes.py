@@ -30,20 +30,20 @@ class ModelOption(Struct, frozen=True, kw_only=True):
     kind: Literal["embedded", "endpoint", "file"]
     name: str
     server: str | None = None
-    """The program or address behind which it is; None: the server itself runs it."""
+    """The program or address behind which it is; null if the server itself runs it."""
     base_url: str | None = None
     is_on_this_machine: bool = True
     is_current: bool = False
     has_key: bool = False
     """A key is kept for it, and is used again by a PUT of the same `base_url` without `api_key`."""
     measured: ModelMeasurement | None = None
-    """Results of its last test; null: it was not tested since the server was started."""
+    """Results of its last test, if there was one since the server was started."""
 
 
 class ModelPicker(Struct, frozen=True, kw_only=True):
     model: ModelItem
     decided_by: str | None
-    """The setting or variable because of which none can be picked; null: one can."""
+    """The setting or variable because of which none can be picked, if there is one."""
     options: list[ModelOption]
 
 
@@ -133,12 +133,12 @@ class ModelRoutes:
         return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
 
     async def _fetch(self, call: ApiCall) -> ApiAnswer:
-        wanted = await call.body(FetchRequest, code="model_invalid")
+        asked = await call.body(FetchRequest, code="model_invalid")
         if self._models.decided_by is not None:
             cure = "remove it to fetch and pick one here"
             raise Refusal(409, PickRefused.code, f"{self._models.decided_by} decides which model answers; {cure}")
         try:
-            model = self._fetcher.start(wanted.name)
+            model = self._fetcher.start(asked.name)
         except ModelFileError as error:
             raise Refusal(409 if isinstance(error, FetchBusy) else 422, error.code, str(error)) from None
         self._audit.append(call.entry("model", "download", details={"name": model.name}))
@@ -157,15 +157,15 @@ class ModelRoutes:
 
     async def _picker(self) -> ModelPicker:
         decided_by = self._models.decided_by
-        found, files = await self._models.find(), await self._models.files()
-        options = self._options(found, files) if decided_by is None else []
+        servers, files = await self._models.find(), await self._models.files()
+        options = self._options(servers, files) if decided_by is None else []
         item = msgspec.convert(self._models.info, ModelItem, from_attributes=True)
         return ModelPicker(model=item, decided_by=decided_by, options=options)
 
-    def _options(self, found: list[FoundServer], files: list[str]) -> list[ModelOption]:
+    def _options(self, servers: list[FoundServer], files: list[str]) -> list[ModelOption]:
         """Return the embedded model, files, models that were found and the picked one, each once."""
         offered: dict[ModelChoice, FoundServer | None] = dict.fromkeys((EmbeddedChoice(), *map(FileChoice, files)))
-        for server in found:
+        for server in servers:
             offered |= {EndpointChoice(base_url=server.base_url, model=name): server for name in server.models}
         offered.setdefault(without_key(self._models.choice), None)
         return [self._option(choice, server) for choice, server in offered.items()]

@@ -71,17 +71,17 @@ class Formulas:
             return self._continue(line, self._closer, is_whole=is_whole)
         line = _CLOSED.sub(self._replaced, line) if "$" in line or "\\" in line else line
         for opener, closer in (("$$", "$$"), ("\\[", "\\]")):
-            before, found, rest = line.partition(opener)
+            before, mark, rest = line.partition(opener)
             is_alone = not before.strip(" \t>") and (not rest.strip() or _MARKS.search(rest))
-            if found and (is_alone or (opener == "\\[" and not rest.strip())):
+            if mark and (is_alone or (opener == "\\[" and not rest.strip())):
                 self._closer, self._inside = closer, rest
                 return before
         return line
 
     def _continue(self, line: str, closer: str, *, is_whole: bool) -> str:
-        content, found, rest = line.partition(closer)
+        content, end, rest = line.partition(closer)
         self._inside += f" {content}"
-        if found:
+        if end:
             words = formula_in_words(self._inside, self._words).rstrip(".,;:")
             self.close()
             return f"{words}. {self.replace(rest, is_whole=is_whole)}"
@@ -89,12 +89,12 @@ class Formulas:
             self.close()
         return ""
 
-    def _replaced(self, found: re.Match[str]) -> str:
-        kind, content = str(found.lastgroup), found[str(found.lastgroup)]
+    def _replaced(self, match: re.Match[str]) -> str:
+        kind, content = str(match.lastgroup), match[str(match.lastgroup)]
         # A dollar may be money or a shell variable; `\(` and `\[` may be an escaped bracket.
         marks, prose = {"dollar": (_MARKS, _PROSE), "display": (_MARKS, _WORD)}.get(kind, (_SIGNS, _PROSE))
         is_formula = kind != "code" and (marks.search(content) or not prose.search(content))
-        return formula_in_words(content, self._words) if is_formula else found[0]
+        return formula_in_words(content, self._words) if is_formula else match[0]
 
 
 def words_in(language: str | None) -> Mapping[str, str]:
@@ -105,13 +105,13 @@ def words_in(language: str | None) -> Mapping[str, str]:
 
 
 def formula_in_words(formula: str, words: Mapping[str, str]) -> str:
-    """Return what stands between the delimiters in words, or the word *formula* where nobody could follow by ear."""
+    """Return what stands between the delimiters in words, or the word *formula* where no listener could follow."""
     text = formula.replace("{,}", ",") if len(formula) <= MAX_CHARS else "{"  # `{,}` stands between thousands
     text = re.sub(r"frac\s*(\d)\s*(?=\d)", r"frac{\1}", text)  # `\frac12` is one over two
     text = " ".join(filter(None, (_in_words(token, words) for token in _TOKEN.finditer(text))))
     for _ in range(_MAX_STRUCTURES):  # the leftmost structure whose parts are plain becomes one part
-        text, found = _STRUCTURE.subn(lambda match: _joined(match, words), text, count=1)
-        if not found:
+        text, replaced = _STRUCTURE.subn(lambda match: _joined(match, words), text, count=1)
+        if not replaced:
             break
     text = _NEEDLESS_SPACE.sub("", " ".join(text.replace(_JOINER, " ").split()))
     return words["formula"] if re.search(r"[\\{}^_]", text) or len(text.split()) > MAX_WORDS else text
@@ -135,8 +135,8 @@ def _in_words(token: re.Match[str], words: Mapping[str, str]) -> str:
     return letter if letter.lower() in _GREEK else words.get(name, "").replace(" ", _JOINER) or "\\"
 
 
-def _joined(found: re.Match[str], words: Mapping[str, str]) -> str:
-    match [part for part in found.groups() if part is not None]:
+def _joined(structure: re.Match[str], words: Mapping[str, str]) -> str:
+    match [part for part in structure.groups() if part is not None]:
         case ["{", inside]:
             text = inside.strip()
         case ["frac" | "sqrt" as kind, *parts]:

@@ -41,7 +41,7 @@ class PcmReader:
         self._raw_rate = raw_rate
         self.sample_rate: int | None = None
         self._rest = bytearray()
-        self._is_wav: bool | None = None  # None: not known yet
+        self._is_wav: bool | None = None  # None until the head has come
         self._left = 0  # bytes of the WAV's open chunk
         self._is_sound = False  # it is its `data` chunk
 
@@ -84,7 +84,7 @@ class PcmReader:
         return sound
 
     def _open_chunk(self) -> bool:
-        """Read the head of the next chunk; False: too little has come. Another RIFF may follow the first."""
+        """Read the head of the next chunk; return whether enough has come. Another RIFF may follow the first."""
         if len(self._rest) < 8:
             return False
         name, size = bytes(self._rest[:4]), int.from_bytes(self._rest[4:8], "little")

@@ -71,7 +71,7 @@ class SentenceSplitter:
         self._text = ""  # not yet part of a sentence
         self._at = 0  # _text[:_at] has been looked at
         self._has_word = False  # _text[:_at] holds a letter or a digit
-        self._line_at: int | None = 0  # where the current line begins; None: before _text
+        self._line_at: int | None = 0  # where the current line begins; None if it began before _text
         self._fence: str | None = None  # what closes the code block that we are in
 
     def feed(self, delta: str) -> list[str]:
@@ -98,7 +98,7 @@ class SentenceSplitter:
         return sentence
 
     def _find_end(self) -> int | None:
-        """Return the end of the first sentence; None: more text is needed."""
+        """Return the end of the first sentence, or None if more text is needed."""
         while self._at < len(self._text):
             character = self._text[self._at]
             if self._wants_clause and (character in CLAUSE_STOPS or character in WIDE_CLAUSE_STOPS):
@@ -120,7 +120,7 @@ class SentenceSplitter:
         return None
 
     def _is_clause(self, stop: str) -> bool | None:
-        """Return whether the text before this comma or dash is worth hearing. None: the next character decides."""
+        """Return whether the text before this comma or dash is worth hearing, or None if the next character decides."""
         before = self._text[: self._at]
         if self._fence is not None or self._fence_mark() or _is_in_formula(before, stop):
             return False
@@ -141,11 +141,11 @@ class SentenceSplitter:
         return mark is not None or self._has_word
 
     def _fence_mark(self) -> str | None:
-        found = None if self._line_at is None else _FENCE.match(self._text, self._line_at, self._at)
-        return found[1] if found else None
+        match = None if self._line_at is None else _FENCE.match(self._text, self._line_at, self._at)
+        return match[1] if match else None
 
     def _is_stop(self) -> bool | None:
-        """Return whether the stop at `_at` ends a sentence. None: the next character decides."""
+        """Return whether the stop at `_at` ends a sentence, or None if the next character decides."""
         if not self._has_word or self._fence is not None or self._fence_mark():
             return False
         stop = self._text[self._at]
@@ -176,12 +176,12 @@ class SentenceSplitter:
         return end
 
     def _is_period(self, end: int) -> bool | None:
-        """Return whether this is no abbreviation. None: what follows the white space decides."""
+        """Return whether this is no abbreviation, or None if what follows the white space decides."""
         before = self._text[: self._at]
         if _LIST_NUMBER.search(before):
             return False
-        found = _LAST_WORD.search(before)
-        word = found[0] if found else ""
+        match = _LAST_WORD.search(before)
+        word = match[0] if match else ""
         if word.lower() in _BEFORE_NUMBERS and end == self._at + 1:
             rest = self._text[end:].lstrip(" ")
             return not rest[0].isdigit() if rest else None

@@ -24,7 +24,7 @@ _QUOTE: Final = re.compile(r"^\s*(?:>\s?)+")
 _EMPHASIS: Final = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~)(?=\S)(.+?)(?<=\S)\1(?!(?<=_)\w)")
 _MARKS: Final = re.compile(r"[*_~]+")
 _MAX_MARKS: Final = 48
-"""With more marks in a line nobody could follow the emphasis: they are left out, not paired."""
+"""Limit of marks in a line whose emphasis is followed; of more, all are left out, not paired."""
 _CODE: Final = re.compile(r"`+([^`\n]+)`+")
 _ESCAPE: Final = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~>$])")
 _EMOJI: Final = re.compile(
@@ -56,7 +56,7 @@ class SpokenText:
     """Given the slices of one reply in order, knows which of them stand in a code block or a formula."""
 
     def __init__(self, language: str | None = None) -> None:
-        """`language` (BCP 47): in which formulas are said; None: English."""
+        """`language` (BCP 47, English by default): in which formulas are said."""
         self._formulas = Formulas(language)
         self.begin_reply()
 
@@ -67,7 +67,7 @@ class SpokenText:
         self._is_line_start = True
 
     def spoken(self, text: str) -> str | None:
-        """Return what is spoken for this slice: None = just as it stands, "" = nothing."""
+        """Return what is spoken for this slice ("" for nothing), or None if that is the slice as it stands."""
         spoken = _SPACE.sub(" ", " ".join(self._lines(CONTROLS.sub(" ", text)))).strip()
         if not any(character.isalnum() for character in spoken):
             return ""
@@ -100,14 +100,10 @@ class SpokenText:
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""
-            line = _without_heading(line)
+            if heading := _HEADING.match(line):
+                line = line[heading.end() :].rstrip("# \t")
             line = _BULLET.sub("", line)
         return _inline(line)
-
-
-def _without_heading(line: str) -> str:
-    found = _HEADING.match(line)
-    return line if found is None else line[found.end() :].rstrip("# \t")
 
 
 def _inline(line: str) -> str:
@@ -115,14 +111,14 @@ def _inline(line: str) -> str:
     line = _LINK.sub(r"\1", line)
     line = _ADDRESS.sub("", line)
     if "<" in line:
-        line = _CODE_OR_TAG.sub(lambda found: found[1] or ("" if found[2] else " "), line)
+        line = _CODE_OR_TAG.sub(lambda match: match[1] or ("" if match[2] else " "), line)
     line = _CODE.sub(r"\1", line)
     if sum(map(line.count, "*_~")) > _MAX_MARKS:
         line = _MARKS.sub(" ", line)
     for _ in range(3):  # emphasis in emphasis
         line = _EMPHASIS.sub(r"\2", line)
     line = _ESCAPE.sub(r"\1", line)
-    return _ENTITY.sub(lambda found: html.unescape(found[0]), _EMOJI.sub("", line))
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), _EMOJI.sub("", line))
 
 
 class VoiceTags:
@@ -144,11 +140,11 @@ class VoiceTags:
     def feed(self, delta: str) -> str:
         """Return the text to show, as far as it is certain."""
         text = self._held + delta
-        shown: list[str] = []
+        visible: list[str] = []
         at = 0
         while at < len(text):
             bracket = text.find("<", at)
-            at = self._take(text, at, len(text) if bracket < 0 else bracket, shown)
+            at = self._emit(text, at, len(text) if bracket < 0 else bracket, visible)
             if at == len(text):
                 break
             tag = None if self._code.is_open else _tag(text, at)
@@ -158,9 +154,9 @@ class VoiceTags:
             elif not self._code.is_open and _may_become_tag(text, at):
                 break
             else:
-                at = self._take(text, at, at + 1, shown)
+                at = self._emit(text, at, at + 1, visible)
         self._held = text[at:]
-        return "".join(shown)
+        return "".join(visible)
 
     def flush(self) -> str:
         """Return what was withheld: the reply is over, so it was no tag."""
@@ -175,7 +171,7 @@ class VoiceTags:
         self._code = _Code()
 
     def voiced(self, text: str) -> str | None:
-        """Return the part to be spoken of the next slice of the text given out; None: all of it."""
+        """Return the part to be spoken of the next slice of the text given out, or None if that is all of it."""
         at, pieces = 0, []
         while at < len(text) and self._spans:
             length, is_voiced = self._spans.popleft()
@@ -193,9 +189,9 @@ class VoiceTags:
         if self._is_open or not is_closing:
             self._is_voiced = self._is_open = not is_closing
 
-    def _take(self, text: str, start: int, end: int, shown: list[str]) -> int:
+    def _emit(self, text: str, start: int, end: int, visible: list[str]) -> int:
         if start < end:
-            shown.append(text[start:end])
+            visible.append(text[start:end])
             self._record(text[start:end])
             self._code.feed(text[start:end])
         return end
@@ -228,9 +224,9 @@ class _Code:
                 self._end_line()
             self._head = (self._head + line[:_MAX_HEAD_CHARS])[:_MAX_HEAD_CHARS]
             line = "`" * self._run + line
-            for found in _BACKTICKS.finditer(line):
-                self._run = len(found[0])
-                if found.end() < len(line):
+            for run in _BACKTICKS.finditer(line):
+                self._run = len(run[0])
+                if run.end() < len(line):
                     self._opener, self._run = self._opener_after_run(), 0
 
     def _opener_after_run(self) -> int:
@@ -246,11 +242,11 @@ class _Code:
 
 
 def _tag(text: str, at: int) -> str | None:
-    found = _TAG.match(text, at)
-    if found is None:
+    match = _TAG.match(text, at)
+    if match is None:
         return None
-    attributes = (found[2] or "").strip()
-    return found[0] if not attributes or ("=" in attributes and not found[1]) else None
+    attributes = (match[2] or "").strip()
+    return match[0] if not attributes or ("=" in attributes and not match[1]) else None
 
 
 def _may_become_tag(text: str, at: int) -> bool:

@@ -27,7 +27,6 @@ from server.speech.speakable import CONTROLS
 from server.speech.worker import DueIn, SpeechWorker, at_once, command_of
 from server.wire.frames import SpeechPart
 
-OnChange = Callable[[], None]
 OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
@@ -36,7 +35,7 @@ AGAIN_S: Final = 3.0
 MAX_PIECE_S: Final = 10
 """Sound that the engine here recognises at once: half a second of work, which no other utterance can interrupt."""
 MAX_HEARD_CHARS: Final = 10_000
-"""Length of a transcript, more than anybody says in an utterance; the rest is left out."""
+"""Longest transcript, more than a person says in an utterance; the rest is left out."""
 
 _OLD_SPELLING: Final = re.compile(r"\b(to)-(day|morrow|night)\b", re.IGNORECASE)
 _SOUNDS: Final = re.compile(r"[\[(](?:[A-Z _]+|[a-z ]*(?:music|noise|silence|blank|applause|laughter)[a-z _]*)[\])]")
@@ -66,14 +65,7 @@ class Recognizer(SpeechProvider, Protocol):
 class NoRecognizer(NoProvider):
     status = SpeechPart(state="missing", reason="switched off (speech.stt.provider: none)")
 
-    async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
-    ) -> str:
+    async def recognize(self, audio: bytes, **_options: object) -> str:
         raise SpeechUnavailable("speech recognition is switched off (speech.stt.provider)")
 
 
@@ -84,14 +76,7 @@ class EmbeddedRecognizer(WorkerProvider):
     def languages(self) -> list[str]:
         return super().languages or ["en"]
 
-    async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
-    ) -> str:
+    async def recognize(self, audio: bytes, *, due_in_s: DueIn = at_once, **_options: object) -> str:
         """Recognise a long utterance in pieces: utterances of others wait for one of them, not for a minute of sound."""
         clock = asyncio.get_running_loop().time
         words = []
@@ -114,12 +99,7 @@ class OpenAIRecognizer(EndpointProvider):
         super().__init__(endpoints, timeout_s=timeout_s)
 
     async def recognize(
-        self,
-        audio: bytes,
-        *,
-        language: str | None = None,
-        on_partial: OnPartial | None = None,
-        due_in_s: DueIn = at_once,
+        self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None, **_options: object
     ) -> str:
         fields = {"model": self._endpoint.model, "response_format": "json"}
         if language:
@@ -167,7 +147,7 @@ class OpenAIRecognizer(EndpointProvider):
 
 
 def recognizer_of(
-    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] | None = None
 ) -> Recognizer:
     """Return the recogniser that `speech.stt` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:

@@ -5,7 +5,9 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
+
+from aiohttp import ClientResponse
 
 from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
@@ -22,11 +24,6 @@ from server.speech.providers import (
 )
 from server.speech.worker import DueIn, SpeechWorker, at_once, command_of
 from server.wire.frames import SpeechPart
-
-if TYPE_CHECKING:
-    from aiohttp import ClientResponse
-
-OnChange = Callable[[], None]
 
 FIRST_SOUND_TIMEOUT_S: Final = 10.0
 """Time to the first sound of a sentence once it is due, and from each piece of it to the next; longer is a stall."""
@@ -65,7 +62,7 @@ class SoundChunk:
     """Sound: whole samples of PCM16 mono. One synthesis keeps one sample rate.
 
     words: those that begin in it or in what follows before the next words, as (offset in the given text, ms from the
-    beginning of this chunk); None: not known.
+    beginning of this chunk); None if they are not known.
     """
 
     format: ClassVar[Literal["pcm16"]] = "pcm16"
@@ -180,7 +177,7 @@ class OpenAISynthesizer(EndpointProvider):
         if request.speed != 1:
             body["speed"] = request.speed  # some servers do not know it
 
-        async def ask(server: SpeechEndpointClient) -> "tuple[SpeechEndpointClient, ClientResponse]":
+        async def ask(server: SpeechEndpointClient) -> tuple[SpeechEndpointClient, ClientResponse]:
             return server, await stack.enter_async_context(server.api.stream("/audio/speech", body))
 
         server, response = await self._ask(ask)
@@ -211,7 +208,7 @@ class OpenAISynthesizer(EndpointProvider):
 
 
 def synthesizer_of(
-    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: OnChange | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] | None = None
 ) -> Synthesizer:
     """Return the synthesiser that `speech.tts` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:

@@ -83,22 +83,22 @@ class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     prefix_ms: int = 300
     """Sound kept from before the first voice: its first syllable begins below every threshold."""
 
-    def tuned(self, wanted: DetectionSettings) -> "TurnTakingConfig":
+    def tuned(self, chosen: DetectionSettings) -> "TurnTakingConfig":
         """Return these settings with those that a client has chosen."""
         changed: dict[str, float] = {}
-        if wanted.silence_ms is not None:
-            changed = dict.fromkeys(("complete_ms", "end_silence_ms", "unfinished_ms"), wanted.silence_ms)
-        elif wanted.eagerness is not None:
-            longest_ms = _LONGEST_SILENCE_MS[wanted.eagerness]
+        if chosen.silence_ms is not None:
+            changed = dict.fromkeys(("complete_ms", "end_silence_ms", "unfinished_ms"), chosen.silence_ms)
+        elif chosen.eagerness is not None:
+            longest_ms = _LONGEST_SILENCE_MS[chosen.eagerness]
             changed = {
                 "complete_ms": min(self.complete_ms, longest_ms),
                 "end_silence_ms": min(max(self.end_silence_ms, longest_ms // 4), longest_ms),
                 "unfinished_ms": longest_ms,
             }
-        if wanted.threshold is not None:
-            changed["threshold"] = wanted.threshold
-        if wanted.prefix_ms is not None:
-            changed["prefix_ms"] = wanted.prefix_ms
+        if chosen.threshold is not None:
+            changed["threshold"] = chosen.threshold
+        if chosen.prefix_ms is not None:
+            changed["prefix_ms"] = chosen.prefix_ms
         return msgspec.structs.replace(self, **changed)
 
 
@@ -107,7 +107,7 @@ BRIGHT: Final = 0.02
 
 
 class EchoGate:
-    """The assistant's own voice in the microphone: how loud and how sure a voice must be to be somebody else's.
+    """The assistant's own voice in the microphone: how loud and how sure another voice must be.
 
     The browser cancels most of the echo, not all, and least in the first second. While playback lasts, a voice counts
     when the model is surer of it than usual and it is louder than what has been heard of the loudspeaker so far:
@@ -141,7 +141,7 @@ class EchoGate:
         self.echo_dbfs = max(SILENCE_DBFS, self.echo_dbfs - _FORGET_DB_A_S * WINDOW_MS / 1000)
 
     def passes(self, probability: float, level_dbfs: float) -> bool:
-        """Return whether this window is somebody's voice and not the loudspeaker's."""
+        """Return whether this window is a person's voice and not the loudspeaker's."""
         if self._guard_ms > 0:
             if probability >= _ECHO_PROBABILITY:
                 self.learn(level_dbfs)
@@ -179,11 +179,12 @@ class TurnTaking:
     def discard(self) -> None:
         """Forget the utterance under way; no edge follows for it, nor for speech that goes on without a pause."""
         self._needs_silence = self.is_open
-        self._end()
+        self.end()
 
     def end(self) -> None:
         """End the utterance under way; no edge follows for it. Speech that goes on is another."""
-        self._end()
+        self.phase = Phase.QUIET
+        self._reset_voice()
 
     def playback(self, *, is_speaking: bool) -> None:
         """Take whether the client says that the assistant is to be heard. Repeats do no harm."""
@@ -244,7 +245,7 @@ class TurnTaking:
         if self.silence_ms >= self.config.reject_silence_ms or self.utterance_ms >= self.config.decide_ms:
             if self.echo.is_on:
                 self.echo.learn(self._loudest_dbfs)
-            self._end()
+            self.end()
             return Edge.REJECTED
         return None
 
@@ -255,7 +256,7 @@ class TurnTaking:
 
     def _follow(self, is_voice: bool) -> Edge | None:
         if self.utterance_ms >= self.config.max_utterance_ms:
-            self._end()
+            self.end()
             return Edge.STOPPED
         if self.phase is Phase.SPEAKING:
             if self.silence_ms < self.config.pause_ms:
@@ -281,10 +282,6 @@ class TurnTaking:
         self._bright_ms += WINDOW_MS if brightness >= BRIGHT else 0.0
         self._loudest_dbfs = max(self._loudest_dbfs, level_dbfs)
 
-    def _end(self) -> None:
-        self.phase = Phase.QUIET
-        self._reset_voice()
-
     def _reset_voice(self) -> None:
         self._voiced_ms = 0.0
         self._bright_ms = 0.0
@@ -292,7 +289,7 @@ class TurnTaking:
 
 
 def sounds_complete(text: str) -> bool | None:
-    """Return whether the words so far sound complete: a hint of how long a silence must be. None: unknown."""
+    """Return whether the words so far sound complete, if that is known: a hint of how long a silence must be."""
     text = text.strip().rstrip("\"'”’」』)")
     if not text:
         return None

@@ -127,7 +127,7 @@ class UtteranceDetector:
     def configure(
         self, *, sample_rate: int, turn_detection: TurnDetection, config: TurnTakingConfig | None = None
     ) -> None:
-        """Take frames of this kind from now on; discards the utterance under way. `config` None: as it was."""
+        """Take frames of this kind from now on; discards the utterance under way. `config` replaces the settings, if given."""
         self.discard()
         self.turns.config = config or self.turns.config
         self._stream.close()
@@ -144,7 +144,7 @@ class UtteranceDetector:
         whole = len(self._rest) - len(self._rest) % _WINDOW_BYTES
         for at in range(0, whole, _WINDOW_BYTES):
             end_ms = self._audio_ms - (len(self._rest) - at - _WINDOW_BYTES) * 500 / SPEECH_RATE
-            self._take(bytes(self._rest[at : at + _WINDOW_BYTES]), end_ms)
+            self._add_window(bytes(self._rest[at : at + _WINDOW_BYTES]), end_ms)
         del self._rest[:whole]
 
     def discard(self) -> None:
@@ -176,7 +176,7 @@ class UtteranceDetector:
             self._key_up()
             return
         if self._rest:
-            self._take(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
+            self._add_window(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
             self._rest.clear()
         if self._ends_ms:
             self._ends_ms[-1] = (self._audio_ms, True)
@@ -224,16 +224,17 @@ class UtteranceDetector:
         # of the windows that are being judged: where each ends, and whether the utterance shall end there
         self._ends_ms: deque[tuple[float, bool]] = deque()
         taking = self.turns.config
-        pre_roll = math.ceil(taking.prefix_ms / WINDOW_MS) + math.ceil(taking.onset_ms / WINDOW_MS)
-        self._pre_roll: deque[bytes] = deque(maxlen=pre_roll)  # windows
+        windows = math.ceil(taking.prefix_ms / WINDOW_MS) + math.ceil(taking.onset_ms / WINDOW_MS)
+        self._pre_roll_bytes = windows * _WINDOW_BYTES
+        self._pre_roll: deque[bytes] = deque(maxlen=windows)
 
-    def _take(self, window: bytes, end_ms: float) -> None:
+    def _add_window(self, window: bytes, end_ms: float) -> None:
         if self._turn_detection == "push_to_talk":
-            self._take_pressed(window)
+            self._add_pressed(window)
         elif self._stream.feed(window):
             self._ends_ms.append((end_ms, False))
 
-    def _take_pressed(self, window: bytes) -> None:
+    def _add_pressed(self, window: bytes) -> None:
         if self._key_ms is None:
             self._pre_roll.append(window)
             return
@@ -295,8 +296,7 @@ class UtteranceDetector:
 
     def _keep_as_pre_roll(self) -> None:
         """Keep the end of a rejected voice, which may go on: its sound belongs to what comes next."""
-        assert self._pre_roll.maxlen is not None
-        tail = bytes(self._audio[-self._pre_roll.maxlen * _WINDOW_BYTES :])
+        tail = bytes(self._audio[-self._pre_roll_bytes :])
         self._pre_roll.extend(tail[at : at + _WINDOW_BYTES] for at in range(0, len(tail), _WINDOW_BYTES))
 
     def _forget(self) -> None:

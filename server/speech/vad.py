@@ -115,16 +115,26 @@ class VadStream:
         self._silent = 0  # windows in a row below the floor
 
     def feed(self, pcm: bytes) -> bool:
-        """Take WINDOW samples of PCM16 at 16 kHz; the answer comes to `on_judged`.
-
-        False: too many wait, it is refused and counted.
-        """
+        """Take WINDOW samples of PCM16 at 16 kHz, to be judged; return False, and count it, if too many wait."""
         if self.is_closed or len(self._waiting) >= MAX_WAITING:
             self._detector.refused += 1
             return False
         self._waiting.append(pcm)
         self._detector.enqueue(self)
         return True
+
+    def next_window(self) -> bytes | None:
+        """Return the window that waited longest, if the stream has not been closed meanwhile. For the thread."""
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
+
+    def advance(self, pcm: bytes, *, is_silent: bool) -> None:
+        self._context = pcm[-_CONTEXT_BYTES:]
+        self._silent = self._silent + 1 if is_silent else 0
+        if self._silent == _FORGET_AFTER:
+            self._state = new_state()
 
     def close(self) -> None:
         """End the stream: no callback comes after this. May be called twice."""
@@ -139,8 +149,6 @@ class VoiceDetector:
     def __init__(self, on_change: Callable[[], None] | None = None) -> None:
         """`on_change` is called in the event loop when `status` has changed."""
         self._on_change = on_change
-        self._model: SileroModel | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # guards _queue and the streams' is_queued
         self._queue: deque[VadStream] = deque()
@@ -169,13 +177,13 @@ class VoiceDetector:
 
     async def start(self, model: SileroModel | None = None) -> None:
         """Load the model and start the thread. Raises SpeechUnavailable, which `status` then shows too."""
-        self._loop = asyncio.get_running_loop()
         try:
-            self._model = model or await asyncio.to_thread(SileroModel.load)
+            model = model or await asyncio.to_thread(SileroModel.load)
         except SpeechUnavailable as error:
             self._fail(str(error))
             raise
-        self._thread = threading.Thread(target=self._run, name="vad", daemon=True)
+        arguments = (model, asyncio.get_running_loop())
+        self._thread = threading.Thread(target=self._run, args=arguments, name="vad", daemon=True)
         self._thread.start()
         self._changed()
 
@@ -206,7 +214,7 @@ class VoiceDetector:
             self._queue.append(stream)
         self._wake.set()
 
-    def _run(self) -> None:
+    def _run(self, model: SileroModel, loop: asyncio.AbstractEventLoop) -> None:
         try:
             while not self._stop.is_set():
                 self._wake.wait()
@@ -214,10 +222,10 @@ class VoiceDetector:
                 if len(self._open) > _FEW_STREAMS:
                     self._stop.wait(_GATHER_S)
                 while (batch := self._next_batch()) and not self._stop.is_set():
-                    self._post(batch, self._judge(batch))
+                    self._post(loop, batch, self._judge(model, batch))
         except Exception as error:  # the boundary to the model: without it voice detection would end unnoticed
             logger.exception("voice detection stopped")
-            self._call_loop(self._fail, f"voice detection failed: {error}; restart the server")
+            self._call(loop, self._fail, f"voice detection failed: {error}; restart the server")
 
     def _next_batch(self) -> list[VadStream]:
         """Return the next streams to judge one window of, those that waited longest first."""
@@ -225,8 +233,8 @@ class VoiceDetector:
             batch = [self._queue.popleft() for _ in range(min(MAX_BATCH, len(self._queue)))]
         return [stream for stream in batch if not stream.is_closed]
 
-    def _judge(self, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
-        windows = [(stream, pcm) for stream in batch if (pcm := _next_window(stream)) is not None]
+    def _judge(self, model: SileroModel, batch: Sequence[VadStream]) -> list[tuple[VadStream, Judged]]:
+        windows = [(stream, pcm) for stream in batch if (pcm := stream.next_window()) is not None]
         if not windows:
             return []
         rows = pcm16_to_samples(b"".join(stream._context + pcm for stream, pcm in windows))
@@ -236,37 +244,31 @@ class VoiceDetector:
         probabilities = np.zeros(len(windows), dtype=np.float32)
         loud = np.flatnonzero(is_loud)
         if loud.size:
-            probabilities[loud] = self._run_model([windows[row][0] for row in loud], rows[loud])
+            probabilities[loud] = _run_model(model, [windows[row][0] for row in loud], rows[loud])
         for (stream, pcm), is_heard in zip(windows, is_loud, strict=True):
-            _update(stream, pcm, is_silent=not is_heard)
+            stream.advance(pcm, is_silent=not is_heard)
         self.windows += len(windows)
         self.skipped += len(windows) - int(loud.size)
         self.busy_s = time.thread_time()
-        found = zip(windows, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
-        return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in found]
+        results = zip(windows, probabilities.tolist(), levels.tolist(), brightnesses.tolist(), strict=True)
+        return [(stream, Judged(pcm, p, level, bright)) for (stream, pcm), p, level, bright in results]
 
-    def _run_model(self, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
-        assert self._model is not None
-        probabilities, states = self._model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
-        for index, stream in enumerate(streams):
-            stream._state = states[:, index].copy()  # a view would keep the whole batch alive
-        return probabilities
-
-    def _post(self, batch: Sequence[VadStream], judged: list[tuple[VadStream, Judged]]) -> None:
+    def _post(
+        self, loop: asyncio.AbstractEventLoop, batch: Sequence[VadStream], judged: list[tuple[VadStream, Judged]]
+    ) -> None:
         with self._lock:
             for stream in batch:
                 stream.is_queued = bool(stream._waiting)
                 if stream.is_queued:
                     self._queue.append(stream)
         if judged and not self._stop.is_set():
-            self._call_loop(_deliver, judged)
+            self._call(loop, _deliver, judged)
 
-    def _call_loop(self, function: Callable[[Any], None], argument: object) -> None:
-        assert self._loop is not None
+    def _call(self, loop: asyncio.AbstractEventLoop, function: Callable[[Any], None], argument: object) -> None:
         try:
-            self._loop.call_soon_threadsafe(function, argument)
+            loop.call_soon_threadsafe(function, argument)
         except RuntimeError:
-            self._stop.set()  # the loop is closed: nobody listens any more
+            self._stop.set()  # the loop is closed
 
     # --- back in the event loop
 
@@ -279,18 +281,11 @@ class VoiceDetector:
             self._on_change()
 
 
-def _next_window(stream: VadStream) -> bytes | None:
-    try:
-        return stream._waiting.popleft()
-    except IndexError:
-        return None  # closed in this moment
-
-
-def _update(stream: VadStream, pcm: bytes, *, is_silent: bool) -> None:
-    stream._context = pcm[-_CONTEXT_BYTES:]
-    stream._silent = stream._silent + 1 if is_silent else 0
-    if stream._silent == _FORGET_AFTER:
-        stream._state = new_state()
+def _run_model(model: SileroModel, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
+    probabilities, states = model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
+    for index, stream in enumerate(streams):
+        stream._state = states[:, index].copy()  # a view would keep the whole batch alive
+    return probabilities
 
 
 def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:

@@ -6,6 +6,8 @@ asked for in its own - is spoken by espeak-ng.
 
 import re
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from server.speech.sentences import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_STOPS
@@ -58,62 +60,37 @@ def language_runs(text: str, language: str | None, *, latin: str = "en") -> list
     `language` (BCP 47) is what the listener wants to hear, `latin` how Latin
     script is read without it. Digits and punctuation belong to the run before them.
     """
-    wanted = primary(language)
-    runs: list[tuple[str, str]] = []
-    lead = ""
-    for character in text:
-        script = _script_of(character)
-        if script is None and not runs:
-            lead += character
-        elif script is None or (runs and runs[-1][0] == _merged(runs[-1][0], script)):
-            runs[-1] = (runs[-1][0], runs[-1][1] + character)
-        else:
-            runs.append((script, lead + character))
-            lead = ""
-    if not runs:
-        return [LanguageRun(wanted or latin, lead)] if any(character.isalnum() for character in lead) else []
+    listened = primary(language)
     is_japanese = _CHARACTERS["kana"].search(text) is not None
-    return _joined(
-        [LanguageRun(_language_of(script, wanted, latin, is_japanese=is_japanese), run) for script, run in runs]
-    )
+    known = [_language_of(character, listened, latin, is_japanese=is_japanese) for character in text]
+    if not (first := next(filter(None, known), "")):
+        return [LanguageRun(listened or latin, text)] if any(map(str.isalnum, text)) else []
+    language_now = first
+    filled = [language_now := each or language_now for each in known]
+    runs = groupby(zip(filled, text, strict=True), key=itemgetter(0))
+    return [LanguageRun(each, "".join(character for _, character in run)) for each, run in runs]
 
 
 def pieces(text: str) -> list[str]:
     """Cut `text` at clauses, so that no piece is much longer than MAX_PIECE_CHARS; joined they are `text`."""
-    found: list[str] = []
+    parts: list[str] = []
     while len(text) > MAX_PIECE_CHARS:
         ends = [match.end() for match in _CLAUSE.finditer(text, 0, MAX_PIECE_CHARS) if match.end() >= 40]
         spaces = [at + 1 for at in (text.rfind(" ", 40, MAX_PIECE_CHARS),) if at > 0]
         cut = (ends or spaces or [MAX_PIECE_CHARS])[-1]
-        found.append(text[:cut])
+        parts.append(text[:cut])
         text = text[cut:]
-    return [*found, text] if text else found
+    return [*parts, text] if text else parts
 
 
-def _script_of(character: str) -> str | None:
-    return next((script for script, characters in _CHARACTERS.items() if characters.match(character)), None)
-
-
-def _merged(before: str, script: str) -> str:
-    """Return the script of both: kanji and kana are one text."""
-    return before if {before, script} <= {"kana", "han"} or before == script else script
-
-
-def _language_of(script: str, wanted: str | None, latin: str, *, is_japanese: bool) -> str:
+def _language_of(character: str, listened: str | None, latin: str, *, is_japanese: bool) -> str:
+    """Return the language in which the character is read, or "" for a digit, punctuation and the like."""
+    script = next((script for script, characters in _CHARACTERS.items() if characters.match(character)), None)
+    if script is None:
+        return ""
     if script == "latin":
-        is_latin = wanted is not None and not any(wanted in readers for readers in _READERS.values())
-        return wanted if is_latin and wanted is not None else latin
-    if script in ("han", "kana") and is_japanese:
+        return latin if listened is None or any(listened in readers for readers in _READERS.values()) else listened
+    if script in ("han", "kana") and is_japanese:  # kanji and kana are one text
         return "ja"
     readers = _READERS[script]
-    return wanted if wanted in readers else readers[0]
-
-
-def _joined(found: list[LanguageRun]) -> list[LanguageRun]:
-    joined: list[LanguageRun] = []
-    for part in found:
-        if joined and joined[-1].language == part.language:
-            joined[-1] = LanguageRun(part.language, joined[-1].text + part.text)
-        else:
-            joined.append(part)
-    return joined
+    return listened if listened in readers else readers[0]

@@ -31,8 +31,8 @@ def word_starts(
 
     phonemes: the phonemes of the text, sentence by sentence, as the voice says them.
     """
-    words = [found for found in _WORD.finditer(text) if any(map(str.isalnum, found[0]))]
-    alone = [_sounds(phonemes_of(found[0])) for found in words]
+    words = [word for word in _WORD.finditer(text) if any(map(str.isalnum, word[0]))]
+    alone = [list(filter(_is_sound, phonemes_of(word[0]))) for word in words]
     if not words or not all(alone):
         return None
     places = [(number, at) for number, row in enumerate(phonemes) for at, sound in enumerate(row) if _is_sound(sound)]
@@ -63,10 +63,6 @@ def starts_ms(
     return [(offset, until[at + 1] * 1000 / sample_rate) for offset, number, at in starts if number == sentence]
 
 
-def _sounds(phonemes: Sequence[str]) -> list[str]:
-    return [phoneme for phoneme in phonemes if _is_sound(phoneme)]
-
-
 def _is_sound(phoneme: str) -> bool:
     return phoneme not in _STRESS and phoneme not in _PAUSES
 
@@ -82,11 +78,11 @@ def durations_output(model: bytes) -> bytes | None:
     if model.count(_CEIL) != 1:
         return None
     end = model.index(_CEIL)
-    found = _BEFORE_CEIL.search(model, max(0, end - _MAX_NODE_BYTES), end)
-    if found is None or found[1][0] != len(found[2]):
+    output = _BEFORE_CEIL.search(model, max(0, end - _MAX_NODE_BYTES), end)
+    if output is None or output[1][0] != len(output[2]):
         return None
     graph, graph_output, value_name = 7, 12, 1  # fields of ModelProto, GraphProto and ValueInfoProto
-    return _field(graph, _field(graph_output, _field(value_name, found[2])))
+    return _field(graph, _field(graph_output, _field(value_name, output[2])))
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -52,7 +52,7 @@ class SpeechWorker:
         self._on_change = on_change
         self._processes = [spawn(name, command, on_change=self._update) for _ in range(processes)]
         self._published = self.status
-        self._waiting: list[SpeechJob] = []
+        self._waiting: dict[SpeechJob, asyncio.TimerHandle] = {}  # the oldest first; with what ends its wait
         self._last_id = 0
         self._is_closed = False
         self.on_begin: Callable[[float, float], None] | None = None
@@ -123,33 +123,28 @@ class SpeechWorker:
         if self.status.state == "missing":
             raise SpeechUnavailable(self.status.reason or f"{self.name} is missing")
         self._limit_wait(job)
-        self._waiting.append(job)
         self._dispatch()
         if len(self._waiting) > self._max_waiting:
-            last = max(reversed(self._waiting), key=_due_in_s)
+            last = max(reversed(self._waiting), key=lambda job: job.due_in_s())
             self._refuse(last, SpeechBusy(f"{self.name} has {self._max_waiting} requests waiting that are due earlier"))
 
     def _limit_wait(self, job: SpeechJob) -> None:
         limit_s = job.timeout_s if self.status.state == "ready" else max(job.timeout_s, _READY_WAIT_S)
-        job.expiry = asyncio.get_running_loop().call_later(max(0.0, job.due_in_s()) + limit_s, self._expire, job)
+        wait_s = max(0.0, job.due_in_s()) + limit_s
+        self._waiting[job] = asyncio.get_running_loop().call_later(wait_s, self._expire, job)
 
     def _dispatch(self) -> None:
         for process in self._processes:
             if process.is_free and self._waiting:
-                job = min(self._waiting, key=_due_in_s)
+                job = min(self._waiting, key=lambda job: job.due_in_s())
                 if self.on_begin is not None:
                     waited_s = asyncio.get_running_loop().time() - job.asked_s
                     self.on_begin(waited_s, max(0.0, -job.due_in_s()))
-                self._leave(job)
+                self._waiting.pop(job).cancel()
                 process.begin(job)
 
-    def _leave(self, job: SpeechJob) -> None:
-        self._waiting.remove(job)
-        assert job.expiry is not None, "it was waiting"
-        job.expiry.cancel()
-
     def _refuse(self, job: SpeechJob, error: SpeechError) -> None:
-        self._leave(job)
+        self._waiting.pop(job).cancel()
         job.answer.put_nowait(error)
 
     def _expire(self, job: SpeechJob) -> None:
@@ -162,7 +157,7 @@ class SpeechWorker:
 
     def _withdraw(self, job: SpeechJob) -> None:
         if job in self._waiting:
-            self._leave(job)
+            self._waiting.pop(job).cancel()
         for process in self._processes:
             process.cancel(job)
 
@@ -180,7 +175,3 @@ class SpeechWorker:
             self._published = status
             if self._on_change is not None:
                 self._on_change()
-
-
-def _due_in_s(job: SpeechJob) -> float:
-    return job.due_in_s()

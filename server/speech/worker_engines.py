@@ -46,7 +46,7 @@ _SoundCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), 
 
 @dataclass(frozen=True, slots=True)
 class _Sound:
-    """Sound, and the words in it: (offset in the given text, ms from the beginning); None: not known."""
+    """Sound, and the words in it: (offset in the given text, ms from the beginning), if they are known."""
 
     pcm: bytes
     sample_rate: int
@@ -163,20 +163,20 @@ class SpeakingEngine:
         """Say one piece of the text, by number; `left` is how many follow: others may be due before them."""
         text: str = request["text"]
         runs = language_runs(text, request.get("language"), latin=self._language)
-        found = [LanguageRun(run.language, piece) for run in runs for piece in pieces(run.text)]
-        if not found:
+        parts = [LanguageRun(run.language, piece) for run in runs for piece in pieces(run.text)]
+        if not parts:
             return
         number = request["piece"]
         is_first, at = number == 0, 0
-        for before in found[:number]:
+        for before in parts[:number]:
             at = max(at, text.find(before.text, at)) + len(before.text)
-        at = max(at, text.find(found[number].text, at))
-        for sound in self._say(found[number], request.get("speaker"), request.get("speed", 1.0)):
+        at = max(at, text.find(parts[number].text, at))
+        for sound in self._say(parts[number], request.get("speaker"), request.get("speed", 1.0)):
             skipped = _lead(sound) if is_first else 0
             is_first = False
             header = {"sample_rate": sound.sample_rate, "words": _moved(sound, at, skipped)}
             yield header, sound.pcm[2 * skipped :]
-        yield {"left": len(found) - number - 1}, b""
+        yield {"left": len(parts) - number - 1}, b""
 
     def idle(self) -> None:
         pass

@@ -7,6 +7,7 @@ that grows from crash to crash.
 
 import asyncio
 import logging
+import math
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -41,8 +42,6 @@ class SpeechJob:
     """Longest time to the first part, and from each to the next; then the process hangs, and is killed."""
     answer: asyncio.Queue[Part | SpeechError | None] = field(default_factory=asyncio.Queue)
     """Its parts, then None or what went wrong; bounded as the texts and sounds given to a process are."""
-    expiry: asyncio.TimerHandle | None = None
-    """Set while it waits for a process."""
 
 
 class WorkerProcess:
@@ -56,10 +55,10 @@ class WorkerProcess:
         self.status = SpeechPart(state="loading", name=name)
         self.facts: Header = {}
         """The facts that the engine sent when it was loaded; {} before."""
-        self._ready_s: float | None = None  # loop time at which the process that lives or lived last was ready
+        self._ready_s = math.inf  # loop time at which the process that lives or lived last was ready
         self._process: asyncio.subprocess.Process | None = None
         self._is_closed = False
-        self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._note_wait)
+        self._supervisor = Supervisor(f"speech-worker {name}", self._live_once, _BACKOFF, on_wait=self._log_wait)
         self._job: SpeechJob | None = None  # until the process has answered it, also when it was cancelled
         self._watchdog: asyncio.TimerHandle | None = None
 
@@ -100,7 +99,7 @@ class WorkerProcess:
             self._process.stdin.write(message)
 
     def _watch(self, job: SpeechJob | None) -> None:
-        """Wait for the next part of `job`; None: for nothing."""
+        """Wait for the next part of `job`, if there is one."""
         if self._watchdog is not None:
             self._watchdog.cancel()
         self._watchdog = None
@@ -120,12 +119,12 @@ class WorkerProcess:
         if job is not None:
             job.answer.put_nowait(end)
 
-    def _note_wait(self, wait_s: float) -> None:
+    def _log_wait(self, wait_s: float) -> None:
         logger.warning("%s stopped; restarting it in %.1f s", self.name, wait_s)
 
     async def _live_once(self) -> float | None:
         """Run one process to its end. Return for how long it was ready; None if another one would fail as well."""
-        self._ready_s = None
+        self._ready_s = math.inf
         try:
             process = self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -150,10 +149,8 @@ class WorkerProcess:
             self._end_job(SpeechUnavailable(f"{self.name} {what}"))
             if not self._is_closed and self.status.state == "ready":
                 self._become("loading", f"{self.name} crashed and is being restarted")
-        return None if self.status.state == "missing" else self._served_s()
-
-    def _served_s(self) -> float:
-        return 0.0 if self._ready_s is None else asyncio.get_running_loop().time() - self._ready_s
+        served_s = max(0.0, asyncio.get_running_loop().time() - self._ready_s)
+        return None if self.status.state == "missing" else served_s
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -161,9 +158,9 @@ class WorkerProcess:
             head_bytes, payload_bytes = lengths(await process.stdout.readexactly(PREFIX.size))
             header = parse(await process.stdout.readexactly(head_bytes))
             payload = await process.stdout.readexactly(payload_bytes)
-            self._take(header, payload)
+            self._handle(header, payload)
 
-    def _take(self, header: Header, payload: bytes) -> None:
+    def _handle(self, header: Header, payload: bytes) -> None:
         match header["event"]:
             case "loading":
                 self._become("loading", header["stage"])

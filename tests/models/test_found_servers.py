@@ -31,9 +31,9 @@ def listing(*names: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(**routes: Handler | Any) -> AsyncIterator[tuple[str, list[web.Request]]]:
-    """Serve JSON values, or what handlers answer, under the names `models` and `tags`. Yields base URL and requests."""
+    """Serve JSON values, or what handlers answer, under the name `models`. Yields base URL and requests."""
     requests: list[web.Request] = []
-    paths = {"models": "/v1/models", "tags": "/api/tags", "elsewhere": "/elsewhere"}
+    paths = {"models": "/v1/models", "elsewhere": "/elsewhere"}
 
     async def answer(request: web.Request) -> web.StreamResponse:
         requests.append(request)
@@ -54,8 +54,8 @@ async def serving(**routes: Handler | Any) -> AsyncIterator[tuple[str, list[web.
         await runner.cleanup()
 
 
-async def found_at(base_url: str, name: str = "LM Studio") -> list[FoundServer]:
-    return await find_servers([ServerAddress(name, base_url)])
+async def found_at(base_url: str) -> list[FoundServer]:
+    return await find_servers([ServerAddress("LM Studio", base_url)])
 
 
 async def test_servers_that_list_models_are_found_in_order_and_nothing_else_is_asked() -> None:
@@ -79,14 +79,6 @@ async def test_no_key_and_no_proxy_of_the_environment_is_used(monkeypatch: pytes
     async with serving(models=listing("m")) as (url, asked):
         assert len(await found_at(url)) == 1
     assert "sk-secret" not in str(asked[0].headers)
-
-
-async def test_an_ollama_without_the_usual_list_is_asked_for_its_own() -> None:
-    async with serving(tags={"models": [{"name": "llama3.2:3b", "size": 1}]}) as (url, _):
-        assert await found_at(url, "Ollama") == [FoundServer("Ollama", url, ("llama3.2:3b",))]
-    async with serving(tags={"models": [{"name": "llama3.2:3b"}]}) as (url, asked):
-        assert await found_at(url, "LM Studio") == []
-        assert len(asked) == 1
 
 
 async def hanging(_request: web.Request) -> web.StreamResponse:
