@@ -43,7 +43,7 @@ class HookHost:
         environ: Mapping[str, str],
         *,
         limits: HookLimits | None = None,
-        on_change: Callable[[], None] | None = None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """Raises ConfigError for an enabled hook that is configured wrongly. Nothing starts here."""
         self._environ = environ
@@ -98,8 +98,7 @@ class HookHost:
                 for name in before.keys() - kept.keys():
                     before[name].is_retired = True
                     self.end_if_free(before[name])
-        if self._on_change is not None:
-            self._on_change()
+        self._on_change()
         return Reloaded(
             started=sorted(wanted.keys() - before.keys()),
             restarted=sorted((wanted.keys() & before.keys()) - kept.keys()),
