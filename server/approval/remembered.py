@@ -120,9 +120,9 @@ def canonical_json(arguments: Any) -> str:
 def outline(arguments: Any, redact: Redact) -> str:
     """Return what the user's list shows of a call: enough to know it again, no file, no long text, no key or token.
 
-    These are the real arguments, and whoever reads the database reads what is
-    written here: secrets go, and of a long word that is neither path nor
-    address only the beginning is shown. Takes milliseconds: for a thread.
+    These are the real arguments, and they go to the database: secrets are taken
+    out, and of a long word that is neither path nor address only the beginning
+    is shown. Takes milliseconds: for a thread.
     """
     if not isinstance(arguments, dict):
         return _short(redact(_text(arguments))[0])

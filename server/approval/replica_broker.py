@@ -158,7 +158,7 @@ class ReplicaBroker(ApprovalBroker):
         del self._untold[opened.id]
 
     async def _write(self, opened: OpenQuestion, body: str) -> bool:
-        """False: our lease has lapsed. Where this raises StorageError the table may have it all the same."""
+        """Return False if our lease has lapsed. Where this raises StorageError the table may have it all the same."""
         left_s = opened.until_s - asyncio.get_running_loop().time()
         if opened.answered.done():
             self._own.pop(opened.id, None)
@@ -245,12 +245,9 @@ class ReplicaBroker(ApprovalBroker):
                 self._hear_of_foreign(opened, row)
             elif row is not None and row.answered_by not in (None, self._here) and row.answer is not None:
                 self._take(opened, row)
-            self._count_own(claim)
+            if opened.id not in self._foreign:
+                self._count(claim)
             return
-
-    def _count_own(self, claim: _Claim) -> None:
-        if claim.opened.id not in self._foreign:
-            self._count(claim)
 
     # --- what is asked elsewhere
 
@@ -320,10 +317,6 @@ class ReplicaBroker(ApprovalBroker):
         self._foreign.pop(opened.id, None)
         super().settle(opened, answer, client=client)
 
-    def _close_foreign(self) -> None:
-        for opened in list(self._foreign.values()):
-            self._hear_of_foreign(opened, None)
-
     # --- tasks
 
     async def _work(self) -> None:
@@ -353,7 +346,8 @@ class ReplicaBroker(ApprovalBroker):
                 except (StorageError, TimeoutError) as error:
                     logger.info("questions of other replicas cannot be received: %s", str(error) or "no answer")
                     if asyncio.get_running_loop().time() - looked_s > LEASE_S:
-                        self._close_foreign()  # nobody here can answer them, or hear that they are over
+                        for opened in list(self._foreign.values()):  # no answer reaches their askers
+                            self._hear_of_foreign(opened, None)
                     await asyncio.sleep(max(_RETRY_S, self._table.retry_after_s))
                     changed.set()
                 except Exception:  # without this task no question would be heard of again
@@ -361,7 +355,7 @@ class ReplicaBroker(ApprovalBroker):
 
 
 def _read(opened: OpenQuestion, given: Answered) -> Answer:
-    """A yes with edits that cannot be run is a no: where it was given, nobody knew what is behind a redaction."""
+    """Return the answer; a yes with edits that cannot run is a no (who gave it saw redactions, not the secrets)."""
     try:
         arguments = edited_arguments(opened.question, given.arguments) if given.approved else None
     except MaskLeftOver as error:
