@@ -91,7 +91,7 @@ class HookHost:
                 await asyncio.gather(*(hook.settled.wait() for hook in hooks))
                 is_taken = not self._is_closed
             finally:
-                if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
+                if not is_taken:  # cancelled, or closed meanwhile: the new ones stand in no list
                     await asyncio.gather(*(self._end(hook) for hook in hooks if hook.name not in kept))
             if is_taken:
                 self.hooks = hooks

@@ -30,7 +30,7 @@ _table: Path | None = None
 
 
 def load_table(path: Path | None) -> None:
-    """Lay the operator's table over ours, for the whole process; None: ours alone.
+    """Lay the operator's table, if there is one, over ours, for the whole process.
 
     Raises ConfigError, naming file, key and cure; then the rules stay as they were.
     """

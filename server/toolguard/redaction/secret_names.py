@@ -161,7 +161,7 @@ class SecretValues:
 
 
 def is_odd(value: str) -> bool:
-    """Tell what nobody takes for a word: letters with digits or signs, capitals within."""
+    """Tell what is no word: letters with digits or signs, capitals within."""
     return _LETTER.search(value) is not None and _ODD.search(value) is not None
 
 

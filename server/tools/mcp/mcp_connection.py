@@ -209,7 +209,7 @@ class McpConnection:
             except (MCPError, SubscriptionLost, TimeoutError) as error:
                 logger.debug("MCP server %s: no subscription: %s", self._name, error)
             await asyncio.sleep(_RELISTEN_S)
-            self._changed.set()  # nobody reported what happened meanwhile
+            self._changed.set()  # what happened meanwhile was not reported
 
     async def _heartbeat(self, client: Client) -> None:
         """Ask now and then, and when a call has failed, whether a server over HTTP is still there: nothing else tells."""

@@ -53,7 +53,7 @@ class MessageFilter:
     """Filters the messages of a server: admits 50 of a flood of requests or notifications, then 10 a second.
 
     A server may say as much as it likes, unasked, and each message that is passed
-    on costs a task. What is dropped is what nobody waits for. No I/O: time comes in.
+    on costs a task. What is dropped is what no call waits for. No I/O: time comes in.
     """
 
     def __init__(self, *, sees_sent: bool) -> None:
@@ -187,7 +187,7 @@ def _parse(line: Line, complain: Callable[[str, bytes], None]) -> JSONRPCMessage
         complain(f"a line of more than {MAX_PARTS} objects and lists", bytes(line[:200]))
     elif line.strip():
         try:
-            # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile
+            # msgspec reads the text: pydantic needs eight times as long, and would hold the interpreter's lock in a thread too
             return jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
         except (ValueError, msgspec.DecodeError, RecursionError):
             complain("a line that is not a JSON-RPC message", bytes(line[:200]))
