@@ -14,7 +14,7 @@ from typing import Final
 
 from server import config
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
-from server.approval.asking import Answer, AnsweredBy, Remember, RememberFor
+from server.approval.asking import Answer, AnsweredBy
 from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
@@ -52,8 +52,8 @@ class _Claim:
     opened: OpenQuestion
     answer: Answer
     client: AskedClient
-    remember: Remember
-    remember_for: RememberFor
+    given: Answered
+    """The answer as the table gets it."""
 
 
 Job = Callable[[], Awaitable[None]]
@@ -114,13 +114,14 @@ class ReplicaBroker(ApprovalBroker):
         if client is None or is_alone or is_spoken_no or opened.answered.done():
             self._finish(opened, answer, client)
         elif id_ not in self._claims:
-            claim = _Claim(
-                opened=opened,
-                answer=answer,
-                client=client,
+            given = Answered(
+                approved=answer.approved,
+                reason=answer.reason,
+                arguments=answer.arguments,
                 remember=opened.remember,
                 remember_for=opened.remember_for,
             )
+            claim = _Claim(opened=opened, answer=answer, client=client, given=given)
             opened.remember = "no"  # until it counts
             self._claims[id_] = claim
             self._jobs.put_nowait(lambda: self._claim(claim))
@@ -178,7 +179,7 @@ class ReplicaBroker(ApprovalBroker):
     def _count(self, claim: _Claim) -> None:
         """The answer given here is the one, unless it has been decided meanwhile."""
         if self._claims.get(claim.opened.id) is claim:
-            claim.opened.remember, claim.opened.remember_for = claim.remember, claim.remember_for
+            claim.opened.remember, claim.opened.remember_for = claim.given.remember, claim.given.remember_for
             self._finish(claim.opened, claim.answer, claim.client)
 
     def _take(self, opened: OpenQuestion, row: SharedQuestion) -> None:
@@ -225,17 +226,10 @@ class ReplicaBroker(ApprovalBroker):
     # --- what clients here answer
 
     async def _claim(self, claim: _Claim) -> None:
-        opened, answer = claim.opened, claim.answer
-        given = Answered(
-            approved=answer.approved,
-            reason=answer.reason,
-            arguments=answer.arguments,
-            remember=claim.remember,
-            remember_for=claim.remember_for,
-        )
+        opened = claim.opened
         while self._claims.get(opened.id) is claim:
             try:
-                row = await self._table.answer(opened.id, await asyncio.to_thread(to_text, given), by=self._here)
+                row = await self._table.answer(opened.id, await asyncio.to_thread(to_text, claim.given), by=self._here)
             except StorageError:
                 if opened.id in self._foreign:  # until its asker's lease is over
                     await asyncio.sleep(_RETRY_S)

@@ -135,7 +135,8 @@ class McpConnection:
 
     def _transport(self, over: asyncio.Event) -> Transport:
         if self._settings.url is not None:
-            return http_transport(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S)
+            read_s = self._timeout_s + _LIST_LIMIT_S
+            return http_transport(self._settings.url, self._settings.headers, read_s=read_s)
         return stdio_transport(self._name, self._settings, self._environ, on_end=over.set)
 
     async def _serve(self, client: Client, over: asyncio.Event) -> None:

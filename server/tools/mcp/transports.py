@@ -73,7 +73,9 @@ class MessageFilter:
         if isinstance(message, JSONRPCNotification):
             return message.method in _ADMITTED and self._notifications.take(now_s)
         if isinstance(message, JSONRPCRequest):
-            return self._admits_request(now_s)
+            is_admitted = self._open < MAX_OPEN and self._requests.take(now_s)
+            self._open += is_admitted and self._sees_sent
+            return is_admitted
         if not self._sees_sent:
             return True
         if message.id is None or message.id not in self._asked:
@@ -91,12 +93,6 @@ class MessageFilter:
         """Count an answer of ours that the server has read."""
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             self._open -= 1
-
-    def _admits_request(self, now_s: float) -> bool:
-        if self._open >= MAX_OPEN or not self._requests.take(now_s):
-            return False
-        self._open += self._sees_sent
-        return True
 
 
 def shorten(message: JSONRPCMessage) -> None:
@@ -231,23 +227,22 @@ _WRITE_S: Final = 10.0
 
 @asynccontextmanager
 async def http_transport(
-    settings: McpServerSettings, *, read_s: float
+    url: str, headers: Mapping[str, str], *, read_s: float
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
     """Yield the streams of the SDK's transport, without what the filter drops.
 
     `read_s` limits the silence in an answer that the server has begun.
     """
-    assert settings.url is not None
     message_filter = MessageFilter(sees_sent=False)
     loop = asyncio.get_running_loop()
     http = httpx2.AsyncClient(
-        headers={"Accept-Encoding": "identity", **settings.headers},
+        headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
         transport=_Limited(httpx2.AsyncHTTPTransport()),
     )
     async with (
         http,
-        streamable_http_client(settings.url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
         anyio.create_task_group() as tasks,
     ):
         incoming, outgoing = streams
