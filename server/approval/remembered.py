@@ -38,9 +38,9 @@ class Approved:
     @property
     def key(self) -> str:
         """Key of the approval. Short arguments, such as a PIN, can be guessed from it: it stays in memory."""
-        parts = (
-            [self.tool, self.value] if self.remember_for == "arguments" else [self.remember_for, self.tool, self.value]
-        )
+        parts = [self.tool, self.value]
+        if self.remember_for != "arguments":
+            parts.insert(0, self.remember_for)
         if self.definition is not None:
             parts.append(self.definition)
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()

@@ -189,12 +189,8 @@ class ProcessHook:
         )
 
     def _why_not_there(self) -> str:
-        match self.state:
-            case "closed":
-                return f'process hook "{self.name}" is closed'
-            case "starting":
-                return f'process hook "{self.name}" is still starting'
-        return f'process hook "{self.name}" is down: {self._stats.last_error}'
+        why = {"closed": "is closed", "starting": "is still starting"}
+        return f'process hook "{self.name}" {why.get(self.state, f"is down: {self._stats.last_error}")}'
 
     async def _run(self) -> float | None:
         if self.is_retired:
