@@ -17,6 +17,7 @@ from hook_tools.trial import Plan, Trial, why_not_started
 from server import config
 from server.config_file import load_config
 from server.errors import ConfigError
+from server.hooks.process.hook_process import no_listener
 from server.hooks.process.process_settings import enabled_hooks
 from server.hooks.process.recording import Recording
 from server.hooks.stages import STAGES
@@ -156,7 +157,7 @@ async def _test(options: argparse.Namespace, plan: Plan, environ: Mapping[str, s
     recording = None
     if options.record is not None:
         recording = Recording(options.record, plan.name, plan.hook.command)
-    on_line = None if recording is None else recording.add
+    on_line = no_listener if recording is None else recording.add
     printer = Printer(sys.stdout, environ)
     if options.json:
         trial = Trial(plan, environ, show=lambda _: None, on_line=on_line)

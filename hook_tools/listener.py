@@ -7,7 +7,7 @@ from collections import deque
 from typing import Final
 
 from hook_tools.line_checks import Finding, check_line, shown
-from server.hooks.process.hook_process import Direction, OnLine
+from server.hooks.process.hook_process import Direction, OnLine, no_listener
 from server.subprocesses.lines import Line, Overlong
 
 _ID: Final = re.compile(rb'\{"jsonrpc":"2\.0","id":(\d+),')
@@ -18,7 +18,7 @@ _MAX_FINDINGS: Final = 20  # between two looks
 class Listener:
     """Checks the lines of one trial; `other` gets them, too."""
 
-    def __init__(self, other: OnLine | None = None) -> None:
+    def __init__(self, other: OnLine = no_listener) -> None:
         self._other = other
         self._open = set[int]()
         self._given_up = set[int]()  # calls whose time was up, until they are answered all the same
@@ -51,8 +51,7 @@ class Listener:
 
     def hear(self, direction: Direction, line: Line) -> None:
         """Take a line of the hook's traffic."""
-        if self._other is not None:
-            self._other(direction, line)
+        self._other(direction, line)
         match direction:
             case "out" if match := _ID.match(bytes(line) if not isinstance(line, Overlong) else line.head):
                 self._last_id = int(match[1])

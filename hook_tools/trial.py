@@ -15,7 +15,7 @@ from hook_tools.listener import Listener
 from hook_tools.reply_checks import check_own_tool, check_reply, check_speed
 from hook_tools.sample_calls import ORDER, SampleCall, events, sample_call_of, sample_calls
 from server import config
-from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine
+from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine, no_listener
 from server.hooks.process.process_hook import PROTOCOL_VERSION
 from server.hooks.process.process_settings import hello_modes, sent_stages
 from server.hooks.stages import HookCallFailed, Stage, limit_s, observed_kinds
@@ -70,7 +70,7 @@ class Trial:
         *,
         show: Callable[[Step], None],
         announce: Callable[[Step], None] | None = None,
-        on_line: OnLine | None = None,
+        on_line: OnLine = no_listener,
     ) -> None:
         """`announce` is called with each step when it begins, `show` when it is over; `on_line` gets every line."""
         self._plan = plan

@@ -32,14 +32,14 @@ class Question:
     origin: str
     """Name of the handler or hook that asks."""
     call_id: str = ""
-    """Id of the tool call; "": not known here."""
+    """Id of the tool call, where it is known."""
     permission: Permission = "EXTERNAL"
     timeout_s: float | None = None
-    """None: `hooks.approval.timeout_s`."""
+    """Time limit for the human; None for that of `hooks.approval.timeout_s`."""
     real_arguments: Any = None
-    """Arguments that would run, which "remember" is keyed by; None: those shown."""
+    """Arguments that would run, which "remember" is keyed by; None for those shown."""
     definition: Any = None
-    """The description and schema of a client's tool, which "remember" is keyed by too; None: it is the server's."""
+    """The description and schema of a client's tool, which "remember" is keyed by too; None for the server's tools."""
     on_withdrawn: Callable[["Answer"], None] | None = None
     """Told the answer of a question that ends with its turn: the asking code may be cancelled, and not hear of it."""
 
@@ -66,7 +66,7 @@ class Answer:
 
 
 class AskHuman(Protocol):
-    """Asks whoever sits in front of the client; the session implements it.
+    """Asks the human in front of the client; the session implements it.
 
     One question at a time and in the order of asking. Silence until the time
     limit, a lost connection and no client mean no. A human's time does not

@@ -39,7 +39,7 @@ class OpenQuestion:
     by_voice: bool
     answered: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     command: str | None = None
-    """Name of the plain command that would run, such as "git push"; None: it is none."""
+    """Name of the plain command that would run, such as "git push", if it is one."""
     remember: Remember = "no"
     remember_for: RememberFor = "arguments"
     shown_to: list[AskedClient] = field(default_factory=list)
@@ -51,8 +51,8 @@ class OpenQuestion:
 
 
 CommandOf = Callable[[str, Any], Awaitable[str | None]]
-"""Returns the name of the plain command that a tool with these arguments would run; None: there is none, or the
-arguments make it worse than its name says."""
+"""Returns the name of the plain command that a tool with these arguments would run, if there is one and the arguments
+make it no worse than its name says."""
 
 
 async def no_command(_tool: str, _arguments: Any) -> str | None:
@@ -98,7 +98,7 @@ class ApprovalBroker:
                 opened.shown_to.remove(client)
 
     def open(self, opened: OpenQuestion) -> bool:
-        """Show it to its asker, then to the user's others. False: too many are open, and nobody sees this one."""
+        """Show it to its asker, then to the user's others. Return False, and show it to none, if too many are open."""
         questions = self._open.setdefault(opened.user, {})
         if len(questions) >= MAX_OPEN:
             return False
@@ -115,7 +115,7 @@ class ApprovalBroker:
         return self._open.get(user, {}).get(id_)
 
     def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
-        """The first answer counts, later ones do nothing. `client`: whose it is, None for nobody's (silence, an end)."""
+        """Take an answer, of `client` or (None) of silence or an end. The first counts, later ones do nothing."""
         if opened.answered.done():
             return
         if client is not None and client is not opened.asker:

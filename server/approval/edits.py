@@ -90,7 +90,7 @@ def _text(edited: str, shown: Any, real: Any) -> Any:
         return edited
     if isinstance(shown, str) and isinstance(real, str):
         if shown == real and edited.count(REDACTED) <= shown.count(REDACTED):
-            return edited  # the word itself, as somebody wrote it
+            return edited  # the word itself, as it stands in the real text
         if (restored := _restored(edited, shown, real)) is not None:
             return restored
     raise MaskLeftOver

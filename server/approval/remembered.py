@@ -38,9 +38,9 @@ class Approved:
     @property
     def key(self) -> str:
         """Key of the approval. Short arguments, such as a PIN, can be guessed from it: it stays in memory."""
-        parts = (
-            [self.tool, self.value] if self.remember_for == "arguments" else [self.remember_for, self.tool, self.value]
-        )
+        parts = [self.tool, self.value]
+        if self.remember_for != "arguments":
+            parts.insert(0, self.remember_for)
         if self.definition is not None:
             parts.append(self.definition)
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
@@ -120,9 +120,9 @@ def canonical_json(arguments: Any) -> str:
 def outline(arguments: Any, redact: Redact) -> str:
     """Return what the user's list shows of a call: enough to know it again, no file, no long text, no key or token.
 
-    These are the real arguments, and whoever reads the database reads what is
-    written here: secrets go, and of a long word that is neither path nor
-    address only the beginning is shown. Takes milliseconds: for a thread.
+    These are the real arguments, and they go to the database: secrets are taken
+    out, and of a long word that is neither path nor address only the beginning
+    is shown. Takes milliseconds: for a thread.
     """
     if not isinstance(arguments, dict):
         return _short(redact(_text(arguments))[0])

@@ -14,7 +14,7 @@ from typing import Final
 
 from server import config
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
-from server.approval.asking import Answer, AnsweredBy, Remember, RememberFor
+from server.approval.asking import Answer, AnsweredBy
 from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
@@ -52,8 +52,8 @@ class _Claim:
     opened: OpenQuestion
     answer: Answer
     client: AskedClient
-    remember: Remember
-    remember_for: RememberFor
+    given: Answered
+    """The answer as the table gets it."""
 
 
 Job = Callable[[], Awaitable[None]]
@@ -114,13 +114,14 @@ class ReplicaBroker(ApprovalBroker):
         if client is None or is_alone or is_spoken_no or opened.answered.done():
             self._finish(opened, answer, client)
         elif id_ not in self._claims:
-            claim = _Claim(
-                opened=opened,
-                answer=answer,
-                client=client,
+            given = Answered(
+                approved=answer.approved,
+                reason=answer.reason,
+                arguments=answer.arguments,
                 remember=opened.remember,
                 remember_for=opened.remember_for,
             )
+            claim = _Claim(opened=opened, answer=answer, client=client, given=given)
             opened.remember = "no"  # until it counts
             self._claims[id_] = claim
             self._jobs.put_nowait(lambda: self._claim(claim))
@@ -158,7 +159,7 @@ class ReplicaBroker(ApprovalBroker):
         del self._untold[opened.id]
 
     async def _write(self, opened: OpenQuestion, body: str) -> bool:
-        """False: our lease has lapsed. Where this raises StorageError the table may have it all the same."""
+        """Return False if our lease has lapsed. Where this raises StorageError the table may have it all the same."""
         left_s = opened.until_s - asyncio.get_running_loop().time()
         if opened.answered.done():
             self._own.pop(opened.id, None)
@@ -178,7 +179,7 @@ class ReplicaBroker(ApprovalBroker):
     def _count(self, claim: _Claim) -> None:
         """The answer given here is the one, unless it has been decided meanwhile."""
         if self._claims.get(claim.opened.id) is claim:
-            claim.opened.remember, claim.opened.remember_for = claim.remember, claim.remember_for
+            claim.opened.remember, claim.opened.remember_for = claim.given.remember, claim.given.remember_for
             self._finish(claim.opened, claim.answer, claim.client)
 
     def _take(self, opened: OpenQuestion, row: SharedQuestion) -> None:
@@ -225,17 +226,10 @@ class ReplicaBroker(ApprovalBroker):
     # --- what clients here answer
 
     async def _claim(self, claim: _Claim) -> None:
-        opened, answer = claim.opened, claim.answer
-        given = Answered(
-            approved=answer.approved,
-            reason=answer.reason,
-            arguments=answer.arguments,
-            remember=claim.remember,
-            remember_for=claim.remember_for,
-        )
+        opened = claim.opened
         while self._claims.get(opened.id) is claim:
             try:
-                row = await self._table.answer(opened.id, await asyncio.to_thread(to_text, given), by=self._here)
+                row = await self._table.answer(opened.id, await asyncio.to_thread(to_text, claim.given), by=self._here)
             except StorageError:
                 if opened.id in self._foreign:  # until its asker's lease is over
                     await asyncio.sleep(_RETRY_S)
@@ -245,12 +239,9 @@ class ReplicaBroker(ApprovalBroker):
                 self._hear_of_foreign(opened, row)
             elif row is not None and row.answered_by not in (None, self._here) and row.answer is not None:
                 self._take(opened, row)
-            self._count_own(claim)
+            if opened.id not in self._foreign:
+                self._count(claim)
             return
-
-    def _count_own(self, claim: _Claim) -> None:
-        if claim.opened.id not in self._foreign:
-            self._count(claim)
 
     # --- what is asked elsewhere
 
@@ -320,10 +311,6 @@ class ReplicaBroker(ApprovalBroker):
         self._foreign.pop(opened.id, None)
         super().settle(opened, answer, client=client)
 
-    def _close_foreign(self) -> None:
-        for opened in list(self._foreign.values()):
-            self._hear_of_foreign(opened, None)
-
     # --- tasks
 
     async def _work(self) -> None:
@@ -353,7 +340,8 @@ class ReplicaBroker(ApprovalBroker):
                 except (StorageError, TimeoutError) as error:
                     logger.info("questions of other replicas cannot be received: %s", str(error) or "no answer")
                     if asyncio.get_running_loop().time() - looked_s > LEASE_S:
-                        self._close_foreign()  # nobody here can answer them, or hear that they are over
+                        for opened in list(self._foreign.values()):  # no answer reaches their askers
+                            self._hear_of_foreign(opened, None)
                     await asyncio.sleep(max(_RETRY_S, self._table.retry_after_s))
                     changed.set()
                 except Exception:  # without this task no question would be heard of again
@@ -361,7 +349,7 @@ class ReplicaBroker(ApprovalBroker):
 
 
 def _read(opened: OpenQuestion, given: Answered) -> Answer:
-    """A yes with edits that cannot be run is a no: where it was given, nobody knew what is behind a redaction."""
+    """Return the answer; a yes with edits that cannot run is a no (who gave it saw redactions, not the secrets)."""
     try:
         arguments = edited_arguments(opened.question, given.arguments) if given.approved else None
     except MaskLeftOver as error:

@@ -55,7 +55,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     approved: bool
     by: AnsweredBy
     winner: str | None
-    """The process at which it was answered, where that counted; None: at the asker's, or nowhere."""
+    """The process at which it was answered, where that counted; None for the asker's, or none."""
 
 
 def to_text(shared: Asked | Answered | Ended) -> str:

@@ -21,10 +21,14 @@ class Words(NamedTuple):
 
 
 _NO_WORD: Final = re.compile(r"[\W_]+")
+_LONGEST: Final = 200
+"""Characters of the longest answer that is looked at: NFKC takes n² steps to sort n combining characters."""
 
 
 def _normal(text: str) -> str:
-    """Return the text without case, punctuation, white space and repetition: `No, no!` is `no`."""
+    """Return the text without case, punctuation, white space and repetition: `No, no!` is `no`. Too long a text is ""."""
+    if len(text) > _LONGEST:
+        return ""
     text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("'", "")
     words = _NO_WORD.sub(" ", text).split()
     return "".join(word for at, word in enumerate(words) if at == 0 or word != words[at - 1])

@@ -64,29 +64,22 @@ class BuiltinHook:
         began_s = time.perf_counter()
         limit = asyncio.timeout(limit_s)
         human = None if at.ask is None else PausingAsk(at.ask, limit)
-        try:
-            result = await self._call(stage, value, replace(at, ask=human), limit)
-        except HookCallFailed as error:
-            self._stats.add_failure(str(error))
-            raise
-        waited_s = 0.0 if human is None else human.waited_s
-        self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
-        return result
-
-    async def _call(
-        self, stage: Stage, value: StageValue, at: StageContext, limit: asyncio.Timeout
-    ) -> StageValue | Decision | None:
         own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
         try:
             async with limit:
-                result: StageValue | Decision | None = await getattr(self._implementation, stage)(own, at)
+                result: StageValue | Decision | None
+                result = await getattr(self._implementation, stage)(own, replace(at, ask=human))
         except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
-            if limit.expired():
-                raise HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out') from error
-            text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
-            raise HookCallFailed("failed", text, raised=error) from error
+            failure = HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out')
+            if not limit.expired():
+                text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
+                failure = HookCallFailed("failed", text, raised=error)
+            self._stats.add_failure(str(failure))
+            raise failure from error
+        waited_s = 0.0 if human is None else human.waited_s
+        self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
         return result
 
     def send_event(self, event: HookEvent) -> None:
@@ -117,7 +110,7 @@ class AskHumanSettings(config.Section, frozen=True, kw_only=True):
     message: str = ""
     """The question, where it is to be another than ours; `{tool}` is the tool's name."""
     timeout_s: config.Seconds | None = None
-    """None: `hooks.approval.timeout_s`."""
+    """Time limit for the human; None for that of `hooks.approval.timeout_s`."""
 
 
 class AskHumanApprover:
@@ -130,8 +123,9 @@ class AskHumanApprover:
         return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
 
     async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
-        wanted = self._settings
-        if call.permission not in wanted.permissions and not any(fnmatchcase(call.name, glob) for glob in wanted.tools):
+        settings = self._settings
+        is_named = any(fnmatchcase(call.name, glob) for glob in settings.tools)
+        if call.permission not in settings.permissions and not is_named:
             return ApproverVerdict(approved=True)
         if at.ask is None:
             return ApproverVerdict(approved=False, reason="nobody can be asked")
@@ -139,11 +133,11 @@ class AskHumanApprover:
             Question(
                 tool=call.name,
                 arguments=call.arguments if call.shown is None else approvable(call.shown, call.arguments),
-                message=wanted.message.replace("{tool}", call.name),
+                message=settings.message.replace("{tool}", call.name),
                 origin="ask_human",
                 call_id=call.id,
                 permission=call.permission,
-                timeout_s=wanted.timeout_s,
+                timeout_s=settings.timeout_s,
                 real_arguments=call.arguments,
             )
         )
@@ -152,7 +146,7 @@ class AskHumanApprover:
 
 
 BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover.from_config}
-"""Name → what makes the hook from the `config` of its entry (None: not given); raises msgspec.ValidationError."""
+"""Name → what makes the hook from the `config` of its entry, if it has one; raises msgspec.ValidationError."""
 
 
 def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:

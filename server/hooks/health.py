@@ -46,7 +46,7 @@ class HookHealth(HookCounts, frozen=True, kw_only=True):
     gates: list[str]
     """The stages at which it is a gate: what it does not let pass, also because it is down, is denied."""
     armed: bool | None
-    """Whether it answered its test calls, or its first question, as a gate has to. None: no gate, or not yet asked."""
+    """Whether it answered its test calls, or its first question, as a gate has to; None if not yet asked, or no gate."""
     armed_reason: str
     ignored: dict[str, int]
     """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""
@@ -84,7 +84,7 @@ class HookStats:
         self.last_error = why[:_MAX_TEXT]
 
     def add_warning(self, text: str) -> bool:
-        """Count a warning. True: this text is new. Beyond 64 texts the rest is one."""
+        """Count a warning and return whether its text is new; beyond 64 texts the rest counts as one."""
         text = text[:_MAX_TEXT]
         if text not in self.warnings and len(self.warnings) >= _MAX_WARNINGS:
             text = "further warnings"
@@ -92,16 +92,13 @@ class HookStats:
         return self.warnings[text] == 1
 
     def counts(self) -> dict[str, Any]:
-        return {
-            "calls": self.calls,
-            "failures": self.failures,
+        """Return the fields of HookCounts."""
+        values = vars(self) | {
             "p50_ms": self.percentile_ms(0.5),
             "p99_ms": self.percentile_ms(0.99),
-            "events": self.events,
-            "dropped_events": self.dropped_events,
-            "last_error": self.last_error,
             "warnings": dict(self.warnings),
         }
+        return {name: values[name] for name in HookCounts.__struct_fields__}
 
     def percentile_ms(self, share: float) -> float | None:
         if not self._durations_ms:

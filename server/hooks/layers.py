@@ -16,7 +16,7 @@ from server.media.store import MediaStore
 from server.tools.tool_calls import ToolPolicy, TurnFacts
 
 Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
-"""Gives a turn its tool policy; None: nothing is configured."""
+"""Gives a turn its tool policy, None where nothing is configured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -44,7 +44,7 @@ NOT_APPROVED = "Tool execution denied by approval hook"
 
 Conceal = Callable[[Any], Awaitable[Any]]
 Check = Callable[[Sequence[dict[str, Any]]], str | None]
-"""Returns why no provider would take a list of messages; None: it would."""
+"""Returns why no provider would take a list of messages, or None if one would."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +65,7 @@ class HookEvents:
         """The round of the agent loop, kept up to date by the code that counts it."""
 
     def wants(self, kind: str) -> bool:
-        """Whether anybody observes this kind: asked before a payload is built."""
+        """Whether a hook observes this kind: asked before a payload is built."""
         return any(kind in hook.kinds for hook in self._observers)
 
     def emit(
@@ -164,7 +164,7 @@ class HookPipeline:
         """Return None if all approve. The first refusal wins.
 
         EditedArguments comes back at once: the new arguments have to pass schema
-        and policy, then everybody but the `editor` is asked about them.
+        and policy, then all approvers but the `editor` are asked about them.
         """
         for hook in self._at_stage["approve_tool"]:
             if hook is editor:

@@ -82,8 +82,7 @@ def _act(
             return Abort(reason=fields.get("reason", ""), is_hard=action == "hard_abort")
         case "deny_tool" if stage == "before_tool":
             return Deny(reason=fields.get("reason", ""))
-        case "respond" if stage == "before_tool":
-            assert isinstance(value, ToolInvocation), "what before_tool is about"
+        case "respond" if stage == "before_tool" and isinstance(value, ToolInvocation):
             return _respond(fields, value, notes)
     similar = get_close_matches(action.lower(), _ACTIONS, 1)
     hint = f'; did you mean "{similar[0]}"?' if similar and similar[0] != action else ""

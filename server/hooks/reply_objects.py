@@ -86,7 +86,7 @@ class ParsedReply:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.result: StageValue | Decision | None = None
-        """None: as it was."""
+        """The changed value or the decision, if the reply has either."""
         self.warnings: list[str] = []
         self.is_doubtful = False
         """Whether it may have meant something else, say a denial in another host's words: then a guard denies."""

@@ -29,7 +29,7 @@ class StageContext:
     iteration: int = 0
     """The round of the agent loop, from 1; 0 before it."""
     ask: AskHuman | None = None
-    """None: nobody can be asked."""
+    """Asks the human; None where no client is connected."""
 
 
 # --- values: one hook hands them to the next
@@ -208,12 +208,12 @@ class Hook(Protocol):
     is_guard: bool
     """Whether a failure of it denies the call (`on_error: closed`)."""
     timeout_ms: int | None
-    """The limit of its calls; None: `hooks.defaults`."""
+    """The limit of its calls; None for that of `hooks.defaults`."""
 
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
     ) -> StageValue | Decision | Ignored | None:
-        """Return what it makes of the value; None: as it was. Raises HookCallFailed. Cancelling abandons the call."""
+        """Return what it makes of the value, or None to leave it. Raises HookCallFailed; cancelling abandons the call."""
         ...
 
     def send_event(self, event: HookEvent) -> None:

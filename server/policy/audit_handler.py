@@ -21,7 +21,7 @@ class AuditSettings(config.Section, frozen=True, kw_only=True):
     arguments: bool = True
     """Whether the arguments are written, without their secrets."""
     result_chars: int = 200
-    """Length of the result that is written, without its secrets; 0: nothing."""
+    """Length of the result that is written, without its secrets; with 0 none of it is."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.result_chars <= 2000:
@@ -37,27 +37,20 @@ class AuditLogHandler:
         self._scanner = scanner
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
-        self._write(ctx, "called")
+        self.write(ctx, "called")
         return ALLOW
 
     async def post_execute(self, ctx: HookContext) -> HookResult:
-        self._write(ctx, str(ctx.metadata.get("ending", "ran")))
+        self.write(ctx, str(ctx.metadata.get("ending", "ran")))
         return CONTINUE
 
     async def on_error(self, ctx: HookContext) -> HookResult:
-        self._write(ctx, "failed")
+        self.write(ctx, "failed")
         return CONTINUE
 
     async def on_skip(self, ctx: HookContext) -> HookResult:
-        self._write(ctx, str(ctx.metadata.get("ending", "skipped")))
+        self.write(ctx, str(ctx.metadata.get("ending", "skipped")))
         return CONTINUE
-
-    def note_decision(self, ctx: HookContext, outcome: str, handler: str, *, message: str, approval: str) -> None:
-        """Write that another handler of this stage refused, changed or asked about the call. Never raises.
-
-        `message` may quote anything: a human's reason, a handler's own words.
-        """
-        self._write(ctx, outcome, handler=handler, message=message, approval=approval)
 
     def _summary(self, ctx: HookContext, text: str) -> str:
         shown = self._settings.result_chars
@@ -66,9 +59,10 @@ class AuditLogHandler:
         # cut after the scan: a secret at the edge is whole when it is looked for
         return self._scanner.redact_text(text[: shown + _EDGE_CHARS])[:shown]
 
-    def _write(
+    def write(
         self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
     ) -> None:
+        """Write what has become of a call, by the decision of `handler`. `message` may quote anything: it is scanned."""
         text = ctx.result if isinstance(ctx.result, str) else ""
         facts: TurnFacts = ctx.metadata["facts"]
         details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}

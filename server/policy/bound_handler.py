@@ -23,6 +23,7 @@ from server.policy.document import PolicyDocument
 from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookResult, HookType, checked
 from server.policy.scan_handler import ScanSettings, SecretScanner, SecurityScan
 from server.toolguard.scans import ScanTooSlow
+from server.tools.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 
@@ -41,19 +42,19 @@ class BoundHandler:
     name: str
     handler: object
     method: _Method | None
-    """The handler's method for this stage; None: it has none."""
+    """The handler's method for this stage, if it has one."""
     filter: CallFilter
     limit_s: float | None
-    """None: it never waits, or only for humans, who have a limit of their own."""
+    """Time limit; None for a handler that never waits, or only for humans, who have a limit of their own."""
     scanner: SecretScanner
     is_custom: bool = False
     """The operator's own code: it gets copies."""
 
-    async def call(self, ctx: HookContext) -> HookResult | None:
-        """Return the handler's answer; None: it has nothing to say at this stage.
+    async def fits(self, call: ToolInvocation) -> bool:
+        return await self.filter.fits(call.name, call.permission, call.arguments)
 
-        Raises HandlerFailed and CancelledError.
-        """
+    async def call(self, ctx: HookContext) -> HookResult | None:
+        """Return the handler's answer, None if it has none at this stage. Raises HandlerFailed and CancelledError."""
         if self.method is None:
             return None
         try:

@@ -19,7 +19,7 @@ _MATCH_LIMIT_S: Final = 0.05
 _LIMIT_S: Final = 1.0
 """Time limit of a filter, however many texts a call has."""
 _MAX_UNROLLED: Final = 100_000
-"""Characters of an expression with its repetitions written out; they are compiled in 0.1 s, while nobody else runs."""
+"""Characters of an expression with its repetitions written out; compiling them holds the interpreter for 0.1 s."""
 _LEAST_COUNT: Final = re.compile(r"\{(\d+)")
 _LOOSE: Final = re.compile(r"\s+|#[^\n]*\n")
 """Characters that (?x) allows inside of a count."""
@@ -34,12 +34,12 @@ class CallFilter:
 
     def __init__(self, wanted: config.PolicyFilter | None, threads: FairShare | None = None) -> None:
         """Raises ValueError for an invalid regular expression."""
+        wanted = wanted or config.PolicyFilter()
+        arguments = wanted.arguments or {}
         self._threads = threads or FairShare(1, per_user=1)
-        texts = [] if wanted is None else [*(wanted.tools or ()), *(wanted.arguments or {}).values()]
-        self._is_slow = any(text.startswith(_REGEX) for text in texts)
-        self._tools = None if wanted is None or wanted.tools is None else [matcher(glob) for glob in wanted.tools]
-        self._permissions = None if wanted is None or wanted.permissions is None else frozenset(wanted.permissions)
-        arguments = {} if wanted is None or wanted.arguments is None else wanted.arguments
+        self._is_slow = any(text.startswith(_REGEX) for text in (*(wanted.tools or ()), *arguments.values()))
+        self._tools = None if wanted.tools is None else [matcher(glob) for glob in wanted.tools]
+        self._permissions = wanted.permissions
         self._arguments = [(path.split("."), matcher(glob)) for path, glob in arguments.items()]
         self._is_open = self._tools is None and self._permissions is None and not self._arguments
 

@@ -8,7 +8,6 @@ The first line of its docstring describes it.
 
 import importlib.util
 import logging
-import os
 import re
 import stat
 import sys
@@ -73,13 +72,12 @@ def load_custom(folder: Path | None, *, taken: frozenset[str], scanner: SecretSc
 
 def _files(folder: Path) -> Iterator[Path]:
     try:
-        mode = folder.stat().st_mode
         paths = sorted(path for path in folder.iterdir() if path.suffix == ".py" and path.is_file())
+        writable = [path for path in (folder, *paths) if path.stat().st_mode & stat.S_IWOTH]
     except OSError as error:
         raise ConfigError(f"hooks.custom_dir: {folder}: {error.strerror}") from error
-    for path in (folder, *paths):
-        if os.name == "posix" and (mode if path is folder else path.stat().st_mode) & stat.S_IWOTH:
-            raise ConfigError(f"hooks.custom_dir: {path} is writable by everybody; run chmod o-w on it")
+    if writable:
+        raise ConfigError(f"hooks.custom_dir: {writable[0]} is writable by everybody; run chmod o-w on it")
     for path in paths[:MAX_FILES]:
         if _NAME.match(path.stem):
             yield path

@@ -27,7 +27,7 @@ _OPERATORS_KEYS: Final = frozenset(config.HooksSettings.__struct_fields__) - fro
 
 
 class PolicyDocument(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """None: this document says nothing about the stage."""
+    """Stages that a document decides about; None for one that it leaves as it is."""
 
     pre_tool_use: PolicyStage | None = None
     post_tool_use: PolicyStage | None = None
@@ -62,7 +62,7 @@ class HandlerSpec:
     stages: tuple[PolicyStageName, ...] = STAGES
     """Stages at which it works."""
     settings: type[Struct] | None = None
-    """Type of its `config`; None: the handler itself reads whatever it is."""
+    """Type of its `config`; None where the handler itself reads it."""
 
 
 def read_document(raw: bytes | str) -> PolicyDocument:
@@ -215,11 +215,9 @@ def to_json(document: PolicyDocument) -> bytes:
 def _stage_over(below: PolicyStage | None, above: PolicyStage | None) -> PolicyStage | None:
     if above is None:
         return below
-    locked = _locked(below)
-    if not locked:
+    if not (locked := _locked(below)):
         return above
-    own = _without(above.handlers, locked) if above.enabled else []
-    return PolicyStage(handlers=[*locked, *own])
+    return PolicyStage(handlers=[*locked, *(_without(above.handlers, locked) if above.enabled else [])])
 
 
 def _locked(stage: PolicyStage | None) -> list[PolicyHandler]:

@@ -22,7 +22,7 @@ OnPolicyChange = Callable[[frozenset[str]], None]
 
 @dataclass(frozen=True, slots=True)
 class StoredPolicy:
-    """Version 0: nothing is stored."""
+    """Stored document of the operator or a user; version 0 stands for none."""
 
     document: PolicyDocument
     version: int
@@ -85,9 +85,8 @@ class PolicyStore:
     ) -> StoredPolicy | None:
         """Store the next version of the operator's or the user's document; `user_id` is who does it.
 
-        None: the version has changed meanwhile, and nothing was stored. When it
-        returns, the document is in force here and outlives the process. Raises
-        StorageError, PolicyError for a document that is too large.
+        Return it, in force here and safe from the end of the process; or None, and nothing is stored, if the version
+        has changed meanwhile. Raises StorageError, PolicyError for a document that is too large.
         """
         owner = OPERATOR if scope == "operator" else _USER + user_id
         try:

@@ -82,7 +82,6 @@ class PolicyEngine:
         )
         # by user and document; the user is "" where many can share the handlers of one document
         self._bound: OrderedDict[tuple[str, bytes], BoundStages] = OrderedDict()
-        self._latest: tuple[PolicyDocument, str, BoundStages | None] = (NO_POLICY, "", None)
 
     @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
@@ -121,24 +120,18 @@ class PolicyEngine:
             yield self.judge
 
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None) -> "TurnPolicy | None":
-        """Return the policy of a turn that begins now; None: nothing is configured."""
+        """Return the policy of a turn that begins now, None where nothing is configured."""
         account = account_of(facts.user_id)
         document = self._effective(account)
         # a custom handler may remember what it has seen: one user's calls are none of another's business
         owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
-        if document is not self._latest[0] or owner != self._latest[1]:
-            self._latest = (document, owner, self._bind(document, owner))
-        stages = self._latest[2]
-        return None if stages is None else TurnPolicy(stages, facts, ask)
-
-    def _bind(self, document: PolicyDocument, owner: str) -> BoundStages | None:
         key = (owner, to_json(document))
         stages = self._bound.get(key) or BoundStages(document, self._parts)
         self._bound[key] = stages
         self._bound.move_to_end(key)
         if len(self._bound) > _MAX_BOUND:
             self._bound.popitem(last=False)
-        return None if stages.is_empty else stages
+        return None if stages.is_empty else TurnPolicy(stages, facts, ask)
 
 
 class TurnPolicy:
@@ -170,7 +163,7 @@ class TurnPolicy:
         """Pass the stage once. A pair means: the handler at that place had a human change the call to this one."""
         auditors: list[AuditLogHandler] = []
         for index, bound in enumerate(self._stages.at(HookType.PRE_TOOL_USE)):
-            if index == edited_by or not await bound.filter.fits(call.name, call.permission, call.arguments):
+            if index == edited_by or not await bound.fits(call):
                 continue
             ctx = await self._context(call, HookType.PRE_TOOL_USE)
             withdrawn: list[Answer] = []
@@ -178,13 +171,13 @@ class TurnPolicy:
                 ctx.ask = _WatchedAsk(ctx.ask, call.id, withdrawn.append)
             try:
                 result = await bound.call(ctx)
-            except asyncio.CancelledError:  # the turn ends while somebody is asked, who may have left
+            except asyncio.CancelledError:  # the turn ends while a human is asked, who may have left
                 for answer in withdrawn:
                     await self._note(call, auditors, index, "denied", text_for_model(answer), answer.by)
                 raise
             except HandlerFailed as error:
                 if isinstance(bound.handler, AuditLogHandler):
-                    continue  # a record that cannot be written stops nobody
+                    continue  # a record that cannot be written stops no call
                 text = f"Not run: this server's policy could not be checked ({error})."
                 result = HookResult(action=HookAction.DENY, message=text)
             if isinstance(bound.handler, AuditLogHandler):
@@ -206,11 +199,7 @@ class TurnPolicy:
     async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
         """Run the handlers that may change the result in order, then the scan, then the audit logs."""
         phase = _PHASES.get(outcome.ending, HookType.TOOL_SKIP)
-        handlers = [
-            bound
-            for bound in self._stages.at(phase)
-            if await bound.filter.fits(call.name, call.permission, call.arguments)
-        ]
+        handlers = [bound for bound in self._stages.at(phase) if await bound.fits(call)]
         for bound in handlers:
             if not isinstance(bound.handler, (AuditLogHandler, SecurityScan)):
                 outcome = await self._change(bound, call, outcome, phase)
@@ -242,8 +231,7 @@ class TurnPolicy:
 
         The counts are None where none is.
         """
-        wanted = [await bound.filter.fits(call.name, call.permission, call.arguments) for bound in self._stages.scans]
-        if not any(wanted):
+        if not any([await bound.fits(call) for bound in self._stages.scans]):
             return outcome, None
         try:
             content, counts = await self._scanner.scan_text(outcome.content)
@@ -321,14 +309,11 @@ class TurnPolicy:
         handlers = self._stages.at(HookType.PRE_TOOL_USE)
         further_down = handlers[index + 1 :] if outcome == "denied" or approval else ()
         others = [
-            bound.handler
-            for bound in further_down
-            if isinstance(bound.handler, AuditLogHandler)
-            and await bound.filter.fits(call.name, call.permission, call.arguments)
+            one.handler for one in further_down if isinstance(one.handler, AuditLogHandler) and await one.fits(call)
         ]
         ctx = await self._context(call, HookType.PRE_TOOL_USE)
         for auditor in (*auditors, *others):
-            auditor.note_decision(ctx, outcome, handlers[index].name, message=message, approval=approval or "")
+            auditor.write(ctx, outcome, handler=handlers[index].name, message=message, approval=approval or "")
 
 
 class _WatchedAsk:

@@ -7,7 +7,7 @@ scan that fails, the result is withheld.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, get_args
 
@@ -34,7 +34,7 @@ class HookAction(Enum):
 
 @dataclass(kw_only=True, slots=True)
 class HookContext:
-    """One call at one stage. What a handler changes here counts for nobody else: it answers with a HookResult."""
+    """One call at one stage. Changes that a handler makes here have no effect: it answers with a HookResult."""
 
     tool_name: str
     arguments: dict[str, Any]
@@ -49,7 +49,7 @@ class HookContext:
     metadata: dict[str, Any] = field(default_factory=dict)
     """`permission`, `destructive` (a trusted server's hint), `call_id`, `turn_id`, `language`; after the call `duration_ms`, `ending`."""
     ask: AskHuman | None = field(default=None, repr=False)
-    """Asks the human; None: nobody is there."""
+    """Asks the human; None where no client is connected."""
     shown_arguments: Any = None
     """Arguments as people and logs may see them: secrets redacted."""
 
@@ -66,8 +66,6 @@ class HookResult:
     """With MODIFY_RESULT: a text, or what JSON can be made of; never None."""
     approval: AnsweredBy | None = None
     """Source of the human's answer, where one was asked."""
-    counts: dict[str, int] = field(default_factory=dict)
-    """Number of secrets taken out of a result, by kind."""
 
 
 ALLOW = HookResult(action=HookAction.ALLOW)
@@ -106,14 +104,7 @@ def checked(answer: object, phase: HookType) -> HookResult | None:
         raise AnswerInvalid(f"gave a message that is {type(answer.message).__name__}; expected text")
     if answer.approval is not None and answer.approval not in get_args(AnsweredBy):
         raise AnswerInvalid(f"gave an unknown approval; expected one of {', '.join(get_args(AnsweredBy))}")
-    return HookResult(
-        action=answer.action,
-        message=answer.message,
-        modified_args=_arguments(answer),
-        modified_result=_result(answer),
-        approval=answer.approval,
-        counts=answer.counts,
-    )
+    return replace(answer, modified_args=_arguments(answer), modified_result=_result(answer))
 
 
 def _check_action(action: object, phase: HookType) -> None:

@@ -1,4 +1,4 @@
-"""security_scan: takes secrets out of results before anybody reads them.
+"""security_scan: takes secrets out of results before the model, the user or an observer reads them.
 
 It fails closed: a text that could not be scanned is withheld, with a word in its place.
 """
@@ -23,7 +23,7 @@ _INLINE_S: Final = 0.001
 _PART_CHARS: Final = 32
 """Weight of one part of a structure, in characters that take as long to scan."""
 MAX_CHARS: Final = 1 << 20
-"""Limit of a result's length; the rest is dropped, as nobody would read it."""
+"""Limit of a result's length; the rest is dropped: no model reads as much."""
 _EDGE_CHARS: Final = 40_000
 """Length dropped before the end of a cut result: a secret that was cut there may not show what it is."""
 WITHHELD: Final = "[The result was withheld: it could not be scanned for secrets.]"
@@ -100,7 +100,7 @@ class ScanSettings(config.Section, frozen=True, kw_only=True):
 
 
 class SecurityScan:
-    """Handler of the type `security_scan`. Results are scanned by the engine, once, after whoever may change them."""
+    """Handler of the type `security_scan`. Results are scanned by the engine, once, after all handlers that may change them."""
 
     def __init__(self, settings: ScanSettings, scanner: SecretScanner) -> None:
         self._settings = settings

@@ -51,6 +51,8 @@ class PipeWriter:
         self._waiting = dict[int, bytearray]()  # by the sender's key, in order
         self._waiting_bytes = 0
         self._is_watching = False
+        self._is_idle = asyncio.Event()
+        self._is_idle.set()
         self.is_closed = False
 
     @property
@@ -71,6 +73,10 @@ class PipeWriter:
         if sent < len(line):
             self._begun = memoryview(line)[sent:]
             self._watch(True)
+
+    async def drain(self) -> None:
+        """Wait until the child has been given all that was sent, or cannot be given it any more."""
+        await self._is_idle.wait()
 
     def is_waiting(self, key: int) -> bool:
         return key in self._waiting
@@ -117,6 +123,10 @@ class PipeWriter:
         elif self._is_watching and not is_wanted:
             self._loop.remove_writer(self._fd)
         self._is_watching = is_wanted
+        if is_wanted:
+            self._is_idle.clear()
+        else:
+            self._is_idle.set()
 
     def _forget(self) -> None:
         self._watch(False)

@@ -6,4 +6,4 @@ REDACTED: Final = "[REDACTED]"
 """Text that people and logs see in place of a secret."""
 
 Permission = Literal["READ", "WRITE", "EXTERNAL"]
-"""Class of what a call may touch. A tool that nobody declared is EXTERNAL."""
+"""Class of what a call may touch. A tool without a declaration is EXTERNAL."""

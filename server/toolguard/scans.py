@@ -28,7 +28,7 @@ _clock = _Clock()
 
 
 def begin_scan(limit_s: float | None = None) -> None:
-    """Start the clock of a scan in this thread; None: with the usual limit."""
+    """Start the clock of a scan in this thread, with the usual limit if none is given."""
     _clock.limit_s = LIMIT_S if limit_s is None else limit_s
     _clock.end_at_s = time.thread_time() + _clock.limit_s
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final, TypeVar
 
 from server import config
-from server.hooks.layers import TurnHooks
+from server.hooks.layers import NO_LAYERS, TurnHooks
 from server.llm.language_model import ToolCall
 from server.tools.client_tools import ClientTool
 from server.tools.registry import DynamicToolRegistry, ToolRegistry
@@ -37,7 +37,7 @@ class ToolExecutor:
         current = self._tools.current
         self.registry = ToolRegistry([*current, *client_tools]) if client_tools else current
         self._settings = settings
-        self._hooks = hooks
+        self._hooks = hooks or TurnHooks(NO_LAYERS)
 
     @property
     def tool_names(self) -> list[str]:
@@ -58,9 +58,10 @@ class ToolExecutor:
 
         With a process hook at the tool stages each call ends before the next is
         prepared (`tools.parallel`): the hook may judge one by what another did.
-        At most 8 run at once; of more than 32 calls the rest are refused. Raises
-        TurnAborted. Calls that are left to the client are announced to it last. Closing the generator, or cancelling it, cancels what still
-        runs, waits for it to unwind and lets policy note what has no outcome.
+        At most 8 run at once; of more than 32 calls the rest are refused. Calls that
+        are left to the client are announced to it last. Closing the generator, or
+        cancelling it, cancels what still runs, waits for it to unwind and lets
+        policy note what has no outcome. Raises TurnAborted.
         """
         is_parallel = self._is_parallel()
         runs = [self._tool_run(call) for call in calls[:MAX_CALLS_PER_BATCH]]
@@ -96,7 +97,7 @@ class ToolExecutor:
             run.announce()
 
     async def take_output(self, call: ToolCall, content: str) -> ToolOutcome | None:
-        """Take what the client's tool gave before this turn through the stages after the run. None: it is no such tool."""
+        """Pass the stages after the run with what a client's tool gave before this turn; None for any other tool."""
         if not isinstance(self.registry.get(call.name), ClientTool):
             return None
         return await self._tool_run(call).take_output(content)
@@ -110,14 +111,14 @@ class ToolExecutor:
     def _is_parallel(self) -> bool:
         if self._settings.parallel != "auto":
             return self._settings.parallel == "always"
-        return self._hooks is None or not self._hooks.pipeline.has_process_at_tools
+        return not self._hooks.pipeline.has_process_at_tools
 
     def _tool_run(self, call: ToolCall) -> ToolRun:
         return ToolRun(call, registry=self.registry, settings=self._settings, hooks=self._hooks)
 
     async def _prepare(self, run: ToolRun, running: Sequence[asyncio.Task[ToolOutcome]]) -> ToolOutcome | None:
         """Prepare a call, which may wait for a human, unless the turn ends under a call before it."""
-        if self._hooks is None or not running:
+        if not running or self._hooks.layers is NO_LAYERS:
             return await run.prepare()
         for task in running:
             if task.done():
@@ -131,8 +132,6 @@ class ToolExecutor:
 
     async def _report_unfinished(self, runs: Sequence[ToolRun]) -> None:
         """Report to policy and observers the calls that have no result, because the turn was stopped."""
-        if self._hooks is None:
-            return
         try:
             async with asyncio.timeout(_LAST_WORD_S):
                 for run in runs:

@@ -48,7 +48,7 @@ class Folders:
         raise ToolError(f"{path}: no such file; search_text finds files by their text")
 
     def files(self, start: str | None) -> Iterator[tuple[str, Path, Path]]:
-        """Yield the regular files below `start` (None: all roots), sorted: shown path, root, path. At most 20,000."""
+        """Yield the regular files below `start`, or all roots, sorted: shown path, root, path. At most 20,000."""
         count = 0
         for base in [self.find(start)] if start else self._resolved():
             root = self.root_of(base)

@@ -25,9 +25,9 @@ class OfferedTool(ABC):
     destructive: bool | None = None
     """A trusted server's destructiveHint (MCP)."""
     timeout_s: float | None = None
-    """Its own time limit; None: `tools.timeout_s`."""
+    """Its own time limit; None for that of `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None
-    """The schema that arguments are checked against; None: `spec.parameters`."""
+    """The schema that arguments are checked against, where it is not `spec.parameters`."""
     _validator: jsonschema.protocols.Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class OfferedTool(ABC):
             error = jsonschema.exceptions.best_match(self._misfits(arguments))
         except Unresolvable as missing:
             return f"the tool's own schema refers to {missing.ref}, which is not in it: no arguments can match"
-        except Exception as wrong:  # noqa: BLE001  # the boundary to a schema that may be anybody's, and to deep nesting
+        except Exception as wrong:  # noqa: BLE001  # the boundary to a stranger's schema, and to deep nesting
             return (
                 f"they cannot be checked against the tool's own schema ({type(wrong).__name__}): no arguments can match"
             )
@@ -96,7 +96,7 @@ class DynamicToolRegistry:
     """The tools as they are now: our own, and those that MCP servers bring and take away.
 
     `current` is a whole new registry after each change; who pins one (a turn)
-    keeps what it saw. Our own tools come first, so nobody can take their names.
+    keeps what it saw. Our own tools come first, so no server can take their names.
     """
 
     def __init__(self, own: ToolRegistry) -> None:

@@ -44,7 +44,8 @@ async def run_search(
     memory: int = MAX_MEMORY_BYTES,
 ) -> str:
     """Search the folders in a new process; cancelled, it leaves none. Raises ToolError."""
-    asked = {"pattern": pattern, "path": path, "limit_s": limit_s, "max_bytes": max_bytes, "memory": memory}
+    search_for = {"pattern": pattern, "path": path, "limit_s": limit_s, "max_bytes": max_bytes}
+    asked = {"roots": [str(root.absolute()) for root in roots], "memory": memory, "search": search_for}
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "server.tools.text_search"),
         stdin=asyncio.subprocess.PIPE,
@@ -54,9 +55,7 @@ async def run_search(
         env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
     )
     try:
-        written, _ = await process.communicate(
-            json.dumps({"roots": [str(r.absolute()) for r in roots], **asked}).encode()
-        )
+        written, _ = await process.communicate(json.dumps(asked).encode())
     finally:
         if process.returncode is None:
             process.kill()
@@ -71,10 +70,10 @@ async def run_search(
 
 def main() -> None:
     asked = json.load(sys.stdin)
-    _limit(asked["limit_s"], asked["memory"])
+    _limit(asked["search"]["limit_s"], asked["memory"])
     try:
         folders = Folders([Path(root) for root in asked["roots"]])
-        answer = {"text": search(folders, asked["pattern"], asked["path"], asked["limit_s"], asked["max_bytes"])}
+        answer = {"text": search(folders, **asked["search"])}
     except ToolError as error:
         answer = {"error": str(error)}
     except MemoryError:
@@ -83,9 +82,9 @@ def main() -> None:
 
 
 def _limit(limit_s: float, memory: int) -> None:
-    """Bound what this process may take, also if whoever started it has gone."""
+    """Bound what this process may take, also if the server that started it has gone."""
     os.nice(_NICENESS)
-    signal.setitimer(signal.ITIMER_PROF, limit_s + _GRACE_S)  # nobody handles these signals: they end the process
+    signal.setitimer(signal.ITIMER_PROF, limit_s + _GRACE_S)  # these signals are not handled: they end the process
     signal.setitimer(signal.ITIMER_REAL, _SHARE * (limit_s + _GRACE_S))
     with suppress(ValueError, OSError):  # macOS takes no such limit
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

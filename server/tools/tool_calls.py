@@ -35,7 +35,7 @@ class ToolAnswer:
     for_llm: str = ""
     for_user: str = ""
     is_silent: bool = False
-    """True: `for_user` is not shown."""
+    """Whether `for_user` is kept from the user."""
     is_error: bool = False
     is_async: bool = False
     media: tuple[str, ...] = ()
@@ -53,11 +53,11 @@ class ToolInvocation:
     id: str = ""
     permission: Permission = "EXTERNAL"
     destructive: bool | None = None
-    """Hint of a trusted server: whether its tool may destroy or overwrite; None: it gives none."""
+    """Hint of a trusted server, if it gives one: whether its tool may destroy or overwrite."""
     answer: ToolAnswer | None = None
     """Result that an earlier hook has proposed, without responding."""
     shown: Any = None
-    """The arguments as a human may see them, where secrets were redacted; None: as they are."""
+    """The arguments as a human may see them, where secrets were redacted."""
 
 
 Ending = Literal["ran", "answered", "failed", "denied", "skipped", "open"]
@@ -116,4 +116,4 @@ class TurnAborted(Exception):
         self.reason = reason
         self.rollback = rollback
         self.outcomes: Sequence[ToolOutcome] = ()
-        """Outcomes of calls that had ended, which nobody was given before the abort."""
+        """Outcomes of calls that had ended, but were not yielded before the abort."""

@@ -15,7 +15,7 @@ from server.bounded.fair_share import ShareFull
 from server.errors import ToolError, is_cancelled
 from server.hooks.layers import TurnHooks
 from server.hooks.pipeline import EditedArguments
-from server.hooks.stages import Deny, Hook, Respond, Stage, ToolRan
+from server.hooks.stages import Deny, Hook, Respond, ToolRan
 from server.llm.language_model import ToolCall
 from server.media.references import MediaError
 from server.media.store import MediaItem
@@ -64,13 +64,12 @@ class ToolRun:
     """
 
     def __init__(
-        self, call: ToolCall, *, registry: ToolRegistry, settings: config.ToolsSettings, hooks: TurnHooks | None
+        self, call: ToolCall, *, registry: ToolRegistry, settings: config.ToolsSettings, hooks: TurnHooks
     ) -> None:
         self.call = call
         self._registry = registry
         self._settings = settings
         self._hooks = hooks
-        self._policy = None if hooks is None else hooks.policy
         self._name = call.name
         self._parsed: Any = None  # the model's arguments
         self._arguments: Any = None  # as they are now
@@ -83,14 +82,12 @@ class ToolRun:
     # before the run
 
     async def prepare(self) -> ToolOutcome | None:
-        """Pass every stage before the run. None: the call may run. Raises TurnAborted."""
+        """Pass every stage before the run; return the refusal, or None if the call may run. Raises TurnAborted."""
         refusal = self._parse()
-        if refusal is None and self._has_hook("before_tool"):
+        if refusal is None and self._hooks.pipeline.has("before_tool"):
             refusal = await self._pass_before_tool()
         refusal = refusal or self._find_tool()
-        if refusal is None and (self._policy is not None or self._has_hook("approve_tool")):
-            refusal = await self._authorize()
-        return refusal
+        return refusal or await self._authorize()
 
     def _parse(self) -> ToolOutcome | None:
         parsed = parse_arguments(self.call.arguments)
@@ -100,7 +97,6 @@ class ToolRun:
         return self.refusal(f"the arguments are not JSON ({parsed.problem}); call again with a JSON object")
 
     async def _pass_before_tool(self) -> ToolOutcome | None:
-        assert self._hooks is not None
         if not isinstance(self._arguments, dict):
             return None  # the next stage refuses it
         self._tool = self._registry.get(self._name)  # the model's; a hook may name another
@@ -125,7 +121,7 @@ class ToolRun:
             return self._check_schema()
         if self._answered is not None and isinstance(self._arguments, dict):
             return None
-        if self._hooks is not None and (hook := self._hooks.pipeline.injector(self._name)) is not None:
+        if (hook := self._hooks.pipeline.injector(self._name)) is not None:
             return self.refusal(f"{self._name} did not run: the hook {hook}, which provides it, gave no result")
         outcome = self.refusal(f"there is no tool {self._name}; there are: {', '.join(self._registry.names)}")
         return replace(outcome, name=self.call.name)  # a hook may have written anything, and providers refuse odd names
@@ -141,7 +137,7 @@ class ToolRun:
     @property
     def _is_free(self) -> bool:
         """Return whether a hook answers that needs no approval: for a tool that it brought along itself."""
-        if self._answered is None or self._hooks is None:
+        if self._answered is None:
             return False
         if self._hooks.layers.respond_policy == "any":
             return True
@@ -152,11 +148,12 @@ class ToolRun:
         if self._is_free:
             return None
         hooks = self._hooks
-        assert hooks is not None
         editor: Hook | None = None
         for _ in range(MAX_EDITS + 1):
             if (refusal := await self._pass_policy()) is not None:
                 return refusal
+            if not hooks.pipeline.has("approve_tool"):
+                return None
             shown = await hooks.conceal(self._arguments)
             asked = replace(self._invocation(), shown=None if shown is self._arguments else shown)
             match await hooks.pipeline.approve_tool(asked, editor=editor):
@@ -171,9 +168,9 @@ class ToolRun:
         return self.refusal("not run: its arguments were changed too often during approval", "denied")
 
     async def _pass_policy(self) -> ToolOutcome | None:
-        if self._policy is None:
+        if self._hooks.policy is None:
             return None
-        match await self._policy.before(self._invocation()):
+        match await self._hooks.policy.before(self._invocation()):
             case ToolOutcome() as refusal:
                 return refusal
             case ToolInvocation(arguments=arguments) if arguments != self._arguments:
@@ -195,9 +192,10 @@ class ToolRun:
         else:
             answer, ending = await self._run_tool()
             duration_ms = round((time.perf_counter() - started_s) * 1000, 3)
-            if self._has_hook("after_tool"):
+            if self._hooks.pipeline.has("after_tool"):
+                ran = ToolRan(name=self._name, arguments=self._arguments, answer=answer, duration_ms=duration_ms)
                 try:
-                    answer = await self._pass_after_tool(answer, duration_ms)
+                    answer = await self._hooks.pipeline.after_tool(ran)
                 except TurnAborted as error:  # the call has run all the same, and is recorded so
                     aborted, answer = error, ToolAnswer(for_llm=_UNUSED, is_error=answer.is_error)
         media: tuple[MediaItem, ...] = ()
@@ -247,9 +245,8 @@ class ToolRun:
     async def refuse(self, refusal: ToolOutcome) -> ToolOutcome:
         """Give the refusal the same end as any outcome, and report the call as skipped."""
         outcome = await self._finish(refusal)
-        if self._hooks is not None:
-            payload = {"Tool": self.call.name, "Reason": outcome.content}
-            self._hooks.events.emit("agent.tool.exec_skipped", payload, trace_path="turn.tool.skipped", severity="warn")
+        payload = {"Tool": self.call.name, "Reason": outcome.content}
+        self._hooks.events.emit("agent.tool.exec_skipped", payload, trace_path="turn.tool.skipped", severity="warn")
         self.outcome = outcome
         return outcome
 
@@ -259,10 +256,9 @@ class ToolRun:
         return ToolOutcome(id=self.call.id, name=self._name, content=content, is_error=True, ending=ending)
 
     async def _emit_start(self) -> None:
-        hooks = self._hooks
-        if hooks is not None and hooks.events.wants("agent.tool.exec_start"):
-            payload = {"Tool": self._name, "Arguments": await hooks.conceal(self._arguments)}
-            hooks.events.emit("agent.tool.exec_start", payload, trace_path="turn.tool.start")
+        if self._hooks.events.wants("agent.tool.exec_start"):
+            payload = {"Tool": self._name, "Arguments": await self._hooks.conceal(self._arguments)}
+            self._hooks.events.emit("agent.tool.exec_start", payload, trace_path="turn.tool.start")
 
     async def _run_tool(self) -> tuple[ToolAnswer, Ending]:
         tool = self._tool
@@ -290,27 +286,21 @@ class ToolRun:
 
     async def _log_failure(self, name: str, error: BaseException) -> None:
         """Log the exception; where there is a policy, without the secrets that it may quote."""
-        if self._policy is None:
+        if self._hooks.policy is None:
             logger.warning("tool %s failed", name, exc_info=error)
-            return
-        text = "".join(traceback.format_exception(error)).rstrip()
-        logger.warning("tool %s failed\n%s", name, await self._conceal_text(text))
-
-    async def _pass_after_tool(self, answer: ToolAnswer, duration_ms: float) -> ToolAnswer:
-        assert self._hooks is not None
-        ran = ToolRan(name=self._name, arguments=self._arguments, answer=answer, duration_ms=duration_ms)
-        return await self._hooks.pipeline.after_tool(ran)
+        else:
+            text = "".join(traceback.format_exception(error)).rstrip()
+            logger.warning("tool %s failed\n%s", name, await self._conceal_text(text))
 
     async def _register_media(self, answer: ToolAnswer) -> tuple[tuple[MediaItem, ...], ToolAnswer]:
         """Store the files that the answer names; the model reads which of them cannot be shown."""
         items: list[MediaItem] = []
         problems: list[str] = []
-        store = None if self._hooks is None else self._hooks.layers.media
+        store, facts = self._hooks.layers.media, self._hooks.facts
         for reference in answer.media[:MAX_MEDIA]:
-            if store is None or self._hooks is None:
+            if store is None:
                 problems.append("this server stores no media")
                 break
-            facts = self._hooks.facts
             try:
                 items.append(await store.register(reference, user_id=facts.user_id, session_id=facts.session_id))
             except MediaError as error:
@@ -324,14 +314,12 @@ class ToolRun:
 
     async def _finish(self, outcome: ToolOutcome) -> ToolOutcome:
         """Pass what every outcome passes: the policy, whose scan is last, then the limit of size."""
-        hooks = self._hooks
-        if hooks is not None:
-            if outcome.ending in ("ran", "failed") and self._arguments != self._parsed:
-                outcome = replace(outcome, arguments=await hooks.conceal(self._arguments))
-            if outcome.ending in ("skipped", "denied"):  # may quote the arguments, and need no scan to be configured
-                outcome = replace(outcome, content=await self._conceal_text(outcome.content))
-            if hooks.policy is not None:
-                outcome = await hooks.policy.after(self._invocation(), outcome)
+        if outcome.ending in ("ran", "failed") and self._arguments != self._parsed:
+            outcome = replace(outcome, arguments=await self._hooks.conceal(self._arguments))
+        if outcome.ending in ("skipped", "denied"):  # may quote the arguments, and need no scan to be configured
+            outcome = replace(outcome, content=await self._conceal_text(outcome.content))
+        if self._hooks.policy is not None:
+            outcome = await self._hooks.policy.after(self._invocation(), outcome)
         limit = self._settings.max_result_bytes
         content, for_user = cut_to(outcome.content, limit), outcome.for_user and cut_to(outcome.for_user, limit)
         if content == outcome.content and for_user == outcome.for_user:
@@ -339,8 +327,7 @@ class ToolRun:
         return replace(outcome, content=content, for_user=for_user)
 
     def _emit_end(self, outcome: ToolOutcome, *, is_async: bool) -> None:
-        hooks = self._hooks
-        if hooks is not None and hooks.events.wants("agent.tool.exec_end"):
+        if self._hooks.events.wants("agent.tool.exec_end"):
             payload = {
                 "Tool": outcome.name,
                 "Duration": int(outcome.duration_ms * 1_000_000),
@@ -350,12 +337,9 @@ class ToolRun:
                 "Async": is_async,
             }
             severity: Literal["info", "warn"] = "warn" if outcome.is_error else "info"
-            hooks.events.emit("agent.tool.exec_end", payload, trace_path="turn.tool.end", severity=severity)
+            self._hooks.events.emit("agent.tool.exec_end", payload, trace_path="turn.tool.end", severity=severity)
 
     # shared by the stages
-
-    def _has_hook(self, stage: Stage) -> bool:
-        return self._hooks is not None and self._hooks.pipeline.has(stage)
 
     def _invocation(self) -> ToolInvocation:
         tool = self._tool
@@ -368,7 +352,7 @@ class ToolRun:
         )
 
     async def _conceal_text(self, text: str) -> str:
-        shown = text if self._hooks is None else await self._hooks.conceal(text)
+        shown = await self._hooks.conceal(text)
         return shown if isinstance(shown, str) else f"[withheld: {shown['withheld']}]"
 
 

@@ -97,3 +97,9 @@ def test_a_lasting_yes_is_a_whole_utterance() -> None:
     assert is_lasting_yes("Ja, immer.", None)
     assert not is_lasting_yes("yes always and delete the rest", "en")
     assert not is_lasting_yes("always", "en")
+
+
+@pytest.mark.parametrize("text", ["no, " * 1000 + "no", "yes\u0301\u0323" * 30_000])
+def test_what_is_longer_than_any_answer_is_neither_and_is_not_normalised(text: str) -> None:
+    assert yes_or_no(text, "en") is None
+    assert not is_lasting_yes(text, "en")

@@ -48,6 +48,10 @@ OnLine = Callable[[Direction, Line], None]
 """Gets every line, in order, in the event loop; returns at once, never raises, and does not change the line."""
 
 
+def no_listener(_direction: Direction, _line: Line) -> None:
+    """Stands in for an OnLine where the traffic concerns nobody else."""
+
+
 class HookProcess:
     """`begin`, then `request` and `notify` from any task, until it has `ended`; `end` must be awaited in any case."""
 
@@ -57,8 +61,8 @@ class HookProcess:
         child: ChildProcess,
         limits: HookLimits,
         *,
-        on_line: OnLine | None,
-        on_odd_line: Callable[[str], None] | None,
+        on_line: OnLine,
+        on_odd_line: Callable[[str], None],
     ) -> None:
         """Takes the child over; `begin` is the way in."""
         self._name = name
@@ -88,8 +92,8 @@ class HookProcess:
         environ: Mapping[str, str],
         limits: HookLimits,
         *,
-        on_line: OnLine | None = None,
-        on_odd_line: Callable[[str], None] | None = None,
+        on_line: OnLine = no_listener,
+        on_odd_line: Callable[[str], None] = lambda _reason: None,
     ) -> "HookProcess":
         """Start it. Raises as `ChildProcess.begin`.
 
@@ -100,7 +104,7 @@ class HookProcess:
             label=f'process hook "{name}"',
             folder=hook.dir,
             environment=child_environment(environ, hook.env, inherits_all=hook.inherit_env),
-            on_error_line=None if on_line is None else partial(on_line, "err"),
+            on_error_line=partial(on_line, "err"),
             eof_s=limits.eof_s,
             end_s=limits.end_s,
         )
@@ -146,7 +150,7 @@ class HookProcess:
         return reply.result
 
     def notify(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Send it, or queue it behind what waits. False: dropped, for the child does not read (or is gone)."""
+        """Send it, or queue it behind what waits; return False if it is dropped: the child does not read, or is gone."""
         while self._events and not self._in.is_waiting(self._events[0]):
             self._events.popleft()
         is_full = len(self._events) >= MAX_WAITING_EVENTS or self._in.backlog_bytes > _MAX_EVENT_BACKLOG_BYTES
@@ -158,8 +162,7 @@ class HookProcess:
             self._in.send(self._last_event, line)
         except (OSError, BacklogFull, TypeError, ValueError):
             return False
-        if self._on_line is not None:
-            self._on_line("out", line)
+        self._on_line("out", line)
         if self._in.is_waiting(self._last_event):
             self._events.append(self._last_event)
         return True
@@ -183,8 +186,7 @@ class HookProcess:
         except OSError as error:
             self.calls.abandon(call_id)
             raise self._failure("down", method, "it has closed its input") from error
-        if self._on_line is not None:
-            self._on_line("out", line)
+        self._on_line("out", line)
         return call_id
 
     def _time_out(self, call_id: int, limit_s: float) -> None:
@@ -202,13 +204,11 @@ class HookProcess:
         return HookCallFailed(kind, f'process hook "{self._name}" {method} failed: {why}')
 
     def _take_line(self, line: Line) -> bool:
-        if self._on_line is not None:
-            self._on_line("in", line)
+        self._on_line("in", line)
         reply = self.calls.read(line)
         if len(self.calls.ignored) != self._reasons:
             self._reasons = len(self.calls.ignored)
-            if self._on_odd_line is not None:
-                self._on_odd_line(next(reversed(self.calls.ignored)))
+            self._on_odd_line(next(reversed(self.calls.ignored)))
         if reply is None:
             return False
         answer = self._answers.get(reply.id)

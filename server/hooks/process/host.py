@@ -43,7 +43,7 @@ class HookHost:
         environ: Mapping[str, str],
         *,
         limits: HookLimits | None = None,
-        on_change: Callable[[], None] | None = None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """Raises ConfigError for an enabled hook that is configured wrongly. Nothing starts here."""
         self._environ = environ
@@ -91,15 +91,14 @@ class HookHost:
                 await asyncio.gather(*(hook.settled.wait() for hook in hooks))
                 is_taken = not self._is_closed
             finally:
-                if not is_taken:  # cancelled, or closed meanwhile: nobody else knows of the new ones
+                if not is_taken:  # cancelled, or closed meanwhile: the new ones stand in no list
                     await asyncio.gather(*(self._end(hook) for hook in hooks if hook.name not in kept))
             if is_taken:
                 self.hooks = hooks
                 for name in before.keys() - kept.keys():
                     before[name].is_retired = True
                     self.end_if_free(before[name])
-        if self._on_change is not None:
-            self._on_change()
+        self._on_change()
         return Reloaded(
             started=sorted(wanted.keys() - before.keys()),
             restarted=sorted((wanted.keys() & before.keys()) - kept.keys()),

@@ -54,10 +54,6 @@ class RpcCalls:
         self.ignored = Counter[str]()
         """Counts lines that count for nothing, by IgnoredLine."""
 
-    @property
-    def open_count(self) -> int:
-        return len(self._open)
-
     def open(self, method: str, params: Mapping[str, Any]) -> tuple[int, bytearray]:
         """Return the id of a new call, and its line. Raises TypeError or ValueError for what is no JSON, or too long."""
         line = _line(b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (self._last_id + 1, method.encode()), params)
@@ -74,7 +70,7 @@ class RpcCalls:
                 del self._abandoned[next(iter(self._abandoned))]
 
     def read(self, line: Line) -> RpcReply | None:
-        """Return the reply that the line holds; None: it is none, and is counted in `ignored`."""
+        """Return the reply that the line holds, or None for a line that is none, which `ignored` counts."""
         if isinstance(line, Overlong):
             return self._spoilt("overlong", line.head, f"a line of more than {MAX_LINE_BYTES >> 20} MiB")
         if line[:1] != b"{" and (why := _no_object(line)):
@@ -126,7 +122,7 @@ class RpcCalls:
         return RpcReply(call_id, None, f"its reply was {problem}")
 
     def _ignore(self, why: IgnoredLine) -> RpcReply | None:
-        """Count it. Always None: no reply."""
+        """Count a line that is no reply, and return None."""
         self.ignored[why] += 1
         return None
 
@@ -169,7 +165,7 @@ def _no_object(line: bytes | bytearray) -> IgnoredLine | None:
 def _decode(line: bytes | bytearray) -> Any:
     """Decode JSON; bytes that are no UTF-8, and halves of surrogate pairs, become replacement characters.
 
-    Raises ValueError where that would hold up everybody for too long.
+    Raises ValueError where that would hold the event loop for too long.
     """
     if is_overfull(line):
         raise ValueError(f"more than {MAX_PARTS} objects and lists")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from server import config
 from server.hooks.health import HookHealth, HookState, HookStats
 from server.hooks.hook_params import event_params, stage_params
-from server.hooks.process.hook_process import HookLimits, HookProcess
+from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine, no_listener
 from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
 from server.hooks.process.recording import Recording
 from server.hooks.replies import read_reply
@@ -77,7 +77,7 @@ class ProcessHook:
         environ: Mapping[str, str],
         *,
         limits: HookLimits | None = None,
-        on_change: Callable[[], None] | None = None,
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """`on_change` is called in the event loop when `health` has a new state."""
         self.name = name
@@ -189,12 +189,8 @@ class ProcessHook:
         )
 
     def _why_not_there(self) -> str:
-        match self.state:
-            case "closed":
-                return f'process hook "{self.name}" is closed'
-            case "starting":
-                return f'process hook "{self.name}" is still starting'
-        return f'process hook "{self.name}" is down: {self._stats.last_error}'
+        why = {"closed": "is closed", "starting": "is still starting"}
+        return f'process hook "{self.name}" {why.get(self.state, f"is down: {self._stats.last_error}")}'
 
     async def _run(self) -> float | None:
         if self.is_retired:
@@ -215,16 +211,13 @@ class ProcessHook:
     def _be_down(self, what_next: str) -> None:
         self.state = "down"
         self.settled.set()
-        self._report_state()
+        self._on_change()
         logger.warning('process hook "%s" is down: %s; it %s', self.name, self._stats.last_error, what_next)
 
     async def _run_once(self) -> float:
         """Run one process; return how long it served, and note the reason of its end."""
         async with AsyncExitStack() as stack:
-            on_line = None
-            if (recording := self._begin_recording()) is not None:
-                on_line = recording.add
-                stack.push_async_callback(asyncio.to_thread, recording.close)
+            on_line = self._begin_recording(stack)
             try:
                 process = await HookProcess.begin(
                     self.name,
@@ -241,17 +234,18 @@ class ProcessHook:
             stack.push_async_callback(self._end, process)
             return await self._serve(process)
 
-    def _begin_recording(self) -> Recording | None:
-        """Return None where none is wanted, or none can be: that is no reason to do without the hook."""
-        if (path := self.settings.record) is None:
-            return None
-        try:
-            recording = Recording(path, self.name, self.settings.command)
-        except OSError as error:
-            self.warn(f"its traffic is not recorded: {error}")
-            return None
-        self.warn(f"{path} records everything it is sent, including what users say")
-        return recording
+    def _begin_recording(self, stack: AsyncExitStack) -> OnLine:
+        """Return the listener that records until the stack ends; one that does nothing where no file can be written."""
+        if (path := self.settings.record) is not None:
+            try:
+                recording = Recording(path, self.name, self.settings.command)
+            except OSError as error:  # no reason to do without the hook
+                self.warn(f"its traffic is not recorded: {error}")
+            else:
+                self.warn(f"{path} records everything it is sent, including what users say")
+                stack.push_async_callback(asyncio.to_thread, recording.close)
+                return recording.add
+        return no_listener
 
     async def _serve(self, process: HookProcess) -> float:
         try:
@@ -266,7 +260,7 @@ class ProcessHook:
         self._become("up")
         logger.info('process hook "%s" is up (pid %d)', self.name, process.pid)
         self.settled.set()
-        self._report_state()
+        self._on_change()
         async with asyncio.TaskGroup() as tasks:
             testing = tasks.create_task(self._test_gates(process, asks_for_it=greeting.get("canary") is True))
             why = await process.ended
@@ -320,7 +314,7 @@ class ProcessHook:
 
     def _note_armed(self, problem: str | None) -> None:
         self._armed, self._armed_reason = problem is None, problem or ""
-        self._report_state()
+        self._on_change()
 
     def _note_odd_line(self, reason: str) -> None:
         if text := _ODD_LINES.get(reason):  # a blank line is no harm
@@ -329,10 +323,6 @@ class ProcessHook:
     def _become(self, state: HookState) -> None:
         if self.state != state:
             self.state = state
-            self._report_state()
-
-    def _report_state(self) -> None:
-        if self._on_change is not None:
             self._on_change()
 
 

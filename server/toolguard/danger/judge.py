@@ -199,11 +199,8 @@ class _ToolCall:
         known, words = self._table.tool_verbs, self._words
         if self._reads():
             return SAFE
-        texts = (
-            self._under("label_keys" if "click" in self._kinds else "action_keys")
-            if "text" not in self._kinds
-            else iter(())
-        )
+        texts = self._under("label_keys" if "click" in self._kinds else "action_keys")
+        texts = texts if "text" not in self._kinds else iter(())
         actions = [word for text in islice(texts, _MAX_ACTIONS) for word in name_words(text[:_MAX_ACTION_CHARS])]
         pairs = ["_".join(pair) for pair in (*pairwise(words), *pairwise(actions))]
         pairs += [f"{action}_{word}" for action in actions for word in words]

@@ -11,7 +11,7 @@ import msgspec
 
 from server.toolguard import REDACTED
 from server.toolguard.redaction.scanner import Scanner
-from server.toolguard.redaction.secret_names import SecretValues
+from server.toolguard.redaction.secret_names import LONGEST_NAME, SecretValues
 from server.toolguard.redaction.secrets_table import Promise, read_table
 from server.toolguard.scans import Span, begin_scan, check_time
 
@@ -30,7 +30,7 @@ _table: Path | None = None
 
 
 def load_table(path: Path | None) -> None:
-    """Lay the operator's table over ours, for the whole process; None: ours alone.
+    """Lay the operator's table, if there is one, over ours, for the whole process.
 
     Raises ConfigError, naming file, key and cure; then the rules stay as they were.
     """
@@ -48,7 +48,8 @@ def redact(value: Any, limit_s: float | None = None) -> tuple[Any, Counter[str]]
     begin_scan(limit_s)
     scanner = _scanner(_table)
     texts, names, is_special = _survey(value)
-    promises = {name: promise for name in names if (promise := scanner.names.promise(name)) is not None}
+    short = (name for name in names if len(name) <= LONGEST_NAME)  # `promise` remembers what it was asked
+    promises = {name: promise for name in short if (promise := scanner.names.promise(name)) is not None}
     found = scanner.scan(texts)
     if not (found or promises or is_special):
         return value, Counter()  # as most; the walk would take longer than all before

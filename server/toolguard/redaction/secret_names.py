@@ -14,7 +14,8 @@ _PLAIN: Final = str.maketrans(
 _LEAST_STEM: Final = 5
 """Characters of a word that also counts as the end of a longer one: smtppassword, Datenbankkennwort."""
 _MOST_WORDS: Final = 12
-_LONGEST_NAME: Final = 80
+LONGEST_NAME: Final = 80
+"""Characters of a name that can promise anything."""
 
 _LOOKED_AT: Final = 200
 """Characters of a long value by which it is judged."""
@@ -70,7 +71,7 @@ class SecretNames:
 
     def _promise(self, name: str, before: str = "") -> Promise | None:
         """Tell what `name` promises; `before` holds the words of the sentence in front of it: `api` key, `public` key."""
-        if len(name) > _LONGEST_NAME:
+        if len(name) > LONGEST_NAME:
             return None
         own = words_of(name)
         while len(own) > 1 and (own[-1].isdigit() or own[-1] in self._endings):
@@ -160,7 +161,7 @@ class SecretValues:
 
 
 def is_odd(value: str) -> bool:
-    """Tell what nobody takes for a word: letters with digits or signs, capitals within."""
+    """Tell what is no word: letters with digits or signs, capitals within."""
     return _LETTER.search(value) is not None and _ODD.search(value) is not None
 
 

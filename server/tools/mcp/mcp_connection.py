@@ -135,7 +135,8 @@ class McpConnection:
 
     def _transport(self, over: asyncio.Event) -> Transport:
         if self._settings.url is not None:
-            return http_transport(self._settings, read_s=self._timeout_s + _LIST_LIMIT_S)
+            read_s = self._timeout_s + _LIST_LIMIT_S
+            return http_transport(self._settings.url, self._settings.headers, read_s=read_s)
         return stdio_transport(self._name, self._settings, self._environ, on_end=over.set)
 
     async def _serve(self, client: Client, over: asyncio.Event) -> None:
@@ -209,7 +210,7 @@ class McpConnection:
             except (MCPError, SubscriptionLost, TimeoutError) as error:
                 logger.debug("MCP server %s: no subscription: %s", self._name, error)
             await asyncio.sleep(_RELISTEN_S)
-            self._changed.set()  # nobody reported what happened meanwhile
+            self._changed.set()  # what happened meanwhile was not reported
 
     async def _heartbeat(self, client: Client) -> None:
         """Ask now and then, and when a call has failed, whether a server over HTTP is still there: nothing else tells."""

@@ -7,10 +7,10 @@ HTTP the SDK's, with limits around it.
 
 import asyncio
 import logging
+import math
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 import anyio
@@ -25,14 +25,13 @@ from mcp.types.jsonrpc import jsonrpc_message_adapter
 from server.bounded.token_bucket import TokenBucket
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
-from server.subprocesses.lines import MAX_PARTS, Lines, Overlong, is_overfull
+from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Lines, Overlong, is_overfull
+from server.subprocesses.pipes import PipeReader, PipeWriter
 from server.subprocesses.process_tree import OrphanReaper
 
 logger = logging.getLogger(__name__)
 
 Incoming = SessionMessage | Exception
-
-MAX_LINE_BYTES: Final = 16 << 20
 
 MAX_OPEN: Final = 32
 """Requests of a server that wait for it to read our answers."""
@@ -48,15 +47,13 @@ _ADMITTED: Final = frozenset(
 """Notifications that are admitted; progress and log messages are for clients that show them."""
 _CUT_BYTES: Final = 65_536
 _LAST_WORDS_S: Final = 0.25
-_MAX_NOISE: Final = 64
-_REST_S: Final = 0.01
 
 
 class MessageFilter:
     """Filters the messages of a server: admits 50 of a flood of requests or notifications, then 10 a second.
 
     A server may say as much as it likes, unasked, and each message that is passed
-    on costs a task. What is dropped is what nobody waits for. No I/O: time comes in.
+    on costs a task. What is dropped is what no call waits for. No I/O: time comes in.
     """
 
     def __init__(self, *, sees_sent: bool) -> None:
@@ -76,7 +73,9 @@ class MessageFilter:
         if isinstance(message, JSONRPCNotification):
             return message.method in _ADMITTED and self._notifications.take(now_s)
         if isinstance(message, JSONRPCRequest):
-            return self._admits_request(now_s)
+            is_admitted = self._open < MAX_OPEN and self._requests.take(now_s)
+            self._open += is_admitted and self._sees_sent
+            return is_admitted
         if not self._sees_sent:
             return True
         if message.id is None or message.id not in self._asked:
@@ -94,12 +93,6 @@ class MessageFilter:
         """Count an answer of ours that the server has read."""
         if not isinstance(message, JSONRPCRequest | JSONRPCNotification):
             self._open -= 1
-
-    def _admits_request(self, now_s: float) -> bool:
-        if self._open >= MAX_OPEN or not self._requests.take(now_s):
-            return False
-        self._open += self._sees_sent
-        return True
 
 
 def shorten(message: JSONRPCMessage) -> None:
@@ -124,25 +117,39 @@ async def stdio_transport(
     SIGKILL, for its descendants as well. Raises CannotStart.
     """
     child = await _begin(name, settings, environ)
-    pipes = await _Pipes.open(child)
-    to_session, incoming = anyio.create_memory_object_stream[Incoming](0)
+    loop = asyncio.get_running_loop()
+    to_session, incoming = anyio.create_memory_object_stream[Incoming](math.inf)  # the filter bounds what waits
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    message_filter = MessageFilter(sees_sent=True)
+    complaints = TokenBucket(burst=50, per_s=10)
+
+    def complain(what: str, head: bytes) -> None:
+        if complaints.take(loop.time()):
+            logger.warning("MCP server %s printed %s: %r", name, what, head[:80])
+
+    def take(line: Line) -> bool:
+        message = _parse(line, complain)
+        if message is None or not message_filter.admits(message, loop.time()):
+            return False
+        shorten(message)
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            to_session.send_nowait(SessionMessage(message))
+        return True
 
     def over() -> None:
         to_session.close()
         on_end()
 
-    message_filter = MessageFilter(sees_sent=True)
+    reader, writer = PipeReader(child.stdout, Lines(), take, over), PipeWriter(child.stdin)
     duties = [
-        asyncio.create_task(_read(name, pipes.reader, to_session, message_filter, over), name=f"mcp {name} output"),
-        asyncio.create_task(_write(pipes.writer, from_session, message_filter), name=f"mcp {name} input"),
+        asyncio.create_task(_write(writer, from_session, message_filter), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
         asyncio.create_task(OrphanReaper().watch(lambda: [child.tree]), name=f"mcp {name} process tree"),
     ]
     try:
         yield incoming, outgoing
     finally:
-        ending = asyncio.create_task(_end(child, pipes, duties), name=f"mcp {name} end")
+        ending = asyncio.create_task(_end(child, reader, writer, duties), name=f"mcp {name} end")
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:  # the server goes down: what was begun takes a moment more
@@ -168,68 +175,7 @@ async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, s
         raise CannotStart(f"{settings.command}{where} cannot be started: {reason}; see tools.mcp") from error
 
 
-@dataclass(frozen=True)
-class _Pipes:
-    """A child's standard output and input as streams: reading it waits for us, and writing for it."""
-
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-    output: asyncio.ReadTransport
-
-    @classmethod
-    async def open(cls, child: ChildProcess) -> "_Pipes":
-        """Open the streams; end the child where that fails."""
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=_CUT_BYTES)
-        try:
-            output, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), child.stdout)
-            transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, child.stdin)
-        except BaseException:
-            child.stdin.close()
-            await child.end()
-            raise
-        return cls(reader, asyncio.StreamWriter(transport, protocol, None, loop), output)
-
-    def close(self) -> None:
-        """Close both, even where somebody still holds the other ends, or has not read what was written."""
-        if self.writer.transport.get_write_buffer_size():
-            self.writer.transport.abort()
-        self.output.close()
-
-
-async def _read(
-    name: str,
-    stdout: asyncio.StreamReader,
-    to_session: MemoryObjectSendStream[Incoming],
-    message_filter: MessageFilter,
-    over: Callable[[], None],
-) -> None:
-    loop = asyncio.get_running_loop()
-    lines = Lines(MAX_LINE_BYTES)
-    complaints = TokenBucket(burst=50, per_s=10)
-    noise = 0  # since the last rest
-
-    def complain(what: str, head: bytes) -> None:
-        if complaints.take(loop.time()):
-            logger.warning("MCP server %s printed %s: %r", name, what, head[:80])
-
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, ConnectionError):
-        while cut := await stdout.read(_CUT_BYTES):
-            lines.feed(cut)
-            while (line := lines.next()) is not None:
-                message = _parse(line, complain)
-                if message is not None and message_filter.admits(message, loop.time()):
-                    shorten(message)
-                    await to_session.send(SessionMessage(message))
-                else:
-                    noise += 1
-                if noise >= _MAX_NOISE:
-                    noise = 0
-                    await asyncio.sleep(_REST_S)  # a flood delays the server's own answers only
-    over()
-
-
-def _parse(line: bytes | bytearray | Overlong, complain: Callable[[str, bytes], None]) -> JSONRPCMessage | None:
+def _parse(line: Line, complain: Callable[[str, bytes], None]) -> JSONRPCMessage | None:
     """Return the message, or None for what is none: it costs the call that it may have answered, and is logged."""
     if isinstance(line, Overlong):
         complain(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
@@ -237,7 +183,7 @@ def _parse(line: bytes | bytearray | Overlong, complain: Callable[[str, bytes], 
         complain(f"a line of more than {MAX_PARTS} objects and lists", bytes(line[:200]))
     elif line.strip():
         try:
-            # msgspec reads the text: pydantic needs eight times as long, and a thread lets nobody else run meanwhile
+            # msgspec reads the text: pydantic needs eight times as long, and would hold the interpreter's lock in a thread too
             return jsonrpc_message_adapter.validate_python(msgspec.json.decode(line), by_name=False)
         except (ValueError, msgspec.DecodeError, RecursionError):
             complain("a line that is not a JSON-RPC message", bytes(line[:200]))
@@ -245,14 +191,14 @@ def _parse(line: bytes | bytearray | Overlong, complain: Callable[[str, bytes], 
 
 
 async def _write(
-    stdin: asyncio.StreamWriter, from_session: MemoryObjectReceiveStream[SessionMessage], message_filter: MessageFilter
+    writer: PipeWriter, from_session: MemoryObjectReceiveStream[SessionMessage], message_filter: MessageFilter
 ) -> None:
-    with suppress(anyio.ClosedResourceError, ConnectionError):
+    with suppress(ConnectionError):
         async for message in from_session:
             message_filter.before_sending(message.message)
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            stdin.write(data.encode(errors="replace") + b"\n")
-            await stdin.drain()  # to a child that does not read, calls end by their time limits
+            writer.send(0, bytearray(data.encode(errors="replace") + b"\n"))
+            await writer.drain()  # to a child that does not read, calls end by their time limits
             message_filter.after_sending(message.message)
 
 
@@ -262,13 +208,13 @@ async def _watch(child: ChildProcess, over: Callable[[], None]) -> None:
     over()
 
 
-async def _end(child: ChildProcess, pipes: _Pipes, duties: list[asyncio.Task[None]]) -> None:
-    pipes.writer.close()
+async def _end(child: ChildProcess, reader: PipeReader, writer: PipeWriter, duties: list[asyncio.Task[None]]) -> None:
+    writer.close()
     await child.end()
     for duty in duties:
         duty.cancel()
     await asyncio.gather(*duties, return_exceptions=True)
-    pipes.close()
+    reader.close()
 
 
 MAX_ANSWER_BYTES: Final = 8 << 20
@@ -281,23 +227,22 @@ _WRITE_S: Final = 10.0
 
 @asynccontextmanager
 async def http_transport(
-    settings: McpServerSettings, *, read_s: float
+    url: str, headers: Mapping[str, str], *, read_s: float
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], Any]]:
     """Yield the streams of the SDK's transport, without what the filter drops.
 
     `read_s` limits the silence in an answer that the server has begun.
     """
-    assert settings.url is not None
     message_filter = MessageFilter(sees_sent=False)
     loop = asyncio.get_running_loop()
     http = httpx2.AsyncClient(
-        headers={"Accept-Encoding": "identity", **settings.headers},
+        headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
         transport=_Limited(httpx2.AsyncHTTPTransport()),
     )
     async with (
         http,
-        streamable_http_client(settings.url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
+        streamable_http_client(url, http_client=http, max_sse_event_size=MAX_ANSWER_BYTES) as streams,
         anyio.create_task_group() as tasks,
     ):
         incoming, outgoing = streams

@@ -1,6 +1,7 @@
 """What is taken out of structures: by keys, labels, columns and arguments. Types are kept."""
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -142,3 +143,13 @@ def test_a_json_longer_than_what_is_parsed_is_read_as_a_text() -> None:
     text = json.dumps([{"n": n, "password": "Tundra-4417!x"} for n in range(8000)])
 
     assert "Tundra" not in redact_result(text)[0]
+
+
+def test_a_long_text_where_a_name_may_stand_is_not_kept_when_the_scan_is_over() -> None:
+    text = "a long paragraph " * 1000
+    references = sys.getrefcount(text)
+
+    redact([text, "and what follows it"])
+    redact({text: "under it"})
+
+    assert sys.getrefcount(text) == references

@@ -15,9 +15,9 @@ import pytest
 
 from server.config import McpServerSettings
 from server.errors import ToolError
-from server.subprocesses.lines import MAX_PARTS
+from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS
 from server.tools.mcp.mcp_connection import MAX_CALLS
-from server.tools.mcp.transports import MAX_ENTRIES, MAX_LINE_BYTES
+from server.tools.mcp.transports import MAX_ENTRIES
 from tests.support.mcp_server import PNG
 from tests.support.waiting import children_of
 from tests.tools.mcp_scene import Scene, connected, official, says, scripted, with_results
