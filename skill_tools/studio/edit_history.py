@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,18 +16,19 @@ MAX_HISTORY_BYTES: Final = 4 << 20
 """Limit for the texts of one skill's edits; the oldest go first."""
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
-    """One change, by what it has replaced."""
+class SkillEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a skill's files."""
 
     at: datetime
     action: str
     path: str
-    files: Mapping[str, bytes | None]
-    """None: there was no such file."""
 
-    def before(self, now: Mapping[str, bytes | None]) -> "Edit":
-        """Return the edit that leads back from undoing this one."""
-        return Edit(at=datetime.now(UTC), action=self.action, path=self.path, files=now)
+
+class Edit(SkillEdit, frozen=True, kw_only=True):
+    """A change, with what it has replaced."""
+
+    files: Mapping[str, bytes | None]
+    """Bytes by path; null for a file that did not exist."""
 
 
 class Past(msgspec.Struct, kw_only=True):
@@ -51,18 +52,6 @@ class EditHistory:
         except (OSError, msgspec.DecodeError) as error:
             logger.warning("earlier versions of the skill %s cannot be read: %s", skill, error)
             return Past()
-
-    def add(self, skill: str, edit: Edit) -> None:
-        """Keep the edit; what was undone before it can no longer be redone."""
-        self.write(skill, Past(undo=[*self.read(skill).undo, edit]))
-
-    def stepped(self, skill: str, back: Edit, *, is_redo: bool) -> None:
-        """Note that the newest edit was undone (or redone), and that `back` leads back."""
-        past = self.read(skill)
-        gone, gained = (past.redo, past.undo) if is_redo else (past.undo, past.redo)
-        gone.pop()
-        gained.append(back)
-        self.write(skill, past)
 
     def rename(self, skill: str, name: str, revise: Mapping[str, Callable[[bytes], bytes]]) -> None:
         """Give the past to the skill's new name; `revise` changes the earlier texts of a file to fit it."""

@@ -1,8 +1,7 @@
 """`/api/skills`: the files of skills, read and changed by operators; every change is conditional and can be undone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -14,12 +13,9 @@ from msgspec import Meta, Struct
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
 from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
-from skill_tools.authoring.lint import lint_skill
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
-from skill_tools.studio.edit_history import Edit
-from skill_tools.studio.skill_files import ANY, EditError, ListedFile, SkillFiles
-from skills_engine import Diagnostic
+from skill_tools.studio.skill_files import ANY, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
 
 PATH: Final = "/api/skills"
@@ -59,24 +55,6 @@ class SkillFolders(Struct, frozen=True, kw_only=True):
     is_on: bool
     """False: `skills.edit` allows no changes."""
     skills: list[SkillFolder]
-
-
-class SkillEdit(Struct, frozen=True, kw_only=True):
-    at: datetime
-    action: str
-    path: str
-
-
-class SkillState(Struct, frozen=True, kw_only=True):
-    name: str
-    etag: str
-    is_writable: bool
-    files: list[ListedFile]
-    diagnostics: list[Diagnostic]
-    """Defects of the files as they are. With an error, the last working version stays in use."""
-    undo: list[SkillEdit]
-    """Edits that can be undone, the next one last."""
-    redo: list[SkillEdit]
 
 
 class SkillFile(Struct, frozen=True, kw_only=True):
@@ -246,11 +224,11 @@ class SkillRoutes:
         self._audit.append(call.entry("skill", outcome, message=message, details={"skill": skill, **details}))
 
     async def _saved(self, call: ApiCall, path: str, tag: str) -> ApiAnswer:
-        state = await attempt(self._describe, call.request.match_info["skill"])
+        state = await attempt(self._files.show, call.request.match_info["skill"])
         return ApiAnswer(SkillFileSaved(path=path, etag=tag, skill=state), _versioned(tag))
 
     async def _state(self, skill: str) -> ApiAnswer:
-        state = await attempt(self._describe, skill)
+        state = await attempt(self._files.show, skill)
         return ApiAnswer(state, _versioned(state.etag))
 
     def _folders(self) -> SkillFolders:
@@ -258,18 +236,6 @@ class SkillRoutes:
         return SkillFolders(
             is_on=self._files.is_on,
             skills=[SkillFolder(name=name, is_writable=self._files.is_writable(name)) for name in names],
-        )
-
-    def _describe(self, skill: str) -> SkillState:
-        listing = self._files.show(skill)
-        return SkillState(
-            name=skill,
-            etag=listing.etag,
-            is_writable=listing.is_writable,
-            files=list(listing.files),
-            diagnostics=lint_skill(self._files.folder(skill)),
-            undo=_edits(listing.undo),
-            redo=_edits(listing.redo),
         )
 
 
@@ -337,7 +303,3 @@ def _expected(call: ApiCall) -> set[str] | None:
 
 def _versioned(tag: str) -> dict[str, str]:
     return {"ETag": f'"{tag}"'}
-
-
-def _edits(edits: Sequence[Edit]) -> list[SkillEdit]:
-    return [SkillEdit(at=edit.at, action=edit.action, path=edit.path) for edit in edits]
