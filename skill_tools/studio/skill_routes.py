@@ -38,8 +38,6 @@ _STATUSES: Final = {
 
 T = TypeVar("T")
 Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
-FilePath = Annotated[str, Meta(max_length=1024)]
-"""Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
 
 
 class HooksSchema(Struct, frozen=True):
@@ -85,11 +83,8 @@ class FileText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FileName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    path: FilePath
-
-
-class FileQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    path: FilePath
+    path: Annotated[str, Meta(max_length=1024)]
+    """Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
 
 
 class SkillRoutes:
@@ -130,7 +125,7 @@ class SkillRoutes:
             _change("POST", one + "/undo", "Undo the last edit", partial(self._step, is_redo=False), SkillState),
             _change("POST", one + "/redo", "Repeat what was undone", partial(self._step, is_redo=True), SkillState),
             _reading(one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
-            _reading(file, "The text of a file", self._read, SkillFile, has_version=True, query=FileQuery),
+            _reading(file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
             _change(
                 "PUT",
                 file,
@@ -138,12 +133,12 @@ class SkillRoutes:
                 self._write,
                 SkillFileSaved,
                 FileText,
-                query=FileQuery,
+                query=FileName,
                 may_create=True,
             ),
-            _change("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileQuery),
+            _change("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
             _change(
-                "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileQuery
+                "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName
             ),
         )
 

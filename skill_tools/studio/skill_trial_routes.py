@@ -45,7 +45,6 @@ SLOWEST_PIECE_S: Final = 30.0
 WATCH_S: Final = 0.5
 """Interval at which it is seen that whoever asked has left."""
 Version = Literal["saved", "edited"]
-VERSIONS: Final[tuple[Version, ...]] = ("saved", "edited")
 Name = Annotated[str, Meta(max_length=256)]
 Words = Annotated[str, Meta(max_length=65_536)]
 
@@ -187,7 +186,7 @@ class SkillTrialRoutes:
         if not wanted.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted)
+        snapshots = await attempt(_versions, self._trial.services.skills(), folder, wanted)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
                 return await self._answer(call, wanted, snapshots)
@@ -199,13 +198,13 @@ class SkillTrialRoutes:
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
         await response.prepare(call.request)
-        lines = _Lines(response)
+        writing = asyncio.Lock()
         try:
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(_until_left(call.request), name="try: watch")
                 async with asyncio.TaskGroup() as turns:
                     for version, snapshot in snapshots.items():
-                        turn = self._answer_one(call, wanted, version, snapshot, lines)
+                        turn = self._answer_one(call, wanted, snapshot, _VersionLines(response, writing, version))
                         turns.create_task(turn, name=f"try: {version}")
                 watch.cancel()
             await response.write_eof()
@@ -215,15 +214,14 @@ class SkillTrialRoutes:
         return response
 
     async def _answer_one(
-        self, call: ApiCall, wanted: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_Lines"
+        self, call: ApiCall, wanted: TrialRequest, snapshot: SkillsSnapshot, lines: "_VersionLines"
     ) -> None:
         messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
         messages.append(wire.Message(role="user", content=wanted.text))
         failure = None
         try:
-            out = _TrialOutput(lines, version)
             await self._trial.answer(
-                call.principal, snapshot, messages, out, enable_tools=wanted.tools, language=wanted.language
+                call.principal, snapshot, messages, lines, enable_tools=wanted.tools, language=wanted.language
             )
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
@@ -234,7 +232,7 @@ class SkillTrialRoutes:
         except Exception:  # the boundary of a turn
             logger.exception("a trial of a skill failed")
             failure = {"code": "internal", "message": "something went wrong here; the server's log has more"}
-        await lines.send(version=version, end=failure or {"code": "completed"})
+        await lines.send(end=failure or {"code": "completed"})
 
 
 async def _until_left(request: web.Request) -> None:
@@ -244,38 +242,32 @@ async def _until_left(request: web.Request) -> None:
     raise ConnectionResetError("the client has left")
 
 
-class _Lines:
-    """Writes JSON lines of several tasks, one after the other."""
+class _VersionLines:
+    """Writes the texts and tool calls of one version's turn as JSON lines (ChunkChannel)."""
 
-    def __init__(self, response: web.StreamResponse) -> None:
+    def __init__(self, response: web.StreamResponse, writing: asyncio.Lock, version: Version) -> None:
+        """`writing` is shared by the versions, whose lines take turns."""
         self._response = response
-        self._writing = asyncio.Lock()
-
-    async def send(self, **line: Any) -> None:
-        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
-        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
-            await self._response.write(msgspec.json.encode(line) + b"\n")
-
-
-class _TrialOutput:
-    """Writes the texts and tool calls of one version's turn (ChunkChannel)."""
-
-    def __init__(self, lines: _Lines, version: Version) -> None:
-        self._lines = lines
+        self._writing = writing
         self._version = version
 
     async def put(self, *chunks: LLMChunk) -> None:
         for chunk in chunks:
             if chunk.text is not None:
-                await self._lines.send(version=self._version, text=chunk.text)
+                await self.send(text=chunk.text)
             elif chunk.tool_call is not None:
-                await self._lines.send(version=self._version, tool=chunk.tool_call.name)
+                await self.send(tool=chunk.tool_call.name)
+
+    async def send(self, **line: Any) -> None:
+        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
+            await self._response.write(msgspec.json.encode({"version": self._version, **line}) + b"\n")
 
 
 def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, wanted.files) as place:
-        edited = with_skill(trial.snapshot, folder, place, wanted.skills_off)
+        edited = with_skill(trial.services.skills(), folder, place, wanted.skills_off)
         hooks = edited.hooks(None)
         diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
@@ -305,7 +297,7 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
 
 def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
     called = [one.tool for batch in wanted.rounds for one in batch]
-    model = trial.model
+    model = trial.services.model()
     is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
     return HookFacts(
         channel=wanted.channel,
@@ -317,7 +309,7 @@ def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) ->
         skills=skills,
         tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
         started_at=_clock(wanted.time),
-        hook_tokens=trial.hook_tokens,
+        hook_tokens=trial.services.handler.hook_tokens,
     )
 
 
@@ -339,11 +331,12 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
 
 
 def _versions(snapshot: SkillsSnapshot, folder: Path, wanted: TrialRequest) -> dict[Version, SkillsSnapshot]:
-    found: dict[Version, SkillsSnapshot] = {}
-    for version, files in zip(VERSIONS, ({}, wanted.files), strict=True):
+    edits: dict[Version, Mapping[str, str | None]] = {"saved": {}, "edited": wanted.files}
+    versions = {}
+    for version, files in edits.items():
         with overlaid(folder, files) as place:
-            found[version] = with_skill(snapshot, folder, place, wanted.skills_off)
-    return found
+            versions[version] = with_skill(snapshot, folder, place, wanted.skills_off)
+    return versions
 
 
 def _line(message: ReadMessage) -> PreviewLine:
