@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from skills_engine.conditions.condition import Condition, Moment, SearchedTurn, SearchLimitError, SearchWork
 from skills_engine.conditions.text_patterns import MAX_WORK
@@ -22,25 +23,19 @@ OF_HISTORY = frozenset({"turn", "user_text", "scan_turns"})
 _LAST = 1000  # above every priority of a hook
 
 
-class TriggerEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[Text, msgspec.Meta(description="The name of the trigger, unique in this file.")]
-    file: Annotated[Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
+class TriggerEntry(Struct, forbid_unknown_fields=True):
+    name: Annotated[Text, Meta(description="The name of the trigger, unique in this file.")]
+    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
     on: Annotated[
-        TriggerEvent,
-        msgspec.Meta(description="connect: a client has connected. idle: nobody has said anything for after_s."),
+        TriggerEvent, Meta(description="connect: a client has connected. idle: nobody has said anything for after_s.")
     ]
-    role: Annotated[Role, msgspec.Meta(description="The role of the message.")] = "system"
-    after_s: Annotated[
-        Annotated[float, msgspec.Meta(ge=1, le=3600)], msgspec.Meta(description="For idle: seconds of silence.")
-    ] = 20
-    max: Annotated[
-        Annotated[int, msgspec.Meta(ge=1, le=100)],
-        msgspec.Meta(description="For idle: how often, until the user does something."),
-    ] = 2
+    role: Annotated[Role, Meta(description="The role of the message.")] = "system"
+    after_s: Annotated[float, Meta(ge=1, le=3600, description="For idle: seconds of silence.")] = 20
+    max: Annotated[int, Meta(ge=1, le=100, description="For idle: how often, until the user does something.")] = 2
     when: Annotated[
-        TriggerWhenEntry | msgspec.UnsetType,
-        msgspec.Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
-    ] = msgspec.UNSET
+        TriggerWhenEntry | UnsetType,
+        Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
+    ] = UNSET
 
 
 _EXPECTED = {
