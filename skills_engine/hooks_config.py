@@ -103,10 +103,10 @@ def read_hooks(folder: Path) -> HooksFile:
     report = Report(folder.name, HOOKS_JSON)
     document = _read_document(folder, report)
     places: dict[str, str] = {}  # by name, of hooks and triggers (L1-06)
-    hooks = _read_entries(document.get("hooks", []), "hooks", partial(_read_hook, folder, report), places, report)
-    triggers = _read_entries(
-        document.get("triggers", []), "triggers", partial(_read_trigger, folder, report), places, report
-    )
+    read_hook = partial(_read_entry, folder, report, read_keys, HookInfo)
+    read_trigger = partial(_read_entry, folder, report, read_trigger_keys, TriggerInfo)
+    hooks = _read_entries(document.get("hooks", []), "hooks", read_hook, places, report)
+    triggers = _read_entries(document.get("triggers", []), "triggers", read_trigger, places, report)
     return HooksFile(
         tuple(hooks),
         tuple(places[hook.name] for hook in hooks),
@@ -232,9 +232,16 @@ def _owned(events: Iterable[str]) -> str:
     return f"{owner} hooks ({', '.join(named) or 'none'})"
 
 
-def _read_hook(folder: Path, report: Report, entry: dict[str, object], place: str) -> HookInfo | None:
-    """One hook, or None with every reason why not."""
-    values, is_right = read_keys(entry, place, report)
+def _read_entry(
+    folder: Path,
+    report: Report,
+    read: Callable[[dict[str, object], str, Report], tuple[dict[str, Any], bool]],
+    make: Callable[..., _Read],
+    entry: dict[str, object],
+    place: str,
+) -> _Read | None:
+    """Return one hook or trigger, or None with every reason why not."""
+    values, is_right = read(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
     if content is None or not is_right:
         return None
@@ -245,16 +252,7 @@ def _read_hook(folder: Path, report: Report, entry: dict[str, object], place: st
         )
         report.error(f"{place}.file", message)
         return None
-    return HookInfo(**values, content=content, skill=folder.name)
-
-
-def _read_trigger(folder: Path, report: Report, entry: dict[str, object], place: str) -> TriggerInfo | None:
-    """One trigger, or None with every reason why not."""
-    values, is_right = read_trigger_keys(entry, place, report)
-    content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
-    if content is None or not is_right:
-        return None
-    return TriggerInfo(**values, content=content, skill=folder.name)
+    return make(**values, content=content, skill=folder.name)
 
 
 def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
