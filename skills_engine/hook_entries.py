@@ -149,9 +149,8 @@ class HookInfo:
         return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
 
 
-def read_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
-    """Return the right values by the fields of HookInfo, and whether there is no wrong or missing one."""
-    errors = len(report.errors)
+def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+    """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
             _report_unknown(key, f"{place}.{key}", report)
@@ -161,7 +160,7 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dic
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
         values["when"] = read_when(entry["when"], f"{place}.when", report)
-    return values, len(report.errors) == errors
+    return values
 
 
 def is_like_a_condition(key: str, known: Iterable[str]) -> bool:

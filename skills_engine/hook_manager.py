@@ -153,7 +153,10 @@ class HookManager:
                     self._give_up(hook, "group")
             willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
         willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
-        chosen = [(hook, _text(hook, moment) if hook.vars else hook.content) for hook in willing]
+        chosen = [
+            (hook, fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content)
+            for hook in willing
+        ]
         if self._budget is not None:
             chosen = self._within_budget(chosen, self._budget)
         for hook, _ in chosen:
@@ -197,10 +200,6 @@ class HookManager:
             index -= 1
             if id(self._messages[index]) in missing:
                 missing.remove(id(self._messages.pop(index)))
-
-
-def _text(hook: HookInfo, moment: Moment) -> str:
-    return fill(hook.content, variable_values(moment, skill=hook.skill))
 
 
 def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:

@@ -235,15 +235,16 @@ def _owned(events: Iterable[str]) -> str:
 def _read_entry(
     folder: Path,
     report: Report,
-    read: Callable[[dict[str, object], str, Report], tuple[dict[str, Any], bool]],
+    read: Callable[[dict[str, object], str, Report], dict[str, Any]],
     make: Callable[..., _Read],
     entry: dict[str, object],
     place: str,
 ) -> _Read | None:
     """Return one hook or trigger, or None with every reason why not."""
-    values, is_right = read(entry, place, report)
+    errors = len(report.errors)
+    values = read(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
-    if content is None or not is_right:
+    if content is None or len(report.errors) > errors:
         return None
     if values.get("vars") and (unknown := unknown_variables(content)):
         known = ", ".join(VARIABLES)

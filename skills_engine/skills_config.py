@@ -99,15 +99,13 @@ def read_skill_text(folder: Path, file: str, report: Report) -> str | None:
         return None
     if len(data) > LONG_FILE_BYTES:
         report.warning("", f"is {len(data) // 1000} kB long: move details into files that the model reads on demand")
-    return _decode(data.removeprefix(codecs.BOM_UTF8), report).replace("\r\n", "\n")
-
-
-def _decode(data: bytes, report: Report) -> str:
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         report.warning("", f"is not UTF-8 (byte {error.start}): unreadable characters are replaced")
-        return data.decode(errors="replace")
+        text = data.decode(errors="replace")
+    return text.replace("\r\n", "\n")
 
 
 def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_named: bool) -> Skill:

@@ -85,7 +85,7 @@ def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = 
     try:
         return _load(folder, is_named=is_named, roots=roots)
     except OSError as error:  # the folder has just gone away, or is closed to us
-        return _nothing(Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"))
+        return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"),))
 
 
 def stamp_skill(folder: Path) -> Stamp:
@@ -109,9 +109,9 @@ def _is_candidate(entry: Path) -> bool:
 def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill:
     if not any(is_inside(folder, root) for root in (folder.parent, *roots)):
         message = f"leads out of {folder.parent.name}/: put the folder itself there, or where it lies in skills.dirs"
-        return _nothing(Diagnostic("error", folder.name, "", "", message))
+        return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", message),))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
-        return _nothing(_no_skill(folder))
+        return LoadedSkill(None, (_no_skill(folder),))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers), (*found, *hooks.diagnostics)
@@ -131,10 +131,6 @@ def _no_skill(folder: Path) -> Diagnostic:
 
 def _nested_pages(folder: Path) -> list[Path]:
     return sorted(islice(folder.glob("*/SKILL.md"), MAX_STAMPED_FILES))
-
-
-def _nothing(why: Diagnostic) -> LoadedSkill:
-    return LoadedSkill(None, (why,))
 
 
 def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:

@@ -91,9 +91,8 @@ def _moment(facts: HookFacts) -> Moment:
     return Moment(SearchedTurn(facts), SearchWork(MAX_WORK))
 
 
-def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
-    """Return the right values by the fields of TriggerInfo, and whether there is no wrong or missing one."""
-    errors = len(report.errors)
+def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+    """Return the right values by the fields of TriggerInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
             _report_unknown(key, f"{place}.{key}", report)
@@ -107,7 +106,7 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> t
         values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS)
         if values["when"] is not None and isinstance(when, Mapping):
             values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
-    return values, len(report.errors) == errors
+    return values
 
 
 def _report_unknown(key: str, place: str, report: Report) -> None:
