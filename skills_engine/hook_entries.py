@@ -153,7 +153,7 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str,
     """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            _report_unknown(key, f"{place}.{key}", report)
+            report_unknown(key, f"{place}.{key}", report, _FIELDS)
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
@@ -163,24 +163,17 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str,
     return values
 
 
-def is_like_a_condition(key: str, known: Iterable[str]) -> bool:
-    """Tell whether an unknown key may stand for a condition: what has it must not fire always (L1-40, L1-49)."""
-    words = (*_DECIDING, *known)
-    return key in _READ_AS_CONDITION or key in _DECIDING or any(_is_one_letter_off(key, word) for word in words)
-
-
-def _report_unknown(key: str, place: str, report: Report) -> None:
-    meant = next((known for known in _DECIDING if _is_one_letter_off(key, known)), None)
-    if meant is not None:
-        report.error(
-            place, f"unknown key: the hook is dropped, as it might fire when it should not (did you mean {meant}?)"
-        )
-    elif key in _READ_AS_CONDITION:
-        report.error(
-            place, "unknown key: the hook is dropped, as it might fire when it should not; conditions are in when"
-        )
+def report_unknown(
+    key: str, place: str, report: Report, known: Iterable[str], *, kind: Literal["hook", "trigger"] = "hook"
+) -> None:
+    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-49)."""
+    deciding = _DECIDING if kind == "hook" else (*_DECIDING, *known)
+    meant = next((word for word in deciding if _is_one_letter_off(key, word)), None)
+    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING:
+        hint = f" (did you mean {meant}?)" if meant and kind == "hook" else "; conditions are in when"
+        report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
     else:
-        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, _FIELDS)
+        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, known)
         report.warning(place, f"unknown key, ignored{hint}")
 
 

@@ -98,7 +98,7 @@ class HookManager:
             self._messages.append(message)
             self._origins[id(message)] = message, hook
             if hook.persistent:
-                persistent.append(_as_frame(hook, content))
+                persistent.append({"name": hook.name, **message, "skill": hook.skill, "timing": hook.timing})
             else:
                 removable.append(message)
         return persistent
@@ -180,7 +180,7 @@ class HookManager:
         """Reserve the room of a persistent hook (L1-30)."""
         if self._max_persistent is not None and self._persistent >= self._max_persistent:
             self.dropped_persistent += 1
-            self._keep_out(hook, "persistent")
+            self.not_fired.append(NotFired(hook, hook.timing, "persistent"))
             return False
         self._persistent += 1
         return True
@@ -188,9 +188,6 @@ class HookManager:
     def _give_up(self, hook: HookInfo, reason: Reason) -> None:
         """Keep out a hook that had its room."""
         self._persistent -= hook.persistent
-        self._keep_out(hook, reason)
-
-    def _keep_out(self, hook: HookInfo, reason: Reason) -> None:
         self.not_fired.append(NotFired(hook, hook.timing, reason))
 
     def _take_out(self, messages: Sequence[Message]) -> None:
@@ -200,16 +197,6 @@ class HookManager:
             index -= 1
             if id(self._messages[index]) in missing:
                 missing.remove(id(self._messages.pop(index)))
-
-
-def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:
-    return {
-        "name": hook.name,
-        "role": hook.role,
-        "content": content,
-        "skill": hook.skill,
-        "timing": hook.timing,
-    }
 
 
 def first_call_texts(hooks: Iterable[HookInfo], facts: HookFacts) -> list[str]:

@@ -11,8 +11,8 @@ from skills_engine.conditions.condition import Condition, Moment, SearchedTurn, 
 from skills_engine.conditions.text_patterns import MAX_WORK
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
-from skills_engine.diagnostics import Report, did_you_mean
-from skills_engine.hook_entries import HookInfo, Role, is_like_a_condition, right_values
+from skills_engine.diagnostics import Report
+from skills_engine.hook_entries import HookInfo, Role, report_unknown, right_values
 
 TriggerEvent = Literal["connect", "idle"]
 TRIGGER_EVENTS: tuple[TriggerEvent, ...] = get_args(TriggerEvent)
@@ -95,7 +95,7 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> d
     """Return the right values by the fields of TriggerInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            _report_unknown(key, f"{place}.{key}", report)
+            report_unknown(key, f"{place}.{key}", report, _FIELDS, kind="trigger")
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     if values.get("on") == "connect":
         for key in ("after_s", "max"):
@@ -107,14 +107,6 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> d
         if values["when"] is not None and isinstance(when, Mapping):
             values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
     return values
-
-
-def _report_unknown(key: str, place: str, report: Report) -> None:
-    if is_like_a_condition(key, _FIELDS):
-        message = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
-        report.error(place, message)
-    else:
-        report.warning(place, f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
 
 
 def _without_history(when: Mapping[str, Any], *, is_under_not: bool = False) -> dict[str, Any]:

@@ -186,10 +186,15 @@ class _Reader:
         self.leaves += key != "scan_turns"
         try:
             right = msgspec.convert(value, CONDITIONS[key])
-            return None if key == "scan_turns" else _leaf(key, right, path, siblings.get("scan_turns", 1))
+            if key == "scan_turns":
+                return None
+            test = _call_test(key, right)
+            return (
+                Leaf(path, _test(key, right, siblings.get("scan_turns", 1))) if test is None else CallLeaf(path, test)
+            )
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
-        except ValueError as error:
+        except ValueError as error:  # of which PatternError is one
             self._error(path + ".timezone" * (key == "time"), str(error))
         return None
 
@@ -209,13 +214,6 @@ class _Reader:
 
     def _error(self, path: str, message: str) -> None:
         self._report.error(self._place + path.removeprefix("when"), message)
-
-
-def _leaf(key: str, value: Any, path: str, last: int) -> Leaf | CallLeaf:
-    """Build the leaf of a value that has the right form. Raises ValueError, of which PatternError is one."""
-    if (test := _call_test(key, value)) is not None:
-        return CallLeaf(path, test)
-    return Leaf(path, _test(key, value, last))
 
 
 def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] | None:
