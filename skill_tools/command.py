@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
-from skill_tools.authoring.lint import is_skill_folder, lint
+from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, lint
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
@@ -21,7 +21,6 @@ from skill_tools.testing import tests_command
 from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
 from skill_tools.testing.tests_format import CallSpec
 from skills_engine.conditions.turn_facts import Channel, HookFacts
-from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
@@ -184,7 +183,7 @@ def _lint(arguments: argparse.Namespace) -> int:
         print(json.dumps([asdict(diagnostic) for _, diagnostic in found], indent=2, ensure_ascii=False))
     else:
         for folder, diagnostic in found:
-            print(_line(folder, diagnostic))
+            print(diagnostic_line(folder, diagnostic))
         print(f"{_count(len(by_folder), 'folder')} checked: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
     return FAILED if errors or (arguments.strict and warnings) else OK
 
@@ -194,12 +193,6 @@ def _no_skills(path: Path) -> int:
         f"error: {path} holds no skills: give the folder of a skill, with SKILL.md in it, or of many", file=sys.stderr
     )
     return USAGE
-
-
-def _line(folder: Path, diagnostic: Diagnostic) -> str:
-    """A path that a terminal can open, then the place in it."""
-    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
-    return f"{place}: {diagnostic.severity}: {diagnostic.message}"
 
 
 def _count(number: int, noun: str) -> str:
@@ -255,7 +248,7 @@ def _tell_mistakes(path: Path) -> int:
     found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
     for folder, diagnostic in found:
         if diagnostic.severity != "info":
-            print(_line(folder, diagnostic), file=sys.stderr)
+            print(diagnostic_line(folder, diagnostic), file=sys.stderr)
     return FAILED if any(diagnostic.severity == "error" for _, diagnostic in found) else OK
 
 

@@ -47,6 +47,12 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
 
+def diagnostic_line(folder: Path, diagnostic: Diagnostic) -> str:
+    """Return a line for a terminal, which can open the path at its beginning."""
+    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
+    return f"{place}: {diagnostic.severity}: {diagnostic.message}"
+
+
 def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diagnostic]:
     """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
     loaded = _load(folder)

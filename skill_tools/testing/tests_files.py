@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from skill_tools.testing.tests_checks import check_test
-from skill_tools.testing.tests_format import STRUCTS, MessageSpec, SkillTestSpec, TurnSpec, keys_of, with_shared
+from skill_tools.testing.tests_format import STRUCTS, SkillTestSpec, TurnSpec, keys_of, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, read_inside
@@ -45,8 +45,12 @@ class SkillTest:
         return [with_shared(turn, self.spec) for turn in self.spec.turns or [self.spec]]
 
     @property
-    def history(self) -> list[MessageSpec]:
-        return self.spec.history or []
+    def history(self) -> list[dict[str, Any]]:
+        """The messages before its first turn, as a client sends them."""
+        return [
+            {"role": "assistant" if one.user is None else "user", "content": one.user or one.assistant}
+            for one in self.spec.history or ()
+        ]
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,10 @@ class SkillTestResult:
     """Tokens of the hooks in the dearest call, estimated."""
 
 
+_TestKey = tuple[str, str, str]
+"""Skill, file and name of a test."""
+
+
 @dataclass(frozen=True)
 class _End:
     """The end of a test, for those that go on from there."""
@@ -68,18 +72,19 @@ class SkillTestRunner:
 
     def __init__(self, hooks: SkillHooks) -> None:
         self._hooks = hooks
+        self._tests: dict[_TestKey, SkillTest] = {}
+        self._ends: dict[_TestKey, _End] = {}  # of the tests that were played
 
     def run(self, tests: Iterable[SkillTest], *, is_over: Callable[[], bool] = lambda: False) -> list[SkillTestResult]:
         """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
         results: list[SkillTestResult] = []
         tests = list(tests)
-        by_name = {(test.skill, test.file, test.name): test for test in tests}
-        ends: dict[tuple[str, str, str], _End] = {}
+        self._tests |= {(test.skill, test.file, test.name): test for test in tests}
         for test in tests:
             if is_over():
                 break
             if test.spec.ask is None:
-                results.append(self._run(test, by_name, ends))
+                results.append(self._run(test))
             else:
                 results.append(SkillTestResult(test, "skipped", message="asks a model: give --server URL to run it"))
         return results
@@ -87,15 +92,6 @@ class SkillTestRunner:
     def hook_tokens(self, test: SkillTest) -> int:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
         return max(_dearest(played) for _, played in self._play(test, _End()))
-
-    def history(self, test: SkillTest) -> list[Message]:
-        """Return the messages before the test's first turn that it writes itself."""
-        return [
-            {"role": "user", "content": spec.user}
-            if spec.user is not None
-            else {"role": "assistant", "content": spec.assistant}
-            for spec in test.history
-        ]
 
     def hooks_in_force(self, test: SkillTest, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
@@ -108,17 +104,12 @@ class SkillTestRunner:
         triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]
         return _find(turn.trigger, triggers, test.skill, "trigger")
 
-    def _run(
-        self,
-        test: SkillTest,
-        by_name: Mapping[tuple[str, str, str], SkillTest],
-        ends: dict[tuple[str, str, str], _End],
-    ) -> SkillTestResult:
+    def _run(self, test: SkillTest) -> SkillTestResult:
         started_s = time.perf_counter()
         failures: list[Failure] = []
         tokens = 0
         try:
-            played_turns = self._play(test, self._start(test, by_name, ends))
+            played_turns = self._play(test, self._start(test))
             for number, (turn, played) in enumerate(played_turns, start=1):
                 of_turn = f"turn {number}: " if test.spec.turns else ""
                 failures += self._judge(test, turn, played, of_turn)
@@ -126,31 +117,26 @@ class SkillTestRunner:
         except LookupError as error:
             return SkillTestResult(test, "error", message=str(error.args[0]))
         _, last = played_turns[-1]
-        ends[test.skill, test.file, test.name] = _End(last.history, last.state)
+        self._ends[test.skill, test.file, test.name] = _End(last.history, last.state)
         outcome: Outcome = "failed" if failures else "passed"
         return SkillTestResult(
             test, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
         )
 
-    def _start(
-        self,
-        test: SkillTest,
-        by_name: Mapping[tuple[str, str, str], SkillTest],
-        ends: dict[tuple[str, str, str], _End],
-    ) -> _End:
+    def _start(self, test: SkillTest) -> _End:
         """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
         if test.spec.after is None:
             return _End()
         key = (test.skill, test.file, test.spec.after)
-        if key not in ends:
-            before = by_name[key]
-            _, last = self._play(before, self._start(before, by_name, ends))[-1]
-            ends[key] = _End(last.history, last.state)
-        return ends[key]
+        if key not in self._ends:
+            before = self._tests[key]
+            _, last = self._play(before, self._start(before))[-1]
+            self._ends[key] = _End(last.history, last.state)
+        return self._ends[key]
 
     def _play(self, test: SkillTest, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history = [*start.history, *self.history(test)]
+        history = [*start.history, *test.history]
         state, turns = start.state, []
         for turn in test.turns:
             facts = self._facts(test, turn, state)
