@@ -20,6 +20,7 @@ from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
 from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
 from skill_tools.testing.tests_format import CallSpec
+from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
@@ -39,7 +40,7 @@ def main(argv: Sequence[str], connect: tests_command.Connect) -> int:
         status = run(arguments)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # whoever reads has read enough
+    except BrokenPipeError:  # the reader has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return PIPE_CLOSED
     except KeyboardInterrupt:
@@ -184,7 +185,9 @@ def _lint(arguments: argparse.Namespace) -> int:
     else:
         for folder, diagnostic in found:
             print(diagnostic_line(folder, diagnostic))
-        print(f"{_count(len(by_folder), 'folder')} checked: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
+        print(
+            f"{counted(len(by_folder), 'folder')} checked: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        )
     return FAILED if errors or (arguments.strict and warnings) else OK
 
 
@@ -193,10 +196,6 @@ def _no_skills(path: Path) -> int:
         f"error: {path} holds no skills: give the folder of a skill, with SKILL.md in it, or of many", file=sys.stderr
     )
     return USAGE
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _new(arguments: argparse.Namespace) -> int:
@@ -240,10 +239,10 @@ def _simulate(arguments: argparse.Namespace) -> int:
             return USAGE
     played = play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
     print(render(played), *([render_costs(played)] if arguments.cost else []), sep="\n\n", flush=True)
-    return _tell_mistakes(arguments.path)
+    return _print_mistakes(arguments.path)
 
 
-def _tell_mistakes(path: Path) -> int:
+def _print_mistakes(path: Path) -> int:
     """Print what is wrong with the skill, since only its valid hooks are played."""
     found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
     for folder, diagnostic in found:

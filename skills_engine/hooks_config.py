@@ -85,7 +85,7 @@ def default_skills_dir() -> Path:
 
 
 def read_skill_hooks(root: Path, skill: str) -> HooksFile:
-    """`read_hooks` for a name that nobody has checked yet."""
+    """Check the name, which may come from a client, then read the hooks of the skill."""
     report = Report(skill, "")
     if not is_segment(skill):
         report.error("", "is not a skill name: expected the name of one folder, without / \\ : or a leading dot")

@@ -1,6 +1,6 @@
 """Signatures of persistent hooks, which come back from a client as ordinary messages.
 
-A signature proves only that somebody with the key once injected this text. It
+A signature proves only that a server with the key once injected this text. It
 can be replayed, and grants nothing.
 """
 

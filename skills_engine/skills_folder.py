@@ -24,7 +24,7 @@ Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 @dataclass(frozen=True)
 class LoadedSkill:
-    """`skill` is what is in force (None: nothing); `last_good` the newest version without an error.
+    """A skill as it was read: `skill` is in force, `last_good` is the newest version without an error.
 
     `hooks_file`: all that was read of its hooks.
     """
@@ -46,7 +46,7 @@ def find_skills(
 ) -> tuple[dict[str, Path], list[Diagnostic]]:
     """Find the folder of each skill in several roots: of one name, the first.
 
-    `enabled` None: those of the first root by name, then what the next one adds. Those of `also` come after `enabled`.
+    By default those of the first root by name, then what the next one adds; `enabled` selects and orders. Those of `also` come after `enabled`.
     """
     wanted = dict.fromkeys((*(enabled or ()), *also))
     folders: dict[str, Path] = {}

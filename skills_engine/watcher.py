@@ -65,10 +65,7 @@ class Watcher:
                     self._poll_from_now(str(error))
 
     async def wait(self) -> frozenset[str] | None:
-        """The skills whose files were touched, once they have settled; it may name none.
-
-        None: nothing was heard for a while, look for yourself.
-        """
+        """Return the skills whose files were touched, once they have settled; None after a while without an event."""
         await self._quiet(self._check_s if self._armed else POLL_S)
         if not self._event.is_set():
             return None

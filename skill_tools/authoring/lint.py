@@ -42,7 +42,7 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
         return {path: lint_skill(path.resolve())}
     names, found = list_skills(path)
     by_folder = {path: found} if found else {}
-    loaded = {name: _load(path.resolve() / name) for name in names}
+    loaded = {name: load_skill(path.resolve() / name, is_named=True) for name in names}  # also those off by default
     groups = _groups(loaded.values())
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
@@ -54,13 +54,9 @@ def diagnostic_line(folder: Path, diagnostic: Diagnostic) -> str:
 
 
 def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diagnostic]:
-    """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
-    loaded = _load(folder)
+    """Return what is wrong with a skill. `groups` counts the hooks of each group in all skills, or by default in this one."""
+    loaded = load_skill(folder, is_named=True)
     return _lint(folder, loaded, _groups([loaded]) if groups is None else groups)
-
-
-def _load(folder: Path) -> LoadedSkill:
-    return load_skill(folder, is_named=True)  # one that is off by default is checked, too
 
 
 def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:

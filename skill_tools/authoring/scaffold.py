@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from skill_tools.sharing.bundle import SkillBundle
+from skill_tools.sharing.install import put_skill
 from skill_tools.testing.tests_format import SkillTestsDocument
 from skills_engine.hook_entries import Timing
 from skills_engine.hooks_config import HooksDocument
@@ -114,28 +116,18 @@ def new_skill(
         raise ScaffoldError("the text and the names of tools must not be empty")
     if folder.exists():
         raise ScaffoldError(f"{folder} exists already")
-    draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
+    title, option = name.replace("-", " ").capitalize(), " --trigger hint" if trigger else ""
+    page = SKILL_MD.format(name=name, title=title, path=_as_named(folder), option=option, text=text.strip())
+    files = {
+        "SKILL.md": page,
+        "hooks/hooks.json": _hooks_json(folder, trigger or timing, tools),
+        "hooks/hint.md": f"{text.strip()}\n",
+        "tests/hint.yaml": _tests_yaml(folder, trigger or timing, tools),
+    }
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        draft.mkdir(exist_ok=True)
-        hooks_json = _hooks_json(folder, trigger or timing, tools)
-        tests_yaml = _tests_yaml(folder, trigger or timing, tools)
-        _write(draft, folder, text.strip(), hooks_json, tests_yaml, option=" --trigger hint" if trigger else "")
-        draft.rename(folder)
+        return put_skill(parent, name, SkillBundle({path: text.encode() for path, text in files.items()}))
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
-    return folder
-
-
-def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str, *, option: str) -> None:
-    (draft / "hooks").mkdir(exist_ok=True)
-    (draft / "tests").mkdir(exist_ok=True)
-    title = folder.name.replace("-", " ").capitalize()
-    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), option=option, text=text)
-    (draft / "SKILL.md").write_bytes(page.encode())
-    (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
-    (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
-    (draft / "tests" / "hint.yaml").write_bytes(tests_yaml.encode())
 
 
 def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:

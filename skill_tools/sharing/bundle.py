@@ -7,10 +7,10 @@ import posixpath
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
 from skills_engine.files import is_segment
 
@@ -59,17 +59,25 @@ class FolderTree:
                 raise SharingError(f"{root} holds more than {MAX_LISTED} files: give the skill's own folder")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        left = max_bytes
-        for path in paths:
-            if self.entries[path] == "link":
-                data = os.fsencode((self._root / path).readlink())
-            else:
-                with (self._root / path).open("rb") as file:
-                    data = file.read(left + 1)
-            left -= len(data)
-            if left < 0:
-                raise too_much(str(self._root))
-            yield path, data
+        return read_within(paths, self._open, max_bytes, str(self._root))
+
+    def _open(self, path: str) -> IO[bytes]:
+        place = self._root / path
+        return io.BytesIO(os.fsencode(place.readlink())) if self.entries[path] == "link" else place.open("rb")
+
+
+def read_within(
+    paths: Iterable[str], open_file: Callable[[str], IO[bytes]], max_bytes: int, what: str
+) -> Iterator[tuple[str, bytes]]:
+    """Read the files. Raises SharingError as soon as they have more bytes together."""
+    left = max_bytes
+    for path in paths:
+        with open_file(path) as file:
+            data = file.read(left + 1)
+        left -= len(data)
+        if left < 0:
+            raise too_much(what)
+        yield path, data
 
 
 def kind_of(mode: int) -> Kind:

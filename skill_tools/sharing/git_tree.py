@@ -1,6 +1,6 @@
 """A git repository's files at one commit, fetched by the `git` program within limits of time and size.
 
-Nothing is checked out, so no hook, filter or submodule of anybody runs; and git asks no questions.
+Nothing is checked out, so no git hook, filter or submodule runs; and git asks no questions.
 """
 
 import io
@@ -33,7 +33,7 @@ _ENVIRONMENT = {  # beside which it has no terminal, being in a session of its o
 
 
 class GitTree:
-    """The newest commit of `ref` (None: the repository's default branch). `scratch` is an empty folder of the caller's."""
+    """The newest commit of `ref`, or of the default branch if that is None. `scratch` is an empty folder of the caller's."""
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ def _show(text: str) -> None:
 
 
 def _is_agreed(question: str, *, yes: bool) -> bool:
-    """Ask at the terminal; only y or yes is one. Raises SharingError where nobody can be asked."""
+    """Ask at the terminal; return whether the answer is y or yes. Raises SharingError without a terminal."""
     if yes:
         return True
     try:

@@ -80,7 +80,7 @@ class SkillFiles:
     """
 
     def __init__(self, root: Path, data_dir: Path, *, further: Sequence[Path] = (), is_on: bool = True) -> None:
-        """`is_on` False: nothing may be changed."""
+        """`is_on` says whether anything may be changed."""
         self.is_on = is_on
         self._root = root
         self._roots = (root, *further)
@@ -144,7 +144,7 @@ class SkillFiles:
             raise EditError("file_unreadable", f"{path} is not UTF-8 text (byte {error.start})") from error
 
     def write(self, skill: str, path: str, text: str, *, expected: Collection[str] | None) -> str:
-        """Write the file whole or not at all; returns its new tag. `expected` None: it must not exist yet."""
+        """Write the file whole or not at all; returns its new tag. With `expected` None, it must not exist yet."""
         data = _encoded(path, text)
         target = self._place(skill, path)
         before = _read(target) if expected is None else self._expect(target, path, expected)

@@ -1,6 +1,7 @@
 """`/api/skills`: the files of skills, read and changed by operators; every change is conditional and can be undone."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,7 @@ class SkillFolder(Struct, frozen=True, kw_only=True):
 
 class SkillFolders(Struct, frozen=True, kw_only=True):
     is_on: bool
-    """False: `skills.edit` allows no changes."""
+    """Whether `skills.edit` allows changes."""
     skills: list[SkillFolder]
 
 
@@ -163,9 +164,7 @@ class SkillRoutes:
             data = await asyncio.to_thread(pack_skill, folder)
         except SharingError as error:
             raise Refusal(422, "skill_not_packed", str(error)) from None
-        name = "".join(
-            letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in skill
-        )
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", skill)
         headers = {"Content-Disposition": f'attachment; filename="{name}.zip"', "Cache-Control": "no-store"}
         return web.Response(body=data, content_type="application/zip", headers=headers)
 
@@ -285,7 +284,7 @@ def _scaffold(wanted: NewSkill, root: Path) -> None:
 
 
 def _expected(call: ApiCall) -> set[str] | None:
-    """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`. None: If-None-Match asks that there be none yet."""
+    """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`; None if If-None-Match asks for a new file."""
     wanted = call.request.headers.get("If-Match")
     if wanted is None and call.request.headers.get("If-None-Match", "").strip() == "*" and call.request.method == "PUT":
         return None

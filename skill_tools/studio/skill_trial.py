@@ -25,9 +25,9 @@ MAX_OVERLAY_BYTES = 8 << 20
 
 
 class SkillTrial:
-    """Runs turns that nobody hears and no history keeps. They have the places, time limit, hooks and policy of others.
+    """Runs turns without voice, history or connection, with the places, time limit, hooks and policy of other turns.
 
-    Nobody can be asked: a tool call that needs a human's yes is refused.
+    A tool call that needs a human's approval is refused, since there is no human to ask.
     """
 
     def __init__(self, services: Services) -> None:

@@ -43,7 +43,7 @@ TESTS_LIMIT_S: Final = 2.0
 SLOWEST_PIECE_S: Final = 30.0
 """Time for a reader to take a piece of an answer; then both turns end."""
 WATCH_S: Final = 0.5
-"""Interval at which it is seen that whoever asked has left."""
+"""Interval between checks whether the client has left."""
 Version = Literal["saved", "edited"]
 Name = Annotated[str, Meta(max_length=256)]
 Words = Annotated[str, Meta(max_length=65_536)]
@@ -208,7 +208,7 @@ class SkillTrialRoutes:
                         turns.create_task(turn, name=f"try: {version}")
                 watch.cancel()
             await response.write_eof()
-        except* (ConnectionError, TimeoutError):  # whoever asked has left, or does not read
+        except* (ConnectionError, TimeoutError):  # the client has left, or does not read
             if call.request.transport is not None:
                 call.request.transport.abort()
         return response

@@ -31,7 +31,7 @@ def render_summary(results: Sequence[SkillTestResult], duration_s: float) -> str
     parts = [f"{count} {_VERBS[outcome]}" for outcome in _VERBS if (count := counts[outcome])]
     reasons = dict.fromkeys(result.message for result in results if result.outcome == "skipped")
     why = f" (skipped: {'; '.join(reasons)})" if reasons else ""
-    return f"{_tests(len(results))}: {', '.join(parts) or 'none'}, {duration_s:.2f} s{why}"
+    return f"{counted(len(results), 'test')}: {', '.join(parts) or 'none'}, {duration_s:.2f} s{why}"
 
 
 def failure_lines(failure: Failure) -> list[str]:
@@ -109,5 +109,5 @@ def _wrapped(line: str) -> Iterator[str]:
         yield from textwrap.wrap(part, _COLUMN, subsequent_indent="    ", drop_whitespace=False) or [""]
 
 
-def _tests(count: int) -> str:
-    return f"{count} test" if count == 1 else f"{count} tests"
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

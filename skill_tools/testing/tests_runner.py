@@ -98,7 +98,7 @@ class SkillTestRunner:
         return [hook for skill in self.skills_on(test, turn) for hook in self._hooks[skill].hooks]
 
     def _trigger(self, test: SkillTest, turn: TurnSpec) -> TriggerInfo | None:
-        """Return the trigger that begins the turn; None: the user does. Raises LookupError."""
+        """Return the trigger that begins the turn, or None if the user does. Raises LookupError."""
         if turn.trigger is None:
             return None
         triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]

@@ -34,7 +34,7 @@ class VariantResult:
     wording: str
     test: str
     pass_rate: float | None
-    """None: it asks a model and there is none, or it could not be run."""
+    """The share of its samples that passed, or None if the test could not be run (or asks a model and there is none)."""
     hook_tokens: int
 
 

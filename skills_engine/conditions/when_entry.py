@@ -134,7 +134,7 @@ _INSIDE = re.compile(r" unknown field `(.+)`$| - at `\$\.(\w+)")
 def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
     """Return the condition, or None with every reason why there is none. `place` is its JSON path.
 
-    `known`: the leaves that count here; None: all of them.
+    `known` names the conditions that count here; by default all of them.
     """
     errors = len(report.errors)
     reader = _Reader(place, report, known)
