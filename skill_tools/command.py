@@ -172,18 +172,18 @@ def _lint(arguments: argparse.Namespace) -> int:
     by_folder = lint(arguments.path)
     if not by_folder:
         return _no_skills(arguments.path)
-    found = [
+    reported = [
         (folder, diagnostic)
         for folder, diagnostics in by_folder.items()
         for diagnostic in diagnostics
         if arguments.notes or diagnostic.severity != "info"
     ]
-    errors = sum(diagnostic.severity == "error" for _, diagnostic in found)
-    warnings = sum(diagnostic.severity == "warning" for _, diagnostic in found)
+    errors = sum(diagnostic.severity == "error" for _, diagnostic in reported)
+    warnings = sum(diagnostic.severity == "warning" for _, diagnostic in reported)
     if arguments.json:
-        print(json.dumps([asdict(diagnostic) for _, diagnostic in found], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(diagnostic) for _, diagnostic in reported], indent=2, ensure_ascii=False))
     else:
-        for folder, diagnostic in found:
+        for folder, diagnostic in reported:
             print(diagnostic_line(folder, diagnostic))
         print(
             f"{counted(len(by_folder), 'folder')} checked: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
@@ -244,17 +244,17 @@ def _simulate(arguments: argparse.Namespace) -> int:
 
 def _print_mistakes(path: Path) -> int:
     """Print what is wrong with the skill, since only its valid hooks are played."""
-    found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
-    for folder, diagnostic in found:
+    mistakes = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
+    for folder, diagnostic in mistakes:
         if diagnostic.severity != "info":
             print(diagnostic_line(folder, diagnostic), file=sys.stderr)
-    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in found) else OK
+    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in mistakes) else OK
 
 
 def _hooks_of(path: Path) -> tuple[list[HookInfo], list[TriggerInfo]]:
     if is_skill_folder(path):
-        found = read_hooks(path.resolve())
-        return list(found.hooks), list(found.triggers)
+        file = read_hooks(path.resolve())
+        return list(file.hooks), list(file.triggers)
     snapshot = load_snapshot(path)
     return snapshot.hooks(None), snapshot.triggers(None)
 

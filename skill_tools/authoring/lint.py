@@ -40,8 +40,8 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     """Return the diagnostics of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
     if is_skill_folder(path):
         return {path: lint_skill(path.resolve())}
-    names, found = list_skills(path)
-    by_folder = {path: found} if found else {}
+    names, diagnostics = list_skills(path)
+    by_folder = {path: diagnostics} if diagnostics else {}
     loaded = {name: load_skill(path.resolve() / name, is_named=True) for name in names}  # also those off by default
     groups = _groups(loaded.values())
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
@@ -60,22 +60,22 @@ def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diag
 
 
 def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:
-    found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
+    diagnostics = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
-        found += _body_advice(loaded.skill)
-        found += _hooks_advice(loaded.hooks_file, folder.name, groups)
-        found += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
-        found += _tests_advice(folder)
-    return found
+        diagnostics += _body_advice(loaded.skill)
+        diagnostics += _hooks_advice(loaded.hooks_file, folder.name, groups)
+        diagnostics += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
+        diagnostics += _tests_advice(folder)
+    return diagnostics
 
 
 def _tests_advice(folder: Path) -> list[Diagnostic]:
     """Return the mistakes in files of tests, and the tests that cannot fail."""
-    found = read_tests(folder)
+    read = read_tests(folder)
     message = "line {}: the test “{}” expects nothing, so it cannot fail: say what fires, is silent or is read"
-    idle = [test for test in found.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
+    idle = [test for test in read.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
     return [
-        *found.diagnostics,
+        *read.diagnostics,
         *(Diagnostic("warning", folder.name, test.file, "", message.format(test.line, test.name)) for test in idle),
     ]
 

@@ -124,7 +124,7 @@ def _describe(arrival: Arrival) -> None:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
         skill = load_skill(folder, is_named=True).skill
-        found = [one for one in lint_skill(folder) if one.severity != "info"]
+        diagnostics = [one for one in lint_skill(folder) if one.severity != "info"]
     assert skill is not None  # a bundle has a page or hooks
     _show(f"hooks: {len(skill.hooks) or 'none'}")
     for hook in skill.hooks:
@@ -135,7 +135,7 @@ def _describe(arrival: Arrival) -> None:
     for hook in skill.hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
-    for one in found:
+    for one in diagnostics:
         _show(str(one))
 
 

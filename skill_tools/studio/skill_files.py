@@ -89,8 +89,8 @@ class SkillFiles:
 
     def names(self) -> list[str]:
         """Return the folders of all roots, by name; without those that lead out."""
-        found = {name for root in self._roots for name in list_skills(root)[0]}
-        return sorted(name for name in found if self._find(name) is not None)
+        names = {name for root in self._roots for name in list_skills(root)[0]}
+        return sorted(name for name in names if self._find(name) is not None)
 
     def folder(self, skill: str) -> Path:
         """Return the first root's folder of this name. Raises EditError."""

@@ -169,11 +169,11 @@ class SkillRoutes:
         return web.Response(body=data, content_type="application/zip", headers=headers)
 
     async def _create(self, call: ApiCall) -> ApiAnswer:
-        wanted = await call.body(NewSkill)
+        new = await call.body(NewSkill)
         async with self._changing:
-            await attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
-        self._note(call, "created", wanted.name)
-        return await self._state(wanted.name)
+            await attempt(self._files.create, new.name, partial(_scaffold, new))
+        self._note(call, "created", new.name)
+        return await self._state(new.name)
 
     async def _remove(self, call: ApiCall) -> ApiAnswer:
         await self._change(call, "deleted", self._files.remove_skill)
@@ -276,22 +276,26 @@ async def attempt(work: Callable[..., T], *arguments: Any) -> T:
         raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
 
 
-def _scaffold(wanted: NewSkill, root: Path) -> None:
+def _scaffold(new: NewSkill, root: Path) -> None:
     try:
-        new_skill(wanted.name, root, timing=wanted.timing, tools=wanted.tools, text=wanted.text)
+        new_skill(new.name, root, timing=new.timing, tools=new.tools, text=new.text)
     except ScaffoldError as error:
         raise EditError("skill_invalid", str(error)) from error
 
 
 def _expected(call: ApiCall) -> set[str] | None:
     """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`; None if If-None-Match asks for a new file."""
-    wanted = call.request.headers.get("If-Match")
-    if wanted is None and call.request.headers.get("If-None-Match", "").strip() == "*" and call.request.method == "PUT":
+    if_match = call.request.headers.get("If-Match")
+    if (
+        if_match is None
+        and call.request.headers.get("If-None-Match", "").strip() == "*"
+        and call.request.method == "PUT"
+    ):
         return None
-    if wanted is None:
+    if if_match is None:
         cure = "send If-Match with the ETag of what you have read, so that nothing is lost"
         raise Refusal(428, "version_missing", cure)
-    tags = (tag.strip() for tag in wanted.split(","))
+    tags = (tag.strip() for tag in if_match.split(","))
     return {tag if tag == ANY else tag[1:-1] for tag in tags if tag == ANY or (tag[:1] == tag[-1:] == '"')}
 
 

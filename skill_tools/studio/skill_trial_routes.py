@@ -173,28 +173,28 @@ class SkillTrialRoutes:
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
-        wanted = await call.body(PreviewRequest)
+        request = await call.body(PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
             async with self._previews.place(call.principal.share):
-                return ApiAnswer(await attempt(_preview, self._trial, folder, wanted))
+                return ApiAnswer(await attempt(_preview, self._trial, folder, request))
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
     async def _try(self, call: ApiCall) -> web.StreamResponse:
-        wanted = await call.body(TrialRequest)
-        if not wanted.text.strip():
+        request = await call.body(TrialRequest)
+        if not request.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.services.skills(), folder, wanted)
+        snapshots = await attempt(_versions, self._trial.services.skills(), folder, request)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
-                return await self._answer(call, wanted, snapshots)
+                return await self._answer(call, request, snapshots)
         except TurnError as error:
             raise Refusal(429, error.code, str(error), Retry_After="2") from None
 
     async def _answer(
-        self, call: ApiCall, wanted: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
+        self, call: ApiCall, request: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
         await response.prepare(call.request)
@@ -204,7 +204,7 @@ class SkillTrialRoutes:
                 watch = tasks.create_task(_until_left(call.request), name="try: watch")
                 async with asyncio.TaskGroup() as turns:
                     for version, snapshot in snapshots.items():
-                        turn = self._answer_one(call, wanted, snapshot, _VersionLines(response, writing, version))
+                        turn = self._answer_one(call, request, snapshot, _VersionLines(response, writing, version))
                         turns.create_task(turn, name=f"try: {version}")
                 watch.cancel()
             await response.write_eof()
@@ -214,14 +214,14 @@ class SkillTrialRoutes:
         return response
 
     async def _answer_one(
-        self, call: ApiCall, wanted: TrialRequest, snapshot: SkillsSnapshot, lines: "_VersionLines"
+        self, call: ApiCall, request: TrialRequest, snapshot: SkillsSnapshot, lines: "_VersionLines"
     ) -> None:
-        messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
-        messages.append(wire.Message(role="user", content=wanted.text))
+        messages = [wire.Message(role=one.role, content=one.content) for one in request.history]
+        messages.append(wire.Message(role="user", content=request.text))
         failure = None
         try:
             await self._trial.answer(
-                call.principal, snapshot, messages, lines, enable_tools=wanted.tools, language=wanted.language
+                call.principal, snapshot, messages, lines, enable_tools=request.tools, language=request.language
             )
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
@@ -264,17 +264,17 @@ class _VersionLines:
             await self._response.write(msgspec.json.encode({"version": self._version, **line}) + b"\n")
 
 
-def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
+def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     began_s = time.monotonic()
-    with overlaid(folder, wanted.files) as place:
-        edited = with_skill(trial.services.skills(), folder, place, wanted.skills_off)
+    with overlaid(folder, request.files) as place:
+        edited = with_skill(trial.services.skills(), folder, place, request.skills_off)
         hooks = edited.hooks(None)
         diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
-    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
-    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
-    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
-    played = play_turn(hooks, wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
+    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in request.rounds]
+    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in request.history]
+    facts = _facts(request, frozenset(skill.name for skill in edited.skills), trial)
+    played = play_turn(hooks, request.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
@@ -295,20 +295,20 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
     )
 
 
-def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
-    called = [one.tool for batch in wanted.rounds for one in batch]
+def _facts(request: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
+    called = [one.tool for batch in request.rounds for one in batch]
     model = trial.services.model()
-    is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
+    is_local = model.location == "local" if request.model is None else request.model == "local"
     return HookFacts(
-        channel=wanted.channel,
-        language=wanted.language,
-        model=model.name if wanted.model is None else wanted.model,
+        channel=request.channel,
+        language=request.language,
+        model=model.name if request.model is None else request.model,
         is_local=is_local,
-        user=wanted.user,
-        is_operator=wanted.is_operator,
+        user=request.user,
+        is_operator=request.is_operator,
         skills=skills,
-        tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
-        started_at=_clock(wanted.time),
+        tools=frozenset((*BUILTIN_TOOLS, *called)) if request.tools else frozenset(),
+        started_at=_clock(request.time),
         hook_tokens=trial.services.handler.hook_tokens,
     )
 
@@ -330,12 +330,12 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
     return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
 
 
-def _versions(snapshot: SkillsSnapshot, folder: Path, wanted: TrialRequest) -> dict[Version, SkillsSnapshot]:
-    edits: dict[Version, Mapping[str, str | None]] = {"saved": {}, "edited": wanted.files}
+def _versions(snapshot: SkillsSnapshot, folder: Path, request: TrialRequest) -> dict[Version, SkillsSnapshot]:
+    edits: dict[Version, Mapping[str, str | None]] = {"saved": {}, "edited": request.files}
     versions = {}
     for version, files in edits.items():
         with overlaid(folder, files) as place:
-            versions[version] = with_skill(snapshot, folder, place, wanted.skills_off)
+            versions[version] = with_skill(snapshot, folder, place, request.skills_off)
     return versions
 
 

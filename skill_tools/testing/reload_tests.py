@@ -35,11 +35,11 @@ def run_reload_tests(
     for skill in snapshot.select(list(names)):
         if is_over():
             break
-        found = read_tests(skill.directory)
-        tests = [test for test in found.tests if test.spec.ask is None]
-        if tests or found.diagnostics:
+        read = read_tests(skill.directory)
+        tests = [test for test in read.tests if test.spec.ask is None]
+        if tests or read.diagnostics:
             results = runner.run(tests, is_over=is_over)
-            reports[skill.name] = _report(results, len(tests), found.diagnostics)
+            reports[skill.name] = _report(results, len(tests), read.diagnostics)
     return reports
 
 

@@ -103,12 +103,12 @@ async def take_samples(
 def judge_reply(reply: ReplySpec, answer: str) -> list[str]:
     """Return the conditions that the answer does not meet."""
     words = count_words(answer)
-    found = list(unmet(reply, [SearchedText(answer)]))
+    lacks = list(unmet(reply, [SearchedText(answer)]))
     if reply.max_words is not None and words > reply.max_words:
-        found.append(f"at most {reply.max_words} words")
+        lacks.append(f"at most {reply.max_words} words")
     if reply.min_words is not None and words < reply.min_words:
-        found.append(f"at least {reply.min_words} words")
-    return found
+        lacks.append(f"at least {reply.min_words} words")
+    return lacks
 
 
 def count_words(text: str) -> int:
@@ -120,8 +120,8 @@ def _left_out(test: SkillTest, runner: SkillTestRunner) -> dict[str, str | None]
     if test.spec.compare is None:
         return {}
     hooks = runner.hooks_in_force(test, test.spec)
-    found = [find_hook(name, hooks, test.skill) for name in test.spec.compare.without or ()]
-    return {f"{hook.skill}/{hook.name}": None for hook in found}
+    left_out = [find_hook(name, hooks, test.skill) for name in test.spec.compare.without or ()]
+    return {f"{hook.skill}/{hook.name}": None for hook in left_out}
 
 
 def _failure(samples: Samples, pass_rate: float) -> Failure:

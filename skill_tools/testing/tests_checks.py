@@ -39,8 +39,8 @@ def clock_of(text: str | None, zone: tzinfo | None = UTC) -> datetime:
     if day.lower() in DAYS or (not day and "T" not in text):
         date = DEFAULT_TIME.date() + timedelta(days=DAYS.index(day.lower()) if day else 0)
         return datetime.combine(date, time.fromisoformat(clock), zone)
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=zone)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def check_test(spec: SkillTestSpec) -> Found:

@@ -90,14 +90,14 @@ def run_tests(options: argparse.Namespace, connect: Connect) -> int:
 
 
 async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -> int:
-    root, found = _read(path)
-    if not any(of_skill.tests or of_skill.diagnostics for of_skill in found.values()):
+    root, by_skill = _read(path)
+    if not any(of_skill.tests or of_skill.diagnostics for of_skill in by_skill.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
     model = nullcontext() if options.server is None else connect(options.server, options.token)
     try:
         async with model as asker:
-            return await _TestRun(root, found, SkillShelf(root, found), asker).report(options)
+            return await _TestRun(root, by_skill, SkillShelf(root, by_skill), asker).report(options)
     except (AskError, VariantError) as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_RUN
@@ -116,7 +116,7 @@ class _TestRun:
     """The tests of the skills in `root`, the hooks that they play, and the model that some of them ask."""
 
     root: Path
-    found: Mapping[str, FoundTests]
+    by_skill: Mapping[str, FoundTests]
     shelf: SkillShelf
     asker: Asker | None
 
@@ -126,14 +126,14 @@ class _TestRun:
         if options.variants:
             return await self._compare(options)
         runner = SkillTestRunner(self.shelf)
-        results = runner.run(test for of_skill in self.found.values() for test in of_skill.tests)
+        results = runner.run(test for of_skill in self.by_skill.values() for test in of_skill.tests)
         if self.asker is not None:
             results = [
                 one if one.test.spec.ask is None else await ask_test(one.test, runner, self.asker) for one in results
             ]
         if text := render_results(results, self.root):
             print(text, end="\n\n")
-        mistakes = sum(len(of_skill.diagnostics) for of_skill in self.found.values())
+        mistakes = sum(len(of_skill.diagnostics) for of_skill in self.by_skill.values())
         left_out = f"; mistakes in the files: {mistakes}" if mistakes else ""
         print(render_summary(results, time.perf_counter() - started_s) + left_out, flush=True)
         if options.junit is not None:
@@ -144,9 +144,9 @@ class _TestRun:
         return FAILED if has_bad_hooks or "failed" in outcomes else PASSED
 
     async def _compare(self, options: argparse.Namespace) -> int:
-        if len(self.found) != 1:
+        if len(self.by_skill) != 1:
             raise VariantError("--variants compares texts of one skill's hook: give the folder of that skill")
-        [(skill, of_skill)] = self.found.items()
+        [(skill, of_skill)] = self.by_skill.items()
         wordings = read_wordings(options.variants, self.root / skill)
         hook = hook_to_vary(options.hook, wordings, self.shelf[skill].hooks)
         results = await run_variants(of_skill.tests, self.shelf, hook, wordings, self.asker)
@@ -156,7 +156,7 @@ class _TestRun:
     def _print_diagnostics(self) -> bool:
         """Print the mistakes of tests and of the hooks that they play; return whether a hook has one."""
         has_error = False
-        for name, of_skill in self.found.items():
+        for name, of_skill in self.by_skill.items():
             of_hooks = (
                 [one for one in self.shelf[name].diagnostics if one.severity == "error"] if of_skill.tests else []
             )

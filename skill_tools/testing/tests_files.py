@@ -109,12 +109,12 @@ def parse_tests(text: str, report: Report) -> list[SkillTest]:
         line = next((document.lines[outer] for outer in known if outer in document.lines), 1)
         report.error(path_of(place), f"line {line}: {message}")
 
-    found = {
+    by_index = {
         index: SkillTest(report.skill, report.file, document.lines["tests", index], spec)
         for index, entry in enumerate(_entries(document, mistake))
         if (spec := _read_entry(entry, ("tests", index), mistake)) is not None
     }
-    return list(_linked(found, document, mistake))
+    return list(_linked(by_index, document, mistake))
 
 
 def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:

@@ -19,9 +19,9 @@ _VERBS: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped":
 
 def render_results(results: Sequence[SkillTestResult], root: Path) -> str:
     """Return what did not pass and what was measured of a model. `root` is the folder of the skills."""
-    shown = [result for result in results if result.outcome in ("failed", "error") or result.notes]
+    reported = [result for result in results if result.outcome in ("failed", "error") or result.notes]
     return "\n\n".join(
-        "\n".join([_head(result, root), *(f"  {line}" for line in _details(result))]) for result in shown
+        "\n".join([_head(result, root), *(f"  {line}" for line in _details(result))]) for result in reported
     )
 
 
@@ -54,12 +54,12 @@ def junit_xml(results: Sequence[SkillTestResult]) -> bytes:
     """Return the results in the form that build servers read: one suite for each file of tests."""
     root = ET.Element("testsuites")
     for (skill, file), group in groupby(results, key=lambda result: (result.test.skill, result.test.file)):
-        found = list(group)
-        counts = Counter(result.outcome for result in found)
-        suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(found)))
+        of_file = list(group)
+        counts = Counter(result.outcome for result in of_file)
+        suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(of_file)))
         suite.attrib |= {"failures": str(counts["failed"]), "errors": str(counts["error"])}
-        suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in found):.3f}"}
-        for result in found:
+        suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in of_file):.3f}"}
+        for result in of_file:
             _add_test(suite, result)
     ET.indent(root)
     xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)

@@ -1,6 +1,7 @@
 """Runs scripted tests: plays their turns and compares what happened with what was expected. Pure, but for the clock."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
@@ -199,10 +200,10 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     failures = []
     names = [_full_name(hook) for hook in played.fired]
     if expect.fires is not None:
-        wanted = [find_hook(name, hooks, skill) for name in expect.fires]
-        expected = [_full_name(hook) for hook in wanted]
+        hooks_expected = [find_hook(name, hooks, skill) for name in expect.fires]
+        expected = [_full_name(hook) for hook in hooks_expected]
         if names != expected:
-            missing = [hook for hook in dict.fromkeys(wanted) if names.count(_full_name(hook)) < wanted.count(hook)]
+            missing = Counter(hooks_expected) - Counter(played.fired)
             reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
             failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
     silent = {_full_name(find_hook(name, hooks, skill)) for name in expect.silent or ()}
@@ -267,12 +268,12 @@ _Named = TypeVar("_Named", HookInfo, TriggerInfo)
 
 
 def _find(name: str, among: Sequence[_Named], skill: str, kind: str) -> _Named:
-    found = [one for one in among if name in (one.name, _full_name(one))]
-    if not found:
+    matching = [one for one in among if name in (one.name, _full_name(one))]
+    if not matching:
         known = [*(one.name for one in among), *map(_full_name, among)]
         hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, among)) or 'none'}"
         raise LookupError(f"no {kind} is called {name}{hint}")
-    return next((one for one in found if one.skill == skill), found[0])
+    return next((one for one in matching if one.skill == skill), matching[0])
 
 
 def _full_name(one: HookInfo | TriggerInfo) -> str:
