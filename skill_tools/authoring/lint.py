@@ -86,11 +86,10 @@ def _strict(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def _body_advice(skill: Skill) -> list[Diagnostic]:
-    report = Report(skill.name, skill.file)
-    # What is wrong with the file the loader has said.
-    text = read_skill_text(skill.directory, skill.file, replace(report, found=[]))
+    text = read_skill_text(skill.directory, skill.file, Report("", ""))  # the loader has reported what is wrong with it
     if text is None:
         return []
+    report = Report(skill.name, skill.file)
     body = split_front_matter(text).body.strip()
     lines = body.count("\n") + 1
     if not body:

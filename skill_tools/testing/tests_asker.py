@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import AskSpec, ExpectSpec, ReplySpec
-from skill_tools.testing.tests_runner import Failure, SkillTestResult, SkillTestRunner, find_hook, unmet
+from skill_tools.testing.tests_runner import Failure, SkillTestResult, SkillTestRunner, find_named, unmet
 from skills_engine.conditions.text_patterns import SearchedText
 
 MAX_SHOWN_ANSWERS = 3
@@ -120,7 +120,7 @@ def _left_out(test: SkillTest, runner: SkillTestRunner) -> dict[str, str | None]
     if test.spec.compare is None:
         return {}
     hooks = runner.hooks_in_force(test, test.spec)
-    left_out = [find_hook(name, hooks, test.skill) for name in test.spec.compare.without or ()]
+    left_out = [find_named(name, hooks, test.skill) for name in test.spec.compare.without or ()]
     return {f"{hook.skill}/{hook.name}": None for hook in left_out}
 
 

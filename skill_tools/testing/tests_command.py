@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from skill_tools.authoring.lint import diagnostic_line, is_skill_folder
 from skill_tools.testing.tests_asker import Asker, AskError, ask_test
 from skill_tools.testing.tests_files import FoundTests, read_tests
 from skill_tools.testing.tests_report import junit_xml, render_results, render_summary
-from skill_tools.testing.tests_runner import SkillTestRunner
+from skill_tools.testing.tests_runner import SkillHooks, SkillTestRunner
 from skill_tools.testing.tests_variants import (
     VariantError,
     hook_to_vary,
@@ -23,7 +23,7 @@ from skill_tools.testing.tests_variants import (
     render_variants,
     run_variants,
 )
-from skills_engine.hooks_config import HooksFile, read_hooks
+from skills_engine.hooks_config import read_hooks
 from skills_engine.skills_folder import list_skills
 
 PASSED, FAILED, NOT_RUN = 0, 1, 2
@@ -37,28 +37,6 @@ EPILOG = (
 
 Connect = Callable[[str, str | None], AbstractAsyncContextManager[Asker]]
 """Connects to a server by its address and a token. Raises AskError."""
-
-
-class SkillShelf(Mapping[str, HooksFile]):
-    """The hooks and triggers of the skills in a folder, each read when it is asked for."""
-
-    def __init__(self, root: Path, tested: Iterable[str]) -> None:
-        self._root = root
-        self._names = list(dict.fromkeys([*list_skills(root)[0], *tested]))
-        self._read: dict[str, HooksFile] = {}
-
-    def __getitem__(self, skill: str) -> HooksFile:
-        if skill not in self._names:
-            raise KeyError(skill)
-        if skill not in self._read:
-            self._read[skill] = read_hooks(self._root / skill)
-        return self._read[skill]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -94,10 +72,11 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
     if not any(of_skill.tests or of_skill.diagnostics for of_skill in by_skill.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
+    hooks = {name: read_hooks(root / name) for name in dict.fromkeys([*list_skills(root)[0], *by_skill])}
     model = nullcontext() if options.server is None else connect(options.server, options.token)
     try:
         async with model as asker:
-            return await _TestRun(root, by_skill, SkillShelf(root, by_skill), asker).report(options)
+            return await _TestRun(root, by_skill, hooks, asker).report(options)
     except (AskError, VariantError) as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_RUN
@@ -113,11 +92,11 @@ def _read(path: Path) -> tuple[Path, dict[str, FoundTests]]:
 
 @dataclass(frozen=True)
 class _TestRun:
-    """The tests of the skills in `root`, the hooks that they play, and the model that some of them ask."""
+    """The tests of skills in `root`, the hooks of all skills there, and the model that some of the tests ask."""
 
     root: Path
     by_skill: Mapping[str, FoundTests]
-    shelf: SkillShelf
+    hooks: SkillHooks
     asker: Asker | None
 
     async def report(self, options: argparse.Namespace) -> int:
@@ -125,7 +104,7 @@ class _TestRun:
         has_bad_hooks = self._print_diagnostics()
         if options.variants:
             return await self._compare(options)
-        runner = SkillTestRunner(self.shelf)
+        runner = SkillTestRunner(self.hooks)
         results = runner.run(test for of_skill in self.by_skill.values() for test in of_skill.tests)
         if self.asker is not None:
             results = [
@@ -148,8 +127,8 @@ class _TestRun:
             raise VariantError("--variants compares texts of one skill's hook: give the folder of that skill")
         [(skill, of_skill)] = self.by_skill.items()
         wordings = read_wordings(options.variants, self.root / skill)
-        hook = hook_to_vary(options.hook, wordings, self.shelf[skill].hooks)
-        results = await run_variants(of_skill.tests, self.shelf, hook, wordings, self.asker)
+        hook = hook_to_vary(options.hook, wordings, self.hooks[skill].hooks)
+        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.asker)
         print(render_variants(results), flush=True)
         return NOT_RUN if of_skill.diagnostics else PASSED
 
@@ -158,7 +137,7 @@ class _TestRun:
         has_error = False
         for name, of_skill in self.by_skill.items():
             of_hooks = (
-                [one for one in self.shelf[name].diagnostics if one.severity == "error"] if of_skill.tests else []
+                [one for one in self.hooks[name].diagnostics if one.severity == "error"] if of_skill.tests else []
             )
             has_error |= bool(of_hooks)
             for one in (*of_hooks, *of_skill.diagnostics):

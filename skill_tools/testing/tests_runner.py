@@ -103,7 +103,7 @@ class SkillTestRunner:
         if turn.trigger is None:
             return None
         triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]
-        return _find(turn.trigger, triggers, test.skill, "trigger")
+        return find_named(turn.trigger, triggers, test.skill, kind="trigger")
 
     def _run(self, test: SkillTest) -> SkillTestResult:
         started_s = time.perf_counter()
@@ -200,13 +200,13 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     failures = []
     names = [_full_name(hook) for hook in played.fired]
     if expect.fires is not None:
-        hooks_expected = [find_hook(name, hooks, skill) for name in expect.fires]
+        hooks_expected = [find_named(name, hooks, skill) for name in expect.fires]
         expected = [_full_name(hook) for hook in hooks_expected]
         if names != expected:
             missing = Counter(hooks_expected) - Counter(played.fired)
             reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
             failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
-    silent = {_full_name(find_hook(name, hooks, skill)) for name in expect.silent or ()}
+    silent = {_full_name(find_named(name, hooks, skill)) for name in expect.silent or ()}
     if loud := [name for name in dict.fromkeys(names) if name in silent]:
         failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
     return failures
@@ -259,15 +259,11 @@ def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterato
             yield f"lacks {text}"
 
 
-def find_hook(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
-    """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
-    return _find(name, hooks, skill, "hook")
-
-
 _Named = TypeVar("_Named", HookInfo, TriggerInfo)
 
 
-def _find(name: str, among: Sequence[_Named], skill: str, kind: str) -> _Named:
+def find_named(name: str, among: Sequence[_Named], skill: str, *, kind: str = "hook") -> _Named:
+    """Return the hook (or trigger) of this name, of the test's own skill where several have it. Raises LookupError."""
     matching = [one for one in among if name in (one.name, _full_name(one))]
     if not matching:
         known = [*(one.name for one in among), *map(_full_name, among)]
