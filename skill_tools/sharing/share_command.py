@@ -84,14 +84,15 @@ def _show(text: str) -> None:
     print(printable(text))
 
 
-def _is_agreed(question: str, *, yes: bool) -> bool:
+def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) -> bool:
     """Ask at the terminal; return whether the answer is y or yes. Raises SharingError without a terminal."""
-    if yes:
-        return True
     try:
-        return input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
+        is_agreed = arguments.yes or input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError as error:
         raise SharingError("there is nobody to ask: repeat the command with --yes") from error
+    if not is_agreed:
+        _show(otherwise)
+    return is_agreed
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -100,8 +101,7 @@ def _add(arguments: argparse.Namespace) -> int:
         arrival = replace(arrival, name=arguments.name)
     require_free(arguments.dir, arrival.name)
     _describe(arrival)
-    if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", yes=arguments.yes):
-        _show("not added")
+    if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", arguments, otherwise="not added"):
         return FAILED
     _show(f"added: {add_skill(arguments.dir, arrival)}")
     return OK
@@ -169,8 +169,7 @@ def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
     if edited and not arguments.force:
         _show(f"{one.name} is not updated, since it was changed here: --force overwrites your changes")
         return FAILED
-    if not _is_agreed(f"Update {arguments.dir / one.name}?", yes=arguments.yes):
-        _show("not updated")
+    if not _is_agreed(f"Update {arguments.dir / one.name}?", arguments, otherwise="not updated"):
         return FAILED
     replace_skill(arguments.dir, arrival)
     _show(f"updated: {arguments.dir / one.name}")
@@ -193,8 +192,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     if one.state == "edited" and not arguments.force:
         _show(f"{one.name} is not removed, since it was changed here: --force deletes your changes, too")
         return FAILED
-    if not _is_agreed(f"Delete {arguments.dir / one.name}?", yes=arguments.yes):
-        _show("not removed")
+    if not _is_agreed(f"Delete {arguments.dir / one.name}?", arguments, otherwise="not removed"):
         return FAILED
     remove_skill(arguments.dir, one.name)
     _show(f"removed: {arguments.dir / one.name}")

@@ -1,7 +1,8 @@
 """History of edits, for undo and redo: what each has replaced; one file for each skill."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,8 @@ class Edit(SkillEdit, frozen=True, kw_only=True):
 
     files: Mapping[str, bytes | None]
     """Bytes by path; null for a file that did not exist."""
+    skill: str = ""
+    """The skill's name at that time."""
 
 
 class Past(msgspec.Struct, kw_only=True):
@@ -53,16 +56,11 @@ class EditHistory:
             logger.warning("earlier versions of the skill %s cannot be read: %s", skill, error)
             return Past()
 
-    def rename(self, skill: str, name: str, revise: Mapping[str, Callable[[bytes], bytes]]) -> None:
-        """Give the past to the skill's new name; `revise` changes the earlier texts of a file to fit it."""
+    def rename(self, skill: str, name: str) -> None:
+        """Give the past to the skill's new name."""
         self.forget(name)
-        past = self.read(skill)
-        if not (past.undo or past.redo):
-            return
-        for edits in (past.undo, past.redo):
-            edits[:] = [msgspec.structs.replace(edit, files=_revised(edit.files, revise)) for edit in edits]
-        self.write(name, past)
-        self.forget(skill)
+        with suppress(FileNotFoundError):
+            self._file(skill).replace(self._file(name))
 
     def forget(self, skill: str) -> None:
         self._file(skill).unlink(missing_ok=True)
@@ -75,12 +73,6 @@ class EditHistory:
         draft = self._folder / f".{skill}.draft"
         draft.write_bytes(msgspec.json.encode(Past(undo=_newest(past.undo), redo=_newest(past.redo))))
         draft.replace(self._file(skill))
-
-
-def _revised(
-    files: Mapping[str, bytes | None], revise: Mapping[str, Callable[[bytes], bytes]]
-) -> Mapping[str, bytes | None]:
-    return {path: revise[path](data) if data is not None and path in revise else data for path, data in files.items()}
 
 
 def _newest(edits: list[Edit]) -> list[Edit]:

@@ -192,7 +192,7 @@ class SkillFiles:
             if page is not None:
                 _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
             folder.rename(self._root / name)
-        self._history.rename(skill, name, {page or "SKILL.md": lambda data: _renamed(data, name)})
+        self._history.rename(skill, name)
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
@@ -231,15 +231,20 @@ class SkillFiles:
         edit = steps.pop()
         places = {path: self._place(skill, path) for path in edit.files}
         now = {path: _read(place) for path, place in places.items()}
-        way_back.append(msgspec.structs.replace(edit, at=datetime.now(UTC), files=now))
+        way_back.append(msgspec.structs.replace(edit, at=datetime.now(UTC), files=now, skill=skill))
         self._history.write(skill, past)
-        _put_all({places[path]: data for path, data in edit.files.items()})
+        is_renamed = edit.skill != skill  # since then: an earlier SKILL.md gets the name of now
+        files = {
+            path: _renamed(data, skill) if data and is_renamed and "/" not in path else data
+            for path, data in edit.files.items()
+        }
+        _put_all({places[path]: data for path, data in files.items()})
         return edit
 
     def _change(self, skill: str, action: str, files: dict[str, tuple[bytes | None, bytes | None]]) -> None:
         before = {path: data for path, (data, _) in files.items()}
         past = self._history.read(skill)
-        edit = Edit(at=datetime.now(UTC), action=action, path=next(iter(files)), files=before)
+        edit = Edit(at=datetime.now(UTC), action=action, path=next(iter(files)), files=before, skill=skill)
         self._history.write(skill, Past(undo=[*past.undo, edit]))  # what was undone can no longer be redone
         try:
             _put_all({self._place(skill, path): after for path, (_, after) in files.items()})
