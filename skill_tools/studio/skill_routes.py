@@ -98,6 +98,8 @@ class SkillRoutes:
 
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
+        undo, redo = partial(self._step, is_redo=False), partial(self._step, is_redo=True)
+        make = skill_operation
         return (
             Operation(
                 method="GET",
@@ -106,28 +108,32 @@ class SkillRoutes:
                 handle=self._show_schema,
                 answer=HooksSchema,
             ),
-            _reading(PATH, "Skills whose files can be read", self._list, SkillFolders),
-            Operation(
-                method="POST",
-                path=PATH,
-                summary="Create a skill with one hook, to adapt",
-                handle=self._create,
-                body=(NewSkill,),
-                answer=SkillState,
+            make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
+            make(
+                "POST",
+                PATH,
+                "Create a skill with one hook, to adapt",
+                self._create,
+                SkillState,
+                NewSkill,
+                has_version=False,
                 refusals=(409,),
-                max_body_bytes=MAX_BODY_BYTES,
-                access=Access.OPERATOR,
             ),
-            _reading(
-                one, "The files of a skill, and what is wrong with them", self._show, SkillState, has_version=True
+            make(
+                "GET",
+                one,
+                "The files of a skill, and what is wrong with them",
+                self._show,
+                SkillState,
+                has_version=True,
             ),
-            _change("DELETE", one, "Put a skill into the bin", self._remove, Done),
-            _change("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
-            _change("POST", one + "/undo", "Undo the last edit", partial(self._step, is_redo=False), SkillState),
-            _change("POST", one + "/redo", "Repeat what was undone", partial(self._step, is_redo=True), SkillState),
-            _reading(one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
-            _reading(file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
-            _change(
+            make("DELETE", one, "Put a skill into the bin", self._remove, Done),
+            make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
+            make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
+            make("POST", one + "/redo", "Repeat what was undone", redo, SkillState),
+            make("GET", one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
+            make("GET", file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
+            make(
                 "PUT",
                 file,
                 "Replace a file in one step, or create it",
@@ -137,10 +143,8 @@ class SkillRoutes:
                 query=FileName,
                 may_create=True,
             ),
-            _change("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
-            _change(
-                "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName
-            ),
+            make("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
+            make("POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName),
         )
 
     async def _show_schema(self, _call: ApiCall) -> ApiAnswer:
@@ -233,22 +237,18 @@ class SkillRoutes:
         )
 
 
-def _reading(path: str, summary: str, handle: Handle, answer: type[Struct] | None, **more: Any) -> Operation:
-    return Operation(
-        method="GET",
-        path=path,
-        summary=summary,
-        handle=handle,
-        answer=answer,
-        refusals=(404, 422),
-        access=Access.OPERATOR,
-        **more,
-    )
-
-
-def _change(
-    method: Method, path: str, summary: str, handle: Handle, answer: type[Struct], *body: type[Struct], **more: Any
+def skill_operation(
+    method: Method,
+    path: str,
+    summary: str,
+    handle: Handle,
+    answer: type[Struct] | None,
+    *body: type[Struct],
+    **changed: Any,
 ) -> Operation:
+    """Make an operation for operators; all but GET change something, by default under the version that the client has read."""
+    reading: dict[str, Any] = {"refusals": (404, 422)}
+    changing = {"refusals": (404, 409, 422), "has_version": True, "max_body_bytes": MAX_BODY_BYTES}
     return Operation(
         method=method,
         path=path,
@@ -256,11 +256,8 @@ def _change(
         handle=handle,
         answer=answer,
         body=body,
-        refusals=(404, 409, 422),
-        has_version=True,
-        max_body_bytes=MAX_BODY_BYTES,
         access=Access.OPERATOR,
-        **more,
+        **{**(reading if method == "GET" else changing), **changed},
     )
 
 

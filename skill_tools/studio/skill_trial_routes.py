@@ -17,12 +17,11 @@ from server.agent.chunks import LLMChunk
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.gateway.routes import Access
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.studio.skill_files import SkillFiles
-from skill_tools.studio.skill_routes import MAX_BODY_BYTES, PATH, attempt
+from skill_tools.studio.skill_routes import PATH, attempt, skill_operation
 from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import ReadMessage, play_turn
@@ -149,27 +148,14 @@ class SkillTrialRoutes:
         self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
-        shared: dict[str, Any] = {"method": "POST", "access": Access.OPERATOR, "max_body_bytes": MAX_BODY_BYTES}
+        trial: dict[str, Any] = {"has_version": False, "refusals": (404, 422)}
+        preview_summary = "What the model would read, without asking it"
+        try_summary = "What the model answers with the saved and with the edited version, side by side"
+        jsonl = ("application/jsonl",)
+        one, make = PATH + "/{skill}", skill_operation
         return (
-            Operation(
-                path=PATH + "/{skill}/preview",
-                summary="What the model would read, without asking it",
-                handle=self._preview,
-                body=(PreviewRequest,),
-                answer=Preview,
-                refusals=(404, 422),
-                **shared,
-            ),
-            Operation(
-                path=PATH + "/{skill}/try",
-                summary="What the model answers with the saved and with the edited version, side by side",
-                handle=self._try,
-                body=(TrialRequest,),
-                answer=None,
-                content_types=("application/jsonl",),
-                refusals=(404, 422),
-                **shared,
-            ),
+            make("POST", one + "/preview", preview_summary, self._preview, Preview, PreviewRequest, **trial),
+            make("POST", one + "/try", try_summary, self._try, None, TrialRequest, content_types=jsonl, **trial),
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
