@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -152,19 +151,15 @@ def _schema_beside(folder: Path, schema: Path) -> str:
 
 def _tests_yaml(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
     beginning = "trigger: hint" if moment in TRIGGER_EVENTS else "user: Hello"
-    head = partial(
-        TESTS_YAML.format,
-        schema=_schema_beside(folder, TESTS_SCHEMA_FILE),
-        path=_as_named(folder),
-        beginning=beginning,
-    )
-    if moment in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
-        return head(script="\n      - answer: Hello!")
-    steps = ["need_tools: Let me look."]
+    steps = []
+    if moment not in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
+        steps.append("need_tools: Let me look.")
     if moment == "after_tool_call":
         steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
     script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
-    return head(script=script) + SILENT_TEST
+    schema, path = _schema_beside(folder, TESTS_SCHEMA_FILE), _as_named(folder)
+    tests = TESTS_YAML.format(schema=schema, path=path, beginning=beginning, script=script)
+    return tests + SILENT_TEST if steps else tests
 
 
 def _fitting_tool(tools: Sequence[str]) -> str:
@@ -176,9 +171,5 @@ def _fitting_tool(tools: Sequence[str]) -> str:
 def schema_text(kind: SchemaKind = "hooks") -> str:
     """Make the JSON Schema of hooks.json or of files of tests, for editors, from the struct that the loader checks with."""
     title, struct = _SCHEMAS[kind]
-    schema = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        **msgspec.json.schema(struct),
-    }
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **msgspec.json.schema(struct)}
     return json.dumps(schema, indent=2) + "\n"
