@@ -214,7 +214,7 @@ def right_values(
 
 
 def _tool_filter(entry: dict[str, object], timing: object, place: str, report: Report) -> frozenset[str] | None:
-    """L1-02: it counts after tools only; null is every tool, [] is none."""
+    """Return the names, or None for every tool; they count after tools only (L1-02)."""
     value = entry.get("tool_filter")
     if value is None:
         return None

@@ -30,9 +30,9 @@ class HookManager:
         max_persistent: int | None = None,
         facts: HookFacts | None = None,
     ) -> None:
-        """`max_persistent`: persistent hooks that this turn may inject (L1-30); None = any number.
+        """Take at most `max_persistent` persistent hooks, by default any number (L1-30).
 
-        `facts`: what conditions and variables look at; None = those of a turn of which nothing is known.
+        Conditions and variables look at `facts`; by default, nothing is known of the turn.
         """
         self.dropped_persistent = 0  # persistent hooks that the cap kept out
         self.not_fired: list[NotFired] = []
@@ -135,7 +135,7 @@ class HookManager:
             self._take_out([msg_ref])
 
     def origin(self, message: Message) -> HookInfo | None:
-        """The hook that this very message came from, also when it has been removed since."""
+        """Return the hook that this very message came from, also when it has been removed since."""
         entry = self._origins.get(id(message))
         return entry[1] if entry else None
 

@@ -65,7 +65,7 @@ class HooksFile:
 
 
 def scan_hooks(enabled_skills: Iterable[str], skills_dir: str | os.PathLike[str] | None = None) -> list[HookInfo]:
-    """The hooks of these skills, in this order, then in file order (L1-03).
+    """Return the hooks of these skills, in this order, then in file order (L1-03).
 
     `skills_dir` None is the `skills` folder of this project. What is wrong is
     logged and left out; nothing is raised.
@@ -99,7 +99,7 @@ def read_skill_hooks(root: Path, skill: str) -> HooksFile:
 
 
 def read_hooks(folder: Path) -> HooksFile:
-    """The hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
+    """Read the hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
     report = Report(folder.name, HOOKS_JSON)
     document = _read_document(folder, report)
     places: dict[str, str] = {}  # by name, of hooks and triggers (L1-06)
@@ -142,7 +142,7 @@ def _read_entries(
 
 
 def _read_document(folder: Path, report: Report) -> dict[str, list[object]]:
-    """The lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
+    """Return the lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
     if not os.path.lexists(folder / HOOKS_JSON):
         return {}
     try:
@@ -257,7 +257,7 @@ def _read_entry(
 
 
 def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
-    """The text of a hook, stripped, or None with the reason (L1-05)."""
+    """Return the text of a hook, stripped, or None with the reason (L1-05)."""
     try:
         if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
             raise UnreadableError("is not a path inside hooks/")
@@ -284,7 +284,7 @@ def _near(file: str, hooks: Path) -> str:
 
 
 def _read_text(folder: Path, file: str) -> str:
-    """A file of hooks/, which must itself lie in the skill's folder; raises UnreadableError."""
+    """Read a file of hooks/, which must itself lie in the skill's folder. Raises UnreadableError."""
     hooks = folder / "hooks"
     if not is_inside(hooks, folder):
         raise UnreadableError(f"leads out of {folder.name}/")

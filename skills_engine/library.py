@@ -38,7 +38,7 @@ class SkillsSnapshot:
     """Catalogues by the names that were selected and the budget."""
 
     def select(self, names: Sequence[str] | None) -> tuple[Skill, ...]:
-        """In the order of `names`, each once; unknown names are ignored; None is all (L1-03)."""
+        """Return the skills of these names in their order, each once, or all; unknown names are ignored (L1-03)."""
         if names is None:
             return self.skills
         by_name = {skill.name: skill for skill in self.skills}
@@ -119,7 +119,7 @@ class SkillsLibrary:
         return self._current
 
     def load(self) -> SkillsSnapshot:
-        """The first scan (L1-04). Reads files: call it before the event loop, or in a thread."""
+        """Read all skills the first time (L1-04). Reads files: call it before the event loop, or in a thread."""
         return self.refresh() or self._current
 
     async def watch(self, on_change: Callable[[SkillsSnapshot], None]) -> None:
@@ -198,7 +198,7 @@ class SkillsLibrary:
         return self._current
 
     def _read(self, folder: Path) -> LoadedSkill:
-        """At a reload, a skill with an error keeps its last good version (L1-04)."""
+        """Read a skill; at a reload, one with an error keeps its last good version (L1-04)."""
         name = folder.name
         is_named = self._enabled is not None or name in self._also
         fresh = load_skill(folder, is_named=is_named, roots=self._roots)

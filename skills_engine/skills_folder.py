@@ -89,12 +89,12 @@ def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = 
 
 
 def stamp_skill(folder: Path) -> Stamp:
-    """Differs after each change of a file that `load_skill` reads. Never raises."""
+    """Return what differs after each change of a file that `load_skill` reads. Never raises."""
     return tuple(sorted(islice(_stamps(folder), MAX_STAMPED_FILES)))
 
 
 def is_skill_file(name: str) -> bool:
-    """May a file of this name, at the top or below hooks/ and tests/, change what is loaded or how it is tested?"""
+    """Return whether a file of this name, at the top or below hooks/ and tests/, counts for the skill or its tests."""
     return name == "hooks.json" or name.lower().endswith((".md", ".yaml", ".yml"))
 
 
@@ -144,7 +144,7 @@ def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:
-    """By their real places: a folder that has become a link to another one has changed."""
+    """Yield the files by their real places: a folder that has become a link to another one has changed."""
     top = islice(os.walk(os.path.realpath(folder)), 1)
     below = (
         os.walk(os.path.realpath(inner)) for inner in (folder / "hooks", folder / "tests") if is_inside(inner, folder)

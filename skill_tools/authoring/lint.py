@@ -152,7 +152,7 @@ def _left_literal(text: str) -> Iterator[str]:
 
 
 def _misplaced(folder: Path) -> list[Diagnostic]:
-    """A hooks.json that is not read, since it lies beside SKILL.md or in a folder that is not hooks/."""
+    """Report a hooks.json that is not read, since it lies beside SKILL.md or in a folder that is not hooks/."""
     if (folder / HOOKS_JSON).exists():
         return []
     strays = [path for path in (folder / "hooks.json", *sorted(folder.glob("*/hooks.json"))) if path.is_file()]
@@ -161,7 +161,7 @@ def _misplaced(folder: Path) -> list[Diagnostic]:
 
 
 def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
-    """Texts that no entry names; said only when every entry of hooks.json came to a hook, else it may be a consequence."""
+    """Report texts that no entry names, unless an entry is broken, which may be why."""
     if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
     files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]

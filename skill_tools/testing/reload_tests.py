@@ -66,7 +66,7 @@ class SkillTests:
     """Runs tests in a thread, at most one run at a time; a later reload ends a run and takes its skills over."""
 
     def __init__(self, snapshot: SkillsSnapshot, on_end: Callable[[], None], *, limit_s: float = LIMIT_S) -> None:
-        """`snapshot`: what was read at the start, which is not tested. `on_end` is called when reports are new."""
+        """Take the snapshot of the start, which is not tested. `on_end` is called when reports are new."""
         self.reports: Mapping[str, SkillTestReport] = {}
         """The latest of each skill; of one that has changed since, none."""
         self._on_end = on_end
