@@ -16,7 +16,8 @@ MAX_SKILLS = 5000
 MAX_STAMPED_FILES = 2000
 """Limit for the files of one skill's hooks/ and tests/; changes of files past it are not seen."""
 
-_IGNORED = ("node_modules", "__pycache__")
+IGNORED = ("node_modules", "__pycache__")
+"""Folders that programs leave behind."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 """Path, inode, size, and times of change of each file that counts."""
@@ -103,7 +104,7 @@ def _is_candidate(entry: Path) -> bool:
         is_folder = stat.S_ISDIR(entry.stat().st_mode)
     except OSError:  # a link to nowhere, or to where we may not look
         return False
-    return is_folder and is_segment(entry.name) and entry.name not in _IGNORED
+    return is_folder and is_segment(entry.name) and entry.name not in IGNORED
 
 
 def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill:

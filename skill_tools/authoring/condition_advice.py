@@ -14,7 +14,7 @@ from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
 from skills_engine.trigger_entries import OF_HISTORY, TriggerInfo
 
-_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
+LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
 _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
@@ -76,7 +76,7 @@ def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any
 def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
     if message := _constant(key, value):
         report.warning(path, message)
-    elif key == "round" and hook.timing not in _LOOP:
+    elif key == "round" and hook.timing not in LOOP:
         report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
     elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
         report.warning(path, "never holds: before_first_agent comes in round 1")
@@ -150,6 +150,6 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
                 f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true"
             )
         return
-    for name, timings in (("tool", _LOOP[2:]), ("tool_status", _LOOP[2:]), ("round", _LOOP)):
+    for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
             report.warning(f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from skill_tools.authoring.condition_advice import conditions_advice
+from skill_tools.authoring.condition_advice import LOOP, conditions_advice
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.diagnostics import Diagnostic, Report
@@ -19,7 +19,6 @@ from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 LONG_HOOK_CHARS = 2000
 LONG_BODY_LINES = 500
 
-_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _COMMAND = re.compile(r"!`[^`\n]+`")
 _VARIABLE = re.compile(r"\$\{CLAUDE_\w+\}|\$ARGUMENTS\b")
 _SEPARATOR = re.compile(r"[\s,]")
@@ -116,7 +115,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: Counter[str]) -> list[Di
 
 
 def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
-    if hook.timing in _LOOP:
+    if hook.timing in LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
         if _SEPARATOR.search(name):
@@ -167,10 +166,6 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]
     named = {(folder / "hooks" / file).resolve() for file in files}
     texts = sorted((folder / "hooks").glob("**/*.md"))
-    return [
-        Diagnostic(
-            "warning", folder.name, text.relative_to(folder).as_posix(), "", "no hook in hooks.json names this file"
-        )
-        for text in texts
-        if text.resolve() not in named
-    ]
+    orphans = (text.relative_to(folder).as_posix() for text in texts if text.resolve() not in named)
+    message = "no hook in hooks.json names this file"
+    return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]

@@ -145,7 +145,10 @@ class SkillFiles:
 
     def write(self, skill: str, path: str, text: str, *, expected: Collection[str] | None) -> str:
         """Write the file whole or not at all; returns its new tag. With `expected` None, it must not exist yet."""
-        data = _encoded(path, text)
+        data = text.encode()
+        if len(data) > MAX_TEXT_BYTES:
+            message = f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept"
+            raise EditError("file_too_large", message)
         target = self._place(skill, path)
         before = _read(target) if expected is None else self._expect(target, path, expected)
         if expected is None and before is not None:
@@ -309,13 +312,6 @@ def require_editable(folder: Path, path: str) -> Sequence[str]:
     if not is_page and (len(parts) < 2 or parts[0] not in EDITABLE):
         raise EditError("path_invalid", f"only SKILL.md and files in {', '.join(EDITABLE)} can be edited")
     return parts
-
-
-def _encoded(path: str, text: str) -> bytes:
-    data = text.encode()
-    if len(data) > MAX_TEXT_BYTES:
-        raise EditError("file_too_large", f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept")
-    return data
 
 
 def _without_texts(edits: Sequence[Edit]) -> tuple[SkillEdit, ...]:
