@@ -31,7 +31,7 @@ class Edit(SkillEdit, frozen=True, kw_only=True):
     files: Mapping[str, bytes | None]
     """Bytes by path; null for a file that did not exist."""
     skill: str = ""
-    """The skill's name at that time."""
+    """The skill's name at that time; "" in histories that earlier versions have written."""
 
 
 class Past(msgspec.Struct, kw_only=True):

@@ -236,7 +236,7 @@ class SkillFiles:
         now = {path: _read(place) for path, place in places.items()}
         way_back.append(msgspec.structs.replace(edit, at=datetime.now(UTC), files=now, skill=skill))
         self._history.write(skill, past)
-        is_renamed = edit.skill != skill  # since then: an earlier SKILL.md gets the name of now
+        is_renamed = edit.skill not in ("", skill)  # since then: an earlier SKILL.md gets the name of now
         files = {
             path: _renamed(data, skill) if data and is_renamed and "/" not in path else data
             for path, data in edit.files.items()
