@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
-from skill_tools.authoring.lint import is_skill_folder, lint
+from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, lint
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
@@ -20,8 +20,8 @@ from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
 from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
 from skill_tools.testing.tests_format import CallSpec
+from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.turn_facts import Channel, HookFacts
-from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
@@ -40,7 +40,7 @@ def main(argv: Sequence[str], connect: tests_command.Connect) -> int:
         status = run(arguments)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # whoever reads has read enough
+    except BrokenPipeError:  # the reader has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return PIPE_CLOSED
     except KeyboardInterrupt:
@@ -172,20 +172,22 @@ def _lint(arguments: argparse.Namespace) -> int:
     by_folder = lint(arguments.path)
     if not by_folder:
         return _no_skills(arguments.path)
-    found = [
+    reported = [
         (folder, diagnostic)
         for folder, diagnostics in by_folder.items()
         for diagnostic in diagnostics
         if arguments.notes or diagnostic.severity != "info"
     ]
-    errors = sum(diagnostic.severity == "error" for _, diagnostic in found)
-    warnings = sum(diagnostic.severity == "warning" for _, diagnostic in found)
+    errors = sum(diagnostic.severity == "error" for _, diagnostic in reported)
+    warnings = sum(diagnostic.severity == "warning" for _, diagnostic in reported)
     if arguments.json:
-        print(json.dumps([asdict(diagnostic) for _, diagnostic in found], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(diagnostic) for _, diagnostic in reported], indent=2, ensure_ascii=False))
     else:
-        for folder, diagnostic in found:
-            print(_line(folder, diagnostic))
-        print(f"{_count(len(by_folder), 'folder')} checked: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
+        for folder, diagnostic in reported:
+            print(diagnostic_line(folder, diagnostic))
+        print(
+            f"{counted(len(by_folder), 'folder')} checked: {counted(errors, 'error')}, {counted(warnings, 'warning')}"
+        )
     return FAILED if errors or (arguments.strict and warnings) else OK
 
 
@@ -194,16 +196,6 @@ def _no_skills(path: Path) -> int:
         f"error: {path} holds no skills: give the folder of a skill, with SKILL.md in it, or of many", file=sys.stderr
     )
     return USAGE
-
-
-def _line(folder: Path, diagnostic: Diagnostic) -> str:
-    """A path that a terminal can open, then the place in it."""
-    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
-    return f"{place}: {diagnostic.severity}: {diagnostic.message}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _new(arguments: argparse.Namespace) -> int:
@@ -247,22 +239,22 @@ def _simulate(arguments: argparse.Namespace) -> int:
             return USAGE
     played = play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
     print(render(played), *([render_costs(played)] if arguments.cost else []), sep="\n\n", flush=True)
-    return _tell_mistakes(arguments.path)
+    return _print_mistakes(arguments.path)
 
 
-def _tell_mistakes(path: Path) -> int:
+def _print_mistakes(path: Path) -> int:
     """Print what is wrong with the skill, since only its valid hooks are played."""
-    found = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
-    for folder, diagnostic in found:
+    mistakes = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
+    for folder, diagnostic in mistakes:
         if diagnostic.severity != "info":
-            print(_line(folder, diagnostic), file=sys.stderr)
-    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in found) else OK
+            print(diagnostic_line(folder, diagnostic), file=sys.stderr)
+    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in mistakes) else OK
 
 
 def _hooks_of(path: Path) -> tuple[list[HookInfo], list[TriggerInfo]]:
     if is_skill_folder(path):
-        found = read_hooks(path.resolve())
-        return list(found.hooks), list(found.triggers)
+        file = read_hooks(path.resolve())
+        return list(file.hooks), list(file.triggers)
     snapshot = load_snapshot(path)
     return snapshot.hooks(None), snapshot.triggers(None)
 

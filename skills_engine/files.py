@@ -15,7 +15,7 @@ SEGMENT_BYTES = 255  # what a file system takes as one name
 
 
 def is_segment(name: str) -> bool:
-    """May `name` be joined to a folder? A skill's name can come from a browser (L1-05).
+    """Return whether `name` may be joined to a folder: a skill's name can come from a browser (L1-05).
 
     Names that begin with a dot are no skills: "." and ".." lead away, the rest is hidden.
     """
@@ -25,7 +25,7 @@ def is_segment(name: str) -> bool:
 
 
 def is_inside(path: Path, folder: Path) -> bool:
-    """Does `path`, symlinks followed, lie in `folder`, symlinks followed? It need not exist."""
+    """Return whether `path` lies in `folder`, with symlinks followed in both. It need not exist."""
     try:
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     except ValueError:  # no name that a file could have: a NUL, half of a surrogate pair
@@ -33,7 +33,7 @@ def is_inside(path: Path, folder: Path) -> bool:
 
 
 def read_inside(folder: Path, relative: str, *, max_bytes: int) -> bytes:
-    """The bytes of a regular file below `folder`; raises UnreadableError."""
+    """Return the bytes of a regular file below `folder`. Raises UnreadableError."""
     path = folder / relative
     if not is_inside(path, folder):
         raise UnreadableError(f"leads out of {folder.name}/")

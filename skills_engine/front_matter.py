@@ -45,7 +45,7 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> FrontMatter:
-    """Only a line that is exactly `---` opens; the next one closes, else the first with a heading behind it."""
+    """Split at lines that are exactly `---`; if none closes, at the first one with a heading behind it."""
     lines = text.split("\n")
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     if lines[first].rstrip() != "---":
@@ -114,7 +114,7 @@ def yaml_problem(error: yaml.YAMLError, *, first_line: int = 1) -> str:
 
 
 def _parse_lines(text: str) -> dict[str, Any]:
-    """`key: rest`, and indented lines continue it: rescues nearly every broken head."""
+    """Read lines of `key: rest`, which indented lines continue: this rescues nearly every broken head."""
     pairs: list[tuple[str, str]] = []
     for line in text.split("\n"):
         if match := _FIELD.match(line):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from skills_engine.conditions.condition import Condition
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
@@ -28,55 +29,47 @@ _WHEN = (
     "before_each_agent: every call of the agent loop, inserted anew each time. "
     "after_tool_call: the call after a tool has run."
 )
-_Turns = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+_Turns = Annotated[int, Meta(ge=1, le=1000)]
 
 
 # The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
-class HookEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[Text, msgspec.Meta(description="The name of the hook, unique in this file.")]
-    file: Annotated[Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
-    timing: Annotated[Timing, msgspec.Meta(description=_WHEN)]
-    role: Annotated[Role, msgspec.Meta(description="The role of the message.")]
+class HookEntry(Struct, forbid_unknown_fields=True):
+    name: Annotated[Text, Meta(description="The name of the hook, unique in this file.")]
+    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
+    timing: Annotated[Timing, Meta(description=_WHEN)]
+    role: Annotated[Role, Meta(description="The role of the message.")]
     persistent: Annotated[
-        bool,
-        msgspec.Meta(description="true: the text stays in the conversation, and a copy is added each time it fires."),
+        bool, Meta(description="true: the text stays in the conversation, and a copy is added each time it fires.")
     ]
     tool_filter: Annotated[
-        Annotated[list[Text], msgspec.Meta(min_length=1)] | None,
-        msgspec.Meta(
+        Annotated[list[Text], Meta(min_length=1)] | None,
+        Meta(
             description="For after_tool_call: the tools after which it fires; * and ? stand for any. Left out: after every tool."
         ),
     ] = None
-    enabled: Annotated[bool, msgspec.Meta(description="false: the hook never fires.")] = True
-    when: Annotated[
-        WhenEntry | msgspec.UnsetType, msgspec.Meta(description="Conditions, all of which must hold for it to fire.")
-    ] = msgspec.UNSET
+    enabled: Annotated[bool, Meta(description="false: the hook never fires.")] = True
+    when: Annotated[WhenEntry | UnsetType, Meta(description="Conditions, all of which must hold for it to fire.")] = (
+        UNSET
+    )
     once: Annotated[
-        Literal["turn", "conversation"] | msgspec.UnsetType,
-        msgspec.Meta(description="It fires at most once in a turn, or in one turn of the conversation only."),
-    ] = msgspec.UNSET
-    cooldown: Annotated[
-        _Turns | msgspec.UnsetType, msgspec.Meta(description="After it fired, it stays out for so many turns.")
-    ] = msgspec.UNSET
+        Literal["turn", "conversation"] | UnsetType,
+        Meta(description="It fires at most once in a turn, or in one turn of the conversation only."),
+    ] = UNSET
+    cooldown: Annotated[_Turns | UnsetType, Meta(description="After it fired, it stays out for so many turns.")] = UNSET
     sticky: Annotated[
-        _Turns | msgspec.UnsetType,
-        msgspec.Meta(description="After it fired, it fires in so many further turns, whatever its conditions say."),
-    ] = msgspec.UNSET
+        _Turns | UnsetType,
+        Meta(description="After it fired, it fires in so many further turns, whatever its conditions say."),
+    ] = UNSET
     priority: Annotated[
-        Annotated[int, msgspec.Meta(ge=-100, le=100)],
-        msgspec.Meta(description="Higher stands later, where models heed it more, and wins in a group."),
+        int, Meta(ge=-100, le=100, description="Higher stands later, where models heed it more, and wins in a group.")
     ] = 0
     group: Annotated[
-        Text | msgspec.UnsetType,
-        msgspec.Meta(description="Of the hooks of a group, in all skills, one at a time fires."),
-    ] = msgspec.UNSET
+        Text | UnsetType, Meta(description="Of the hooks of a group, in all skills, one at a time fires.")
+    ] = UNSET
     requires_tools: Annotated[
-        Texts | msgspec.UnsetType,
-        msgspec.Meta(description="The turn must have these tools; * and ? stand for any."),
-    ] = msgspec.UNSET
-    vars: Annotated[
-        bool, msgspec.Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")
-    ] = False
+        Texts | UnsetType, Meta(description="The turn must have these tools; * and ? stand for any.")
+    ] = UNSET
+    vars: Annotated[bool, Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")] = False
 
 
 _EXPECTED = {
@@ -156,39 +149,31 @@ class HookInfo:
         return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
 
 
-def read_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
-    """Return the right values by the fields of HookInfo, and whether there is no wrong or missing one."""
-    errors = len(report.errors)
+def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+    """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            _report_unknown(key, f"{place}.{key}", report)
+            report_unknown(key, f"{place}.{key}", report, _FIELDS)
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
         values["when"] = read_when(entry["when"], f"{place}.when", report)
-    return values, len(report.errors) == errors
+    return values
 
 
-def is_like_a_condition(key: str, known: Iterable[str]) -> bool:
-    """Tell whether an unknown key may stand for a condition: what has it must not fire always (L1-40, L1-49)."""
-    words = (*_DECIDING, *known)
-    return key in _READ_AS_CONDITION or key in _DECIDING or any(_is_one_letter_off(key, word) for word in words)
-
-
-def _report_unknown(key: str, place: str, report: Report) -> None:
-    meant = next((known for known in _DECIDING if _is_one_letter_off(key, known)), None)
-    if meant is not None:
-        report.error(
-            place, f"unknown key: the hook is dropped, as it might fire when it should not (did you mean {meant}?)"
-        )
-    elif key in _READ_AS_CONDITION:
-        report.error(
-            place, "unknown key: the hook is dropped, as it might fire when it should not; conditions are in when"
-        )
+def report_unknown(
+    key: str, place: str, report: Report, known: Iterable[str], *, kind: Literal["hook", "trigger"] = "hook"
+) -> None:
+    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-49)."""
+    deciding = _DECIDING if kind == "hook" else (*_DECIDING, *known)
+    meant = next((word for word in deciding if _is_one_letter_off(key, word)), None)
+    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING:
+        hint = f" (did you mean {meant}?)" if meant and kind == "hook" else "; conditions are in when"
+        report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
     else:
-        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, _FIELDS)
+        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, known)
         report.warning(place, f"unknown key, ignored{hint}")
 
 
@@ -229,7 +214,7 @@ def right_values(
 
 
 def _tool_filter(entry: dict[str, object], timing: object, place: str, report: Report) -> frozenset[str] | None:
-    """L1-02: it counts after tools only; null is every tool, [] is none."""
+    """Return the names, or None for every tool; they count after tools only (L1-02)."""
     value = entry.get("tool_filter")
     if value is None:
         return None

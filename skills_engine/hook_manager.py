@@ -30,9 +30,9 @@ class HookManager:
         max_persistent: int | None = None,
         facts: HookFacts | None = None,
     ) -> None:
-        """`max_persistent`: persistent hooks that this turn may inject (L1-30); None = any number.
+        """Take at most `max_persistent` persistent hooks, by default any number (L1-30).
 
-        `facts`: what conditions and variables look at; None = those of a turn of which nothing is known.
+        Conditions and variables look at `facts`; by default, nothing is known of the turn.
         """
         self.dropped_persistent = 0  # persistent hooks that the cap kept out
         self.not_fired: list[NotFired] = []
@@ -98,7 +98,7 @@ class HookManager:
             self._messages.append(message)
             self._origins[id(message)] = message, hook
             if hook.persistent:
-                persistent.append(_as_frame(hook, content))
+                persistent.append({"name": hook.name, **message, "skill": hook.skill, "timing": hook.timing})
             else:
                 removable.append(message)
         return persistent
@@ -135,7 +135,7 @@ class HookManager:
             self._take_out([msg_ref])
 
     def origin(self, message: Message) -> HookInfo | None:
-        """The hook that this very message came from, also when it has been removed since."""
+        """Return the hook that this very message came from, also when it has been removed since."""
         entry = self._origins.get(id(message))
         return entry[1] if entry else None
 
@@ -153,7 +153,10 @@ class HookManager:
                     self._give_up(hook, "group")
             willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
         willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
-        chosen = [(hook, _text(hook, moment) if hook.vars else hook.content) for hook in willing]
+        chosen = [
+            (hook, fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content)
+            for hook in willing
+        ]
         if self._budget is not None:
             chosen = self._within_budget(chosen, self._budget)
         for hook, _ in chosen:
@@ -177,7 +180,7 @@ class HookManager:
         """Reserve the room of a persistent hook (L1-30)."""
         if self._max_persistent is not None and self._persistent >= self._max_persistent:
             self.dropped_persistent += 1
-            self._keep_out(hook, "persistent")
+            self.not_fired.append(NotFired(hook, hook.timing, "persistent"))
             return False
         self._persistent += 1
         return True
@@ -185,9 +188,6 @@ class HookManager:
     def _give_up(self, hook: HookInfo, reason: Reason) -> None:
         """Keep out a hook that had its room."""
         self._persistent -= hook.persistent
-        self._keep_out(hook, reason)
-
-    def _keep_out(self, hook: HookInfo, reason: Reason) -> None:
         self.not_fired.append(NotFired(hook, hook.timing, reason))
 
     def _take_out(self, messages: Sequence[Message]) -> None:
@@ -197,20 +197,6 @@ class HookManager:
             index -= 1
             if id(self._messages[index]) in missing:
                 missing.remove(id(self._messages.pop(index)))
-
-
-def _text(hook: HookInfo, moment: Moment) -> str:
-    return fill(hook.content, variable_values(moment, skill=hook.skill))
-
-
-def _as_frame(hook: HookInfo, content: str) -> dict[str, Any]:
-    return {
-        "name": hook.name,
-        "role": hook.role,
-        "content": content,
-        "skill": hook.skill,
-        "timing": hook.timing,
-    }
 
 
 def first_call_texts(hooks: Iterable[HookInfo], facts: HookFacts) -> list[str]:

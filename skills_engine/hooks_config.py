@@ -65,7 +65,7 @@ class HooksFile:
 
 
 def scan_hooks(enabled_skills: Iterable[str], skills_dir: str | os.PathLike[str] | None = None) -> list[HookInfo]:
-    """The hooks of these skills, in this order, then in file order (L1-03).
+    """Return the hooks of these skills, in this order, then in file order (L1-03).
 
     `skills_dir` None is the `skills` folder of this project. What is wrong is
     logged and left out; nothing is raised.
@@ -85,7 +85,7 @@ def default_skills_dir() -> Path:
 
 
 def read_skill_hooks(root: Path, skill: str) -> HooksFile:
-    """`read_hooks` for a name that nobody has checked yet."""
+    """Check the name, which may come from a client, then read the hooks of the skill."""
     report = Report(skill, "")
     if not is_segment(skill):
         report.error("", "is not a skill name: expected the name of one folder, without / \\ : or a leading dot")
@@ -99,14 +99,14 @@ def read_skill_hooks(root: Path, skill: str) -> HooksFile:
 
 
 def read_hooks(folder: Path) -> HooksFile:
-    """The hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
+    """Read the hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
     report = Report(folder.name, HOOKS_JSON)
     document = _read_document(folder, report)
     places: dict[str, str] = {}  # by name, of hooks and triggers (L1-06)
-    hooks = _read_entries(document.get("hooks", []), "hooks", partial(_read_hook, folder, report), places, report)
-    triggers = _read_entries(
-        document.get("triggers", []), "triggers", partial(_read_trigger, folder, report), places, report
-    )
+    read_hook = partial(_read_entry, folder, report, read_keys, HookInfo)
+    read_trigger = partial(_read_entry, folder, report, read_trigger_keys, TriggerInfo)
+    hooks = _read_entries(document.get("hooks", []), "hooks", read_hook, places, report)
+    triggers = _read_entries(document.get("triggers", []), "triggers", read_trigger, places, report)
     return HooksFile(
         tuple(hooks),
         tuple(places[hook.name] for hook in hooks),
@@ -142,7 +142,7 @@ def _read_entries(
 
 
 def _read_document(folder: Path, report: Report) -> dict[str, list[object]]:
-    """The lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
+    """Return the lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
     if not os.path.lexists(folder / HOOKS_JSON):
         return {}
     try:
@@ -232,11 +232,19 @@ def _owned(events: Iterable[str]) -> str:
     return f"{owner} hooks ({', '.join(named) or 'none'})"
 
 
-def _read_hook(folder: Path, report: Report, entry: dict[str, object], place: str) -> HookInfo | None:
-    """One hook, or None with every reason why not."""
-    values, is_right = read_keys(entry, place, report)
+def _read_entry(
+    folder: Path,
+    report: Report,
+    read: Callable[[dict[str, object], str, Report], dict[str, Any]],
+    make: Callable[..., _Read],
+    entry: dict[str, object],
+    place: str,
+) -> _Read | None:
+    """Return one hook or trigger, or None with every reason why not."""
+    errors = len(report.errors)
+    values = read(entry, place, report)
     content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
-    if content is None or not is_right:
+    if content is None or len(report.errors) > errors:
         return None
     if values.get("vars") and (unknown := unknown_variables(content)):
         known = ", ".join(VARIABLES)
@@ -245,20 +253,11 @@ def _read_hook(folder: Path, report: Report, entry: dict[str, object], place: st
         )
         report.error(f"{place}.file", message)
         return None
-    return HookInfo(**values, content=content, skill=folder.name)
-
-
-def _read_trigger(folder: Path, report: Report, entry: dict[str, object], place: str) -> TriggerInfo | None:
-    """One trigger, or None with every reason why not."""
-    values, is_right = read_trigger_keys(entry, place, report)
-    content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
-    if content is None or not is_right:
-        return None
-    return TriggerInfo(**values, content=content, skill=folder.name)
+    return make(**values, content=content, skill=folder.name)
 
 
 def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
-    """The text of a hook, stripped, or None with the reason (L1-05)."""
+    """Return the text of a hook, stripped, or None with the reason (L1-05)."""
     try:
         if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
             raise UnreadableError("is not a path inside hooks/")
@@ -285,7 +284,7 @@ def _near(file: str, hooks: Path) -> str:
 
 
 def _read_text(folder: Path, file: str) -> str:
-    """A file of hooks/, which must itself lie in the skill's folder; raises UnreadableError."""
+    """Read a file of hooks/, which must itself lie in the skill's folder. Raises UnreadableError."""
     hooks = folder / "hooks"
     if not is_inside(hooks, folder):
         raise UnreadableError(f"leads out of {folder.name}/")

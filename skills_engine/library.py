@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.hook_entries import HookInfo
@@ -23,10 +23,6 @@ _KEPT = "still uses the last working version; fix the file to apply your change"
 Reload = Literal["auto", "poll", "off"]
 MAX_CACHED_SELECTIONS = 64  # selections come from clients; past this the cache starts anew
 
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-_Names = tuple[str, ...] | None
-
 
 @dataclass(frozen=True)
 class SkillsSnapshot:
@@ -38,20 +34,18 @@ class SkillsSnapshot:
     skills: tuple[Skill, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     version: int = 0
-    _hooks: dict[_Names, tuple[HookInfo, ...]] = field(default_factory=dict, repr=False, compare=False)
-    _catalogs: dict[tuple[_Names, int], Catalog] = field(default_factory=dict, repr=False, compare=False)
+    _catalogs: dict[object, Catalog] = field(default_factory=dict, repr=False, compare=False)
+    """Catalogues by the names that were selected and the budget."""
 
     def select(self, names: Sequence[str] | None) -> tuple[Skill, ...]:
-        """In the order of `names`, each once; unknown names are ignored; None is all (L1-03)."""
+        """Return the skills of these names in their order, each once, or all; unknown names are ignored (L1-03)."""
         if names is None:
             return self.skills
         by_name = {skill.name: skill for skill in self.skills}
         return tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
 
     def hooks(self, names: Sequence[str] | None) -> list[HookInfo]:
-        key = None if names is None else tuple(names)
-        cached = _cached(self._hooks, key, lambda: self._collect(key))
-        return list(cached)
+        return [hook for skill in self.select(names) for hook in skill.hooks]
 
     def triggers(self, names: Sequence[str] | None) -> list[TriggerInfo]:
         return [trigger for skill in self.select(names) for trigger in skill.triggers]
@@ -72,14 +66,13 @@ class SkillsSnapshot:
         skills = tuple(replace(skill, hooks=changed_hooks(skill.hooks, texts)) for skill in self.skills)
         return SkillsSnapshot(skills, self.diagnostics, self.version)
 
-    def _collect(self, names: _Names) -> tuple[HookInfo, ...]:
-        return tuple(hook for skill in self.select(names) for hook in skill.hooks)
-
     def catalog(self, names: Sequence[str] | None, *, budget_tokens: int) -> Catalog:
-        key = None if names is None else tuple(names)
-        return _cached(
-            self._catalogs, (key, budget_tokens), lambda: build_catalog(self.select(key), budget_tokens=budget_tokens)
-        )
+        key = (None if names is None else tuple(names), budget_tokens)
+        if key not in self._catalogs:
+            if len(self._catalogs) >= MAX_CACHED_SELECTIONS:
+                self._catalogs.clear()
+            self._catalogs[key] = build_catalog(self.select(names), budget_tokens=budget_tokens)
+        return self._catalogs[key]
 
 
 def changed_hooks(hooks: Iterable[HookInfo], texts: Mapping[str, str | None]) -> tuple[HookInfo, ...]:
@@ -90,14 +83,6 @@ def changed_hooks(hooks: Iterable[HookInfo], texts: Mapping[str, str | None]) ->
         if text is not None:
             changed.append(hook if text is hook.content else replace(hook, content=text))
     return tuple(changed)
-
-
-def _cached(cache: dict[_K, _V], key: _K, build: Callable[[], _V]) -> _V:
-    if key not in cache:
-        if len(cache) >= MAX_CACHED_SELECTIONS:
-            cache.clear()
-        cache[key] = build()
-    return cache[key]
 
 
 class SkillsLibrary:
@@ -134,7 +119,7 @@ class SkillsLibrary:
         return self._current
 
     def load(self) -> SkillsSnapshot:
-        """The first scan (L1-04). Reads files: call it before the event loop, or in a thread."""
+        """Read all skills the first time (L1-04). Reads files: call it before the event loop, or in a thread."""
         return self.refresh() or self._current
 
     async def watch(self, on_change: Callable[[SkillsSnapshot], None]) -> None:
@@ -213,7 +198,7 @@ class SkillsLibrary:
         return self._current
 
     def _read(self, folder: Path) -> LoadedSkill:
-        """At a reload, a skill with an error keeps its last good version (L1-04)."""
+        """Read a skill; at a reload, one with an error keeps its last good version (L1-04)."""
         name = folder.name
         is_named = self._enabled is not None or name in self._also
         fresh = load_skill(folder, is_named=is_named, roots=self._roots)

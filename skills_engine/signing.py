@@ -1,6 +1,6 @@
 """Signatures of persistent hooks, which come back from a client as ordinary messages.
 
-A signature proves only that somebody with the key once injected this text. It
+A signature proves only that a server with the key once injected this text. It
 can be replayed, and grants nothing.
 """
 
@@ -62,7 +62,7 @@ class Signer:
         return cls(_parse(file, data))
 
     def derived_keys(self, purpose: str) -> list[bytes]:
-        """Keys for something else than hooks, one of each of ours: the first signs, all verify."""
+        """Return a key for another purpose for each of ours: the first signs, all verify."""
         keys = [self._keys[self._signing_id], *(key for name, key in self._keys.items() if name != self._signing_id)]
         return [hmac.digest(key, b"parley key for " + purpose.encode(), _HASH) for key in keys]
 
@@ -70,7 +70,7 @@ class Signer:
         return _signature(self._signing_id, self._keys[self._signing_id], (skill, name, role, content))
 
     def verify(self, sig: str, skill: str, name: str, role: str, content: str) -> bool:
-        """Takes the same time wherever a forgery differs; anything may be asked, nothing raises."""
+        """Return whether the signature is ours, in the same time wherever a forgery differs. Never raises."""
         parts = sig.split(".")
         key = self._keys.get(parts[1]) if len(parts) == 3 else None
         if key is None:

@@ -42,9 +42,9 @@ _KNOWN = (
 class Skill:
     """One loaded skill. `name` is its folder's; `title` what SKILL.md calls it.
 
-    `listed`: does the catalogue tell the model of it? `on_by_default` False: only
-    an operator who names it in `skills.also` or `skills.enabled` switches it on. `allowed_tools` is advice and
-    grants nothing; `extra` holds the fields of SKILL.md that have no use here.
+    `listed` says whether the catalogue tells the model of it. If not `on_by_default`, it is on only where the
+    operator names it in `skills.also` or `skills.enabled`. `allowed_tools` is advice and grants nothing;
+    `extra` holds the fields of SKILL.md that have no use here.
     """
 
     name: str
@@ -65,13 +65,13 @@ def is_spec_name(name: str) -> bool:
 
 
 def find_skill_file(folder: Path) -> str | None:
-    """`SKILL.md`, else the first name that differs in case only."""
+    """Return `SKILL.md`, else the first name that differs in case only."""
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.lower() == "skill.md")
     return names[0] if names else None  # capitals sort first
 
 
 def read_skill(folder: Path, *, is_named: bool = False) -> tuple[Skill, list[Diagnostic]]:
-    """The skill in `folder`, without its hooks. It always loads; what is wrong is said.
+    """Read the skill in `folder`, without its hooks. It always loads; defects are reported.
 
     `is_named`: the operator enabled it by name, so it is listed even without
     front matter of its own.
@@ -89,7 +89,7 @@ def read_skill(folder: Path, *, is_named: bool = False) -> tuple[Skill, list[Dia
 
 
 def read_skill_text(folder: Path, file: str, report: Report) -> str | None:
-    """SKILL.md, made uniform; None with the reason in `report`."""
+    """Return SKILL.md with plain line ends, or None with the reason in `report`."""
     try:
         data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES)
         if not data.strip():
@@ -99,15 +99,13 @@ def read_skill_text(folder: Path, file: str, report: Report) -> str | None:
         return None
     if len(data) > LONG_FILE_BYTES:
         report.warning("", f"is {len(data) // 1000} kB long: move details into files that the model reads on demand")
-    return _decode(data.removeprefix(codecs.BOM_UTF8), report).replace("\r\n", "\n")
-
-
-def _decode(data: bytes, report: Report) -> str:
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode()
+        text = data.decode()
     except UnicodeDecodeError as error:
         report.warning("", f"is not UTF-8 (byte {error.start}): unreadable characters are replaced")
-        return data.decode(errors="replace")
+        text = data.decode(errors="replace")
+    return text.replace("\r\n", "\n")
 
 
 def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_named: bool) -> Skill:
@@ -135,7 +133,7 @@ def _build(folder: Path, file: str, head: FrontMatter, report: Report, *, is_nam
 
 
 def _plain(key: str) -> str:
-    """One spelling of `allowed-tools`, `allowed_tools` and `allowedTools`."""
+    """Return one spelling for `allowed-tools`, `allowed_tools` and `allowedTools`."""
     return key.replace("-", "").replace("_", "").lower()
 
 
@@ -170,7 +168,7 @@ def _first_paragraph(body: str) -> str:
 
 
 def _allowed_tools(value: object, report: Report) -> tuple[str, ...]:
-    """A string split at blanks and commas outside parentheses, or a list of names."""
+    """Split a string at blanks and commas outside parentheses; a list of names is taken as it is."""
     if value is None or value in _NULLS:
         return ()
     if isinstance(value, str):

@@ -27,7 +27,7 @@ class Catalog:
 
 
 def build_catalog(skills: Iterable[Skill], *, budget_tokens: int) -> Catalog:
-    """One line a skill, in the order given, within `estimate_tokens(text) <= budget_tokens`.
+    """Write one line a skill, in the order given, within `estimate_tokens(text) <= budget_tokens`.
 
     Drop order: an entry that does not fit any more is left out whole and named in
     `dropped`; shorter ones after it may still fit. So the order decides, and a
@@ -46,7 +46,7 @@ def build_catalog(skills: Iterable[Skill], *, budget_tokens: int) -> Catalog:
 
 
 def estimate_tokens(text: str) -> int:
-    """A rough count without a tokenizer: 4 characters of ASCII, or one other character, a token."""
+    """Count roughly, without a tokenizer: 4 characters of ASCII, or one other character, a token."""
     ascii_chars = len(text.encode("ascii", "ignore"))
     return ceil(ascii_chars / CHARS_PER_TOKEN) + len(text) - ascii_chars
 
@@ -60,6 +60,6 @@ def _entry(skill: Skill) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text that cannot pass for another line, for markup or for what it is not."""
+    """Return the text so that it cannot pass for another line or for markup."""
     clean = " ".join(_CONTROL.sub("", text).split())
     return clean.replace("<", "&lt;").replace(">", "&gt;")

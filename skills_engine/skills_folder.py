@@ -16,7 +16,8 @@ MAX_SKILLS = 5000
 MAX_STAMPED_FILES = 2000
 """Limit for the files of one skill's hooks/ and tests/; changes of files past it are not seen."""
 
-_IGNORED = ("node_modules", "__pycache__")
+IGNORED = ("node_modules", "__pycache__")
+"""Folders that programs leave behind."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 """Path, inode, size, and times of change of each file that counts."""
@@ -24,7 +25,7 @@ Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 @dataclass(frozen=True)
 class LoadedSkill:
-    """`skill` is what is in force (None: nothing); `last_good` the newest version without an error.
+    """A skill as it was read: `skill` is in force, `last_good` is the newest version without an error.
 
     `hooks_file`: all that was read of its hooks.
     """
@@ -46,7 +47,7 @@ def find_skills(
 ) -> tuple[dict[str, Path], list[Diagnostic]]:
     """Find the folder of each skill in several roots: of one name, the first.
 
-    `enabled` None: those of the first root by name, then what the next one adds. Those of `also` come after `enabled`.
+    By default those of the first root by name, then what the next one adds; `enabled` selects and orders. Those of `also` come after `enabled`.
     """
     wanted = dict.fromkeys((*(enabled or ()), *also))
     folders: dict[str, Path] = {}
@@ -85,16 +86,16 @@ def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = 
     try:
         return _load(folder, is_named=is_named, roots=roots)
     except OSError as error:  # the folder has just gone away, or is closed to us
-        return _nothing(Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"))
+        return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", f"cannot be read ({error.strerror})"),))
 
 
 def stamp_skill(folder: Path) -> Stamp:
-    """Differs after each change of a file that `load_skill` reads. Never raises."""
+    """Return what differs after each change of a file that `load_skill` reads. Never raises."""
     return tuple(sorted(islice(_stamps(folder), MAX_STAMPED_FILES)))
 
 
 def is_skill_file(name: str) -> bool:
-    """May a file of this name, at the top or below hooks/ and tests/, change what is loaded or how it is tested?"""
+    """Return whether a file of this name, at the top or below hooks/ and tests/, counts for the skill or its tests."""
     return name == "hooks.json" or name.lower().endswith((".md", ".yaml", ".yml"))
 
 
@@ -103,15 +104,15 @@ def _is_candidate(entry: Path) -> bool:
         is_folder = stat.S_ISDIR(entry.stat().st_mode)
     except OSError:  # a link to nowhere, or to where we may not look
         return False
-    return is_folder and is_segment(entry.name) and entry.name not in _IGNORED
+    return is_folder and is_segment(entry.name) and entry.name not in IGNORED
 
 
 def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill:
     if not any(is_inside(folder, root) for root in (folder.parent, *roots)):
         message = f"leads out of {folder.parent.name}/: put the folder itself there, or where it lies in skills.dirs"
-        return _nothing(Diagnostic("error", folder.name, "", "", message))
+        return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", message),))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
-        return _nothing(_no_skill(folder))
+        return LoadedSkill(None, (_no_skill(folder),))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     skill, diagnostics = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers), (*found, *hooks.diagnostics)
@@ -133,10 +134,6 @@ def _nested_pages(folder: Path) -> list[Path]:
     return sorted(islice(folder.glob("*/SKILL.md"), MAX_STAMPED_FILES))
 
 
-def _nothing(why: Diagnostic) -> LoadedSkill:
-    return LoadedSkill(None, (why,))
-
-
 def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
     for path in _skill_files(folder):
         try:
@@ -148,7 +145,7 @@ def _stamps(folder: Path) -> Iterator[tuple[str, int, int, int, int]]:
 
 
 def _skill_files(folder: Path) -> Iterator[Path]:
-    """By their real places: a folder that has become a link to another one has changed."""
+    """Yield the files by their real places: a folder that has become a link to another one has changed."""
     top = islice(os.walk(os.path.realpath(folder)), 1)
     below = (
         os.walk(os.path.realpath(inner)) for inner in (folder / "hooks", folder / "tests") if is_inside(inner, folder)

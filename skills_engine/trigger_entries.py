@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from skills_engine.conditions.condition import Condition, Moment, SearchedTurn, SearchLimitError, SearchWork
 from skills_engine.conditions.text_patterns import MAX_WORK
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
-from skills_engine.diagnostics import Report, did_you_mean
-from skills_engine.hook_entries import HookInfo, Role, is_like_a_condition, right_values
+from skills_engine.diagnostics import Report
+from skills_engine.hook_entries import HookInfo, Role, report_unknown, right_values
 
 TriggerEvent = Literal["connect", "idle"]
 TRIGGER_EVENTS: tuple[TriggerEvent, ...] = get_args(TriggerEvent)
@@ -22,25 +23,19 @@ OF_HISTORY = frozenset({"turn", "user_text", "scan_turns"})
 _LAST = 1000  # above every priority of a hook
 
 
-class TriggerEntry(msgspec.Struct, forbid_unknown_fields=True):
-    name: Annotated[Text, msgspec.Meta(description="The name of the trigger, unique in this file.")]
-    file: Annotated[Text, msgspec.Meta(description="The Markdown file with the text, beside hooks.json.")]
+class TriggerEntry(Struct, forbid_unknown_fields=True):
+    name: Annotated[Text, Meta(description="The name of the trigger, unique in this file.")]
+    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
     on: Annotated[
-        TriggerEvent,
-        msgspec.Meta(description="connect: a client has connected. idle: nobody has said anything for after_s."),
+        TriggerEvent, Meta(description="connect: a client has connected. idle: nobody has said anything for after_s.")
     ]
-    role: Annotated[Role, msgspec.Meta(description="The role of the message.")] = "system"
-    after_s: Annotated[
-        Annotated[float, msgspec.Meta(ge=1, le=3600)], msgspec.Meta(description="For idle: seconds of silence.")
-    ] = 20
-    max: Annotated[
-        Annotated[int, msgspec.Meta(ge=1, le=100)],
-        msgspec.Meta(description="For idle: how often, until the user does something."),
-    ] = 2
+    role: Annotated[Role, Meta(description="The role of the message.")] = "system"
+    after_s: Annotated[float, Meta(ge=1, le=3600, description="For idle: seconds of silence.")] = 20
+    max: Annotated[int, Meta(ge=1, le=100, description="For idle: how often, until the user does something.")] = 2
     when: Annotated[
-        TriggerWhenEntry | msgspec.UnsetType,
-        msgspec.Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
-    ] = msgspec.UNSET
+        TriggerWhenEntry | UnsetType,
+        Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
+    ] = UNSET
 
 
 _EXPECTED = {
@@ -96,12 +91,11 @@ def _moment(facts: HookFacts) -> Moment:
     return Moment(SearchedTurn(facts), SearchWork(MAX_WORK))
 
 
-def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> tuple[dict[str, Any], bool]:
-    """Return the right values by the fields of TriggerInfo, and whether there is no wrong or missing one."""
-    errors = len(report.errors)
+def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+    """Return the right values by the fields of TriggerInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            _report_unknown(key, f"{place}.{key}", report)
+            report_unknown(key, f"{place}.{key}", report, _FIELDS, kind="trigger")
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     if values.get("on") == "connect":
         for key in ("after_s", "max"):
@@ -112,15 +106,7 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> t
         values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS)
         if values["when"] is not None and isinstance(when, Mapping):
             values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
-    return values, len(report.errors) == errors
-
-
-def _report_unknown(key: str, place: str, report: Report) -> None:
-    if is_like_a_condition(key, _FIELDS):
-        message = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
-        report.error(place, message)
-    else:
-        report.warning(place, f"unknown key, ignored{did_you_mean(key, _FIELDS)}")
+    return values
 
 
 def _without_history(when: Mapping[str, Any], *, is_under_not: bool = False) -> dict[str, Any]:

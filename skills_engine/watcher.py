@@ -38,7 +38,7 @@ _inotify: Events = partial(awatch, step=STEP_MS, debounce=100, watch_filter=None
 
 
 class Watcher:
-    """`run` listens, `wait` tells. One task runs each; both end by cancellation."""
+    """Watches one folder of skills: `run` listens, `wait` reports. One task runs each; both end by cancellation."""
 
     def __init__(self, folder: Path, *, is_polling: bool, check_s: float = CHECK_S, events: Events = _inotify) -> None:
         self.is_polling = is_polling
@@ -65,10 +65,7 @@ class Watcher:
                     self._poll_from_now(str(error))
 
     async def wait(self) -> frozenset[str] | None:
-        """The skills whose files were touched, once they have settled; it may name none.
-
-        None: nothing was heard for a while, look for yourself.
-        """
+        """Return the skills whose files were touched, once they have settled; None after a while without an event."""
         await self._quiet(self._check_s if self._armed else POLL_S)
         if not self._event.is_set():
             return None
@@ -83,7 +80,7 @@ class Watcher:
         return touched
 
     def missed(self) -> None:
-        """`wait` heard nothing, but something has changed."""
+        """Note that something has changed though `wait` reported nothing."""
         if self._armed is None:
             return
         if self._armed != _identity(self._folder):
@@ -112,7 +109,7 @@ class Watcher:
         self._armed = None
 
     async def _quiet(self, limit_s: float) -> None:
-        """Until the event is set, or for `limit_s`."""
+        """Wait until the event is set, at most `limit_s`."""
         try:
             async with asyncio.timeout(limit_s):
                 await self._event.wait()
@@ -121,7 +118,7 @@ class Watcher:
 
 
 def touched_skill(path: Path, root: Path) -> str | None:
-    """The skill whose SKILL.md, hooks or tests this file may be; other changes show in the stamps."""
+    """Return the skill whose SKILL.md, hooks or tests this file may be; other changes show in the stamps."""
     parts = path.relative_to(root).parts if path.is_relative_to(root) else ()
     if len(parts) < 2 or not is_skill_file(parts[-1]):
         return None

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from skills_engine.conditions.hook_state import Firing, HookState
 from skills_engine.conditions.hook_variables import used_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
-from skills_engine.signing import Signer
 from skills_engine.trigger_entries import OF_HISTORY, TriggerInfo
 
-_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
+LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
 _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
@@ -26,8 +24,6 @@ _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 _GLOB = frozenset("*?[")
 """Characters of globs."""
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
-_SIGNER = Signer([bytes(32)])
-"""Signs a state only to see what it has room for."""
 
 
 def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str]) -> None:
@@ -49,10 +45,6 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
         _variables_advice(hook, place, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _trigger_advice(trigger, place, report)
-    remembered = tuple(Firing(hook.skill, hook.name, 1000, 1000) for hook in hooks.hooks if hook.has_memory)
-    if len(HookState.read(HookState(1000, remembered).signed(_SIGNER), _SIGNER).firings) < len(remembered):
-        message = "too many hooks have once, cooldown or sticky: a state has 8 KiB, and forgets the earliest of them"
-        report.warning("$.hooks", message)
 
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
@@ -84,7 +76,7 @@ def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any
 def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
     if message := _constant(key, value):
         report.warning(path, message)
-    elif key == "round" and hook.timing not in _LOOP:
+    elif key == "round" and hook.timing not in LOOP:
         report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
     elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
         report.warning(path, "never holds: before_first_agent comes in round 1")
@@ -158,6 +150,6 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
                 f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true"
             )
         return
-    for name, timings in (("tool", _LOOP[2:]), ("tool_status", _LOOP[2:]), ("round", _LOOP)):
+    for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
             report.warning(f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from skill_tools.authoring.condition_advice import conditions_advice
+from skill_tools.authoring.condition_advice import LOOP, conditions_advice
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.diagnostics import Diagnostic, Report
@@ -19,7 +19,6 @@ from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 LONG_HOOK_CHARS = 2000
 LONG_BODY_LINES = 500
 
-_LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _COMMAND = re.compile(r"!`[^`\n]+`")
 _VARIABLE = re.compile(r"\$\{CLAUDE_\w+\}|\$ARGUMENTS\b")
 _SEPARATOR = re.compile(r"[\s,]")
@@ -40,40 +39,42 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     """Return the diagnostics of one skill, or of every skill in a folder of skills, by the skill's folder. Raises OSError."""
     if is_skill_folder(path):
         return {path: lint_skill(path.resolve())}
-    names, found = list_skills(path)
-    by_folder = {path: found} if found else {}
-    loaded = {name: _load(path.resolve() / name) for name in names}
+    names, diagnostics = list_skills(path)
+    by_folder = {path: diagnostics} if diagnostics else {}
+    loaded = {name: load_skill(path.resolve() / name, is_named=True) for name in names}  # also those off by default
     groups = _groups(loaded.values())
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
 
+def diagnostic_line(folder: Path, diagnostic: Diagnostic) -> str:
+    """Return a line for a terminal, which can open the path at its beginning."""
+    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
+    return f"{place}: {diagnostic.severity}: {diagnostic.message}"
+
+
 def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diagnostic]:
-    """Return what is wrong with a skill. `groups`: how many hooks each group has, in all skills; None: in this one."""
-    loaded = _load(folder)
+    """Return what is wrong with a skill. `groups` counts the hooks of each group in all skills, or by default in this one."""
+    loaded = load_skill(folder, is_named=True)
     return _lint(folder, loaded, _groups([loaded]) if groups is None else groups)
 
 
-def _load(folder: Path) -> LoadedSkill:
-    return load_skill(folder, is_named=True)  # one that is off by default is checked, too
-
-
 def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:
-    found = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
+    diagnostics = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
     if loaded.skill is not None:
-        found += _body_advice(loaded.skill)
-        found += _hooks_advice(loaded.hooks_file, folder.name, groups)
-        found += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
-        found += _tests_advice(folder)
-    return found
+        diagnostics += _body_advice(loaded.skill)
+        diagnostics += _hooks_advice(loaded.hooks_file, folder.name, groups)
+        diagnostics += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
+        diagnostics += _tests_advice(folder)
+    return diagnostics
 
 
 def _tests_advice(folder: Path) -> list[Diagnostic]:
     """Return the mistakes in files of tests, and the tests that cannot fail."""
-    found = read_tests(folder)
+    read = read_tests(folder)
     message = "line {}: the test “{}” expects nothing, so it cannot fail: say what fires, is silent or is read"
-    idle = [test for test in found.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
+    idle = [test for test in read.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
     return [
-        *found.diagnostics,
+        *read.diagnostics,
         *(Diagnostic("warning", folder.name, test.file, "", message.format(test.line, test.name)) for test in idle),
     ]
 
@@ -84,11 +85,10 @@ def _strict(diagnostic: Diagnostic) -> Diagnostic:
 
 
 def _body_advice(skill: Skill) -> list[Diagnostic]:
-    report = Report(skill.name, skill.file)
-    # What is wrong with the file the loader has said.
-    text = read_skill_text(skill.directory, skill.file, replace(report, found=[]))
+    text = read_skill_text(skill.directory, skill.file, Report("", ""))  # the loader has reported what is wrong with it
     if text is None:
         return []
+    report = Report(skill.name, skill.file)
     body = split_front_matter(text).body.strip()
     lines = body.count("\n") + 1
     if not body:
@@ -115,7 +115,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: Counter[str]) -> list[Di
 
 
 def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
-    if hook.timing in _LOOP:
+    if hook.timing in LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
         if _SEPARATOR.search(name):
@@ -151,7 +151,7 @@ def _left_literal(text: str) -> Iterator[str]:
 
 
 def _misplaced(folder: Path) -> list[Diagnostic]:
-    """A hooks.json that is not read, since it lies beside SKILL.md or in a folder that is not hooks/."""
+    """Report a hooks.json that is not read, since it lies beside SKILL.md or in a folder that is not hooks/."""
     if (folder / HOOKS_JSON).exists():
         return []
     strays = [path for path in (folder / "hooks.json", *sorted(folder.glob("*/hooks.json"))) if path.is_file()]
@@ -160,16 +160,12 @@ def _misplaced(folder: Path) -> list[Diagnostic]:
 
 
 def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
-    """Texts that no entry names; said only when every entry of hooks.json came to a hook, else it may be a consequence."""
+    """Report texts that no entry names, unless an entry is broken, which may be why."""
     if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
     files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]
     named = {(folder / "hooks" / file).resolve() for file in files}
     texts = sorted((folder / "hooks").glob("**/*.md"))
-    return [
-        Diagnostic(
-            "warning", folder.name, text.relative_to(folder).as_posix(), "", "no hook in hooks.json names this file"
-        )
-        for text in texts
-        if text.resolve() not in named
-    ]
+    orphans = (text.relative_to(folder).as_posix() for text in texts if text.resolve() not in named)
+    message = "no hook in hooks.json names this file"
+    return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]

@@ -4,12 +4,13 @@ import json
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from skill_tools.sharing.bundle import SkillBundle
+from skill_tools.sharing.install import put_skill
 from skill_tools.testing.tests_format import SkillTestsDocument
 from skills_engine.hook_entries import Timing
 from skills_engine.hooks_config import HooksDocument
@@ -114,28 +115,18 @@ def new_skill(
         raise ScaffoldError("the text and the names of tools must not be empty")
     if folder.exists():
         raise ScaffoldError(f"{folder} exists already")
-    draft = parent / f".{name}.draft"  # hidden: a server that watches does not see half of it
+    title, option = name.replace("-", " ").capitalize(), " --trigger hint" if trigger else ""
+    page = SKILL_MD.format(name=name, title=title, path=_as_named(folder), option=option, text=text.strip())
+    files = {
+        "SKILL.md": page,
+        "hooks/hooks.json": _hooks_json(folder, trigger or timing, tools),
+        "hooks/hint.md": f"{text.strip()}\n",
+        "tests/hint.yaml": _tests_yaml(folder, trigger or timing, tools),
+    }
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        draft.mkdir(exist_ok=True)
-        hooks_json = _hooks_json(folder, trigger or timing, tools)
-        tests_yaml = _tests_yaml(folder, trigger or timing, tools)
-        _write(draft, folder, text.strip(), hooks_json, tests_yaml, option=" --trigger hint" if trigger else "")
-        draft.rename(folder)
+        return put_skill(parent, name, SkillBundle({path: text.encode() for path, text in files.items()}))
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
-    return folder
-
-
-def _write(draft: Path, folder: Path, text: str, hooks_json: str, tests_yaml: str, *, option: str) -> None:
-    (draft / "hooks").mkdir(exist_ok=True)
-    (draft / "tests").mkdir(exist_ok=True)
-    title = folder.name.replace("-", " ").capitalize()
-    page = SKILL_MD.format(name=folder.name, title=title, path=_as_named(folder), option=option, text=text)
-    (draft / "SKILL.md").write_bytes(page.encode())
-    (draft / "hooks" / "hooks.json").write_bytes(hooks_json.encode())
-    (draft / "hooks" / "hint.md").write_bytes(f"{text}\n".encode())
-    (draft / "tests" / "hint.yaml").write_bytes(tests_yaml.encode())
 
 
 def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
@@ -160,19 +151,15 @@ def _schema_beside(folder: Path, schema: Path) -> str:
 
 def _tests_yaml(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
     beginning = "trigger: hint" if moment in TRIGGER_EVENTS else "user: Hello"
-    head = partial(
-        TESTS_YAML.format,
-        schema=_schema_beside(folder, TESTS_SCHEMA_FILE),
-        path=_as_named(folder),
-        beginning=beginning,
-    )
-    if moment in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
-        return head(script="\n      - answer: Hello!")
-    steps = ["need_tools: Let me look."]
+    steps = []
+    if moment not in (*TRIGGER_EVENTS, "after_user_input", "before_planning"):
+        steps.append("need_tools: Let me look.")
     if moment == "after_tool_call":
         steps.append(f"calls: [{{tool: {json.dumps(_fitting_tool(tools))}, result: found}}]")
     script = "".join(f"\n      - {step}" for step in [*steps, "answer: Hello!"])
-    return head(script=script) + SILENT_TEST
+    schema, path = _schema_beside(folder, TESTS_SCHEMA_FILE), _as_named(folder)
+    tests = TESTS_YAML.format(schema=schema, path=path, beginning=beginning, script=script)
+    return tests + SILENT_TEST if steps else tests
 
 
 def _fitting_tool(tools: Sequence[str]) -> str:
@@ -184,9 +171,5 @@ def _fitting_tool(tools: Sequence[str]) -> str:
 def schema_text(kind: SchemaKind = "hooks") -> str:
     """Make the JSON Schema of hooks.json or of files of tests, for editors, from the struct that the loader checks with."""
     title, struct = _SCHEMAS[kind]
-    schema = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        **msgspec.json.schema(struct),
-    }
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **msgspec.json.schema(struct)}
     return json.dumps(schema, indent=2) + "\n"

@@ -52,7 +52,7 @@ def play(
 
 
 def render(played: PlayedTurn) -> str:
-    """For a terminal: injected messages are marked with + and say where they come from."""
+    """Write the turn for a terminal: injected messages are marked with + and say where they come from."""
     blocks = []
     for number, call in enumerate(played.calls, start=1):
         blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_message, call.messages)]))
@@ -62,7 +62,7 @@ def render(played: PlayedTurn) -> str:
 
 
 def render_costs(played: PlayedTurn) -> str:
-    """For a terminal: what each call and each hook cost, and which hook costs the cache."""
+    """Write for a terminal what each call and each hook cost, and which hook costs the cache."""
     meter = CostMeter()
     costs = [meter.measure(list(map(_prompt_part, call.messages))) for call in played.calls]
     lines = ["cost in tokens, estimated: characters / 4, text in parentheses as printed"]

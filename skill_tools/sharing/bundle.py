@@ -7,18 +7,17 @@ import posixpath
 import shutil
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
 from skills_engine.files import is_segment
+from skills_engine.skills_folder import IGNORED
 
 MAX_FILES = 2000
 MAX_BYTES = 32 << 20
 """Limits of a skill that travels, in files and in bytes."""
-SKIPPED = ("node_modules", "__pycache__")
-"""Folders that programs leave behind."""
 MAX_LISTED = 100_000
 """Limit for the files of a whole source, of which a skill is a part."""
 MAX_NAMED = 20
@@ -51,7 +50,7 @@ class FolderTree:
         self._root = root
         self.entries: dict[str, Kind] = {}
         for parent, folders, files in os.walk(root):
-            closed = {name for name in folders if name in (".git", *SKIPPED) or Path(parent, name).is_symlink()}
+            closed = {name for name in folders if name in (".git", *IGNORED) or Path(parent, name).is_symlink()}
             folders[:] = sorted(set(folders) - closed)
             for path in (Path(parent, name) for name in (*files, *closed)):
                 self.entries[path.relative_to(root).as_posix()] = kind_of(path.lstat().st_mode)
@@ -59,17 +58,25 @@ class FolderTree:
                 raise SharingError(f"{root} holds more than {MAX_LISTED} files: give the skill's own folder")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        left = max_bytes
-        for path in paths:
-            if self.entries[path] == "link":
-                data = os.fsencode((self._root / path).readlink())
-            else:
-                with (self._root / path).open("rb") as file:
-                    data = file.read(left + 1)
-            left -= len(data)
-            if left < 0:
-                raise too_much(str(self._root))
-            yield path, data
+        return read_within(paths, self._open, max_bytes, str(self._root))
+
+    def _open(self, path: str) -> IO[bytes]:
+        place = self._root / path
+        return io.BytesIO(os.fsencode(place.readlink())) if self.entries[path] == "link" else place.open("rb")
+
+
+def read_within(
+    paths: Iterable[str], open_file: Callable[[str], IO[bytes]], max_bytes: int, what: str
+) -> Iterator[tuple[str, bytes]]:
+    """Read the files. Raises SharingError as soon as they have more bytes together."""
+    left = max_bytes
+    for path in paths:
+        with open_file(path) as file:
+            data = file.read(left + 1)
+        left -= len(data)
+        if left < 0:
+            raise too_much(what)
+        yield path, data
 
 
 def kind_of(mode: int) -> Kind:
@@ -178,7 +185,7 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
 
 def _is_left_out(part: str) -> bool:
     """Tell whether a name hides its file or folder; "." and ".." do not, they are wrong."""
-    return part in SKIPPED or (part.startswith(".") and part not in (".", ".."))
+    return part in IGNORED or (part.startswith(".") and part not in (".", ".."))
 
 
 def _target(path: str, text: bytes, files: Mapping[str, bytes]) -> str:
@@ -204,7 +211,7 @@ def pack_skill(folder: Path) -> bytes:
 def skill_files(folder: Path) -> Iterator[Path]:
     """Give the files of a skill by name, without hidden and unusable names and what programs leave behind."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if is_segment(name) and name not in SKIPPED)
+        folders[:] = sorted(name for name in folders if is_segment(name) and name not in IGNORED)
         for name in sorted(files):
             path = Path(parent, name)
             if is_segment(name) and path.is_file():

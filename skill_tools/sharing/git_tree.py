@@ -1,6 +1,6 @@
 """A git repository's files at one commit, fetched by the `git` program within limits of time and size.
 
-Nothing is checked out, so no hook, filter or submodule of anybody runs; and git asks no questions.
+Nothing is checked out, so no git hook, filter or submodule runs; and git asks no questions.
 """
 
 import io
@@ -33,7 +33,7 @@ _ENVIRONMENT = {  # beside which it has no terminal, being in a session of its o
 
 
 class GitTree:
-    """The newest commit of `ref` (None: the repository's default branch). `scratch` is an empty folder of the caller's."""
+    """The newest commit of `ref`, or of the default branch if that is None. `scratch` is an empty folder of the caller's."""
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class GitTree:
             raise SharingError(f"{url} holds more than {MAX_LISTED} files")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        wanted = [self._objects[path] for path in paths]
+        object_ids = [self._objects[path] for path in paths]
         reachable = self._git("rev-list", "--objects", "--missing=print", self.commit).splitlines()
-        missing = {line[1:].decode() for line in reachable if line.startswith(b"?")}.intersection(wanted)
+        missing = {line[1:].decode() for line in reachable if line.startswith(b"?")}.intersection(object_ids)
         if missing:  # at once: git itself would fetch one by one
             self._git(*_FETCH, "--stdin", lines=missing)
-        sizes = self._git("cat-file", "--batch-check=%(objectsize)", lines=wanted).split()
+        sizes = self._git("cat-file", "--batch-check=%(objectsize)", lines=object_ids).split()
         if sum(map(int, sizes)) > max_bytes:
             raise too_much(self._url)
-        found = io.BytesIO(self._git("cat-file", "--batch", lines=wanted))
+        contents = io.BytesIO(self._git("cat-file", "--batch", lines=object_ids))
         for path, size in zip(paths, map(int, sizes), strict=True):
-            found.readline()  # the object's id, type and size
-            yield path, found.read(size)
-            found.readline()  # the line break behind it
+            contents.readline()  # the object's id, type and size
+            yield path, contents.read(size)
+            contents.readline()  # the line break behind it
 
     def _git(self, *arguments: str, lines: Iterable[str] = ()) -> bytes:
         """Run git to its end, or kill it with its children at a limit; returns what it wrote."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -102,11 +103,10 @@ class InstalledSkill:
 
 def installed_skills(root: Path) -> list[InstalledSkill]:
     """Return the skills of skills.lock by name, as they are on disk. Raises SharingError and OSError."""
-    return [InstalledSkill(name, locked, _on_disk(root / name)) for name, locked in read_lock(root).items()]
-
-
-def _on_disk(folder: Path) -> SkillBundle | None:
-    return collect(FolderTree(folder)) if folder.is_dir() else None
+    return [
+        InstalledSkill(name, locked, collect(FolderTree(root / name)) if (root / name).is_dir() else None)
+        for name, locked in read_lock(root).items()
+    ]
 
 
 def add_skill(root: Path, arrival: Arrival) -> Path:
@@ -172,11 +172,9 @@ def _lock_of(arrival: Arrival) -> LockedSkill:
 def difference(before: SkillBundle, after: SkillBundle) -> Iterator[str]:
     """Give the lines of a unified diff, at most 400; files that are no text, or are long, are named only."""
     lines = _difference(before, after)
-    for number, line in enumerate(lines):
-        if number == MAX_DIFF_LINES:
-            yield f"… (more than {MAX_DIFF_LINES} lines)"
-            return
-        yield line
+    yield from islice(lines, MAX_DIFF_LINES)
+    if next(lines, None) is not None:
+        yield f"… (more than {MAX_DIFF_LINES} lines)"
 
 
 def _difference(before: SkillBundle, after: SkillBundle) -> Iterator[str]:

@@ -106,11 +106,11 @@ def _normalized(entry: Mapping[str, Any], scan_depth: object) -> dict[str, Any]:
         return {"scanDepth": scan_depth, **{key: value for key, value in entry.items() if value is not None}}
     extensions = entry.get("extensions")
     merged = {**entry, **(extensions if isinstance(extensions, dict) else {})}
-    found = {
+    fields = {
         _CAMEL.sub(lambda match: match[1].upper(), key): value for key, value in merged.items() if value is not None
     }
-    renamed = {"key": found.pop("keys", None), "keysecondary": found.pop("secondaryKeys", None), "selective": False}
-    return {"scanDepth": scan_depth, "order": found.pop("insertionOrder", 100), **renamed, **found}
+    renamed = {"key": fields.pop("keys", None), "keysecondary": fields.pop("secondaryKeys", None), "selective": False}
+    return {"scanDepth": scan_depth, "order": fields.pop("insertionOrder", 100), **renamed, **fields}
 
 
 def _names(entries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -84,14 +84,15 @@ def _show(text: str) -> None:
     print(printable(text))
 
 
-def _is_agreed(question: str, *, yes: bool) -> bool:
-    """Ask at the terminal; only y or yes is one. Raises SharingError where nobody can be asked."""
-    if yes:
-        return True
+def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) -> bool:
+    """Ask at the terminal; return whether the answer is y or yes. Raises SharingError without a terminal."""
     try:
-        return input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
+        is_agreed = arguments.yes or input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError as error:
         raise SharingError("there is nobody to ask: repeat the command with --yes") from error
+    if not is_agreed:
+        _show(otherwise)
+    return is_agreed
 
 
 def _add(arguments: argparse.Namespace) -> int:
@@ -100,8 +101,7 @@ def _add(arguments: argparse.Namespace) -> int:
         arrival = replace(arrival, name=arguments.name)
     require_free(arguments.dir, arrival.name)
     _describe(arrival)
-    if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", yes=arguments.yes):
-        _show("not added")
+    if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", arguments, otherwise="not added"):
         return FAILED
     _show(f"added: {add_skill(arguments.dir, arrival)}")
     return OK
@@ -124,7 +124,7 @@ def _describe(arrival: Arrival) -> None:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
         skill = load_skill(folder, is_named=True).skill
-        found = [one for one in lint_skill(folder) if one.severity != "info"]
+        diagnostics = [one for one in lint_skill(folder) if one.severity != "info"]
     assert skill is not None  # a bundle has a page or hooks
     _show(f"hooks: {len(skill.hooks) or 'none'}")
     for hook in skill.hooks:
@@ -135,7 +135,7 @@ def _describe(arrival: Arrival) -> None:
     for hook in skill.hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
-    for one in found:
+    for one in diagnostics:
         _show(str(one))
 
 
@@ -169,8 +169,7 @@ def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
     if edited and not arguments.force:
         _show(f"{one.name} is not updated, since it was changed here: --force overwrites your changes")
         return FAILED
-    if not _is_agreed(f"Update {arguments.dir / one.name}?", yes=arguments.yes):
-        _show("not updated")
+    if not _is_agreed(f"Update {arguments.dir / one.name}?", arguments, otherwise="not updated"):
         return FAILED
     replace_skill(arguments.dir, arrival)
     _show(f"updated: {arguments.dir / one.name}")
@@ -193,8 +192,7 @@ def _remove(arguments: argparse.Namespace) -> int:
     if one.state == "edited" and not arguments.force:
         _show(f"{one.name} is not removed, since it was changed here: --force deletes your changes, too")
         return FAILED
-    if not _is_agreed(f"Delete {arguments.dir / one.name}?", yes=arguments.yes):
-        _show("not removed")
+    if not _is_agreed(f"Delete {arguments.dir / one.name}?", arguments, otherwise="not removed"):
         return FAILED
     remove_skill(arguments.dir, one.name)
     _show(f"removed: {arguments.dir / one.name}")

@@ -5,7 +5,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +20,7 @@ from skill_tools.sharing.bundle import (
     collect,
     find_skill,
     kind_of,
-    too_much,
+    read_within,
 )
 from skill_tools.sharing.git_tree import GitTree
 from skills_engine.front_matter import split_front_matter
@@ -127,15 +127,15 @@ def _own_name(bundle: SkillBundle) -> str | None:
 
 @contextmanager
 def _open(source: SkillSource) -> Iterator[tuple[SourceTree, str | None]]:
-    with ExitStack() as stack:
-        if source.kind == "git":
-            scratch = stack.enter_context(TemporaryDirectory(prefix="parley-skill-"))
+    if source.kind == "git":
+        with TemporaryDirectory(prefix="parley-skill-") as scratch:
             git = GitTree(source.location, source.ref, Path(scratch))
             yield git, git.commit
-        elif source.kind == "zip":
-            yield _ZipTree(stack.enter_context(_opened_zip(Path(source.location)))), None
-        else:
-            yield FolderTree(Path(source.location)), None
+    elif source.kind == "zip":
+        with _opened_zip(Path(source.location)) as archive:
+            yield _ZipTree(archive), None
+    else:
+        yield FolderTree(Path(source.location)), None
 
 
 @contextmanager
@@ -165,14 +165,7 @@ class _ZipTree:
                 raise SharingError(f"{archive.filename} holds {name!r}, which leads out of it")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        left = max_bytes
-        for path in paths:
-            with self._archive.open(path) as file:
-                data = file.read(left + 1)
-            left -= len(data)
-            if left < 0:
-                raise too_much(str(self._archive.filename))
-            yield path, data
+        return read_within(paths, self._archive.open, max_bytes, str(self._archive.filename))
 
 
 def _zipped_kind(info: zipfile.ZipInfo) -> Kind:

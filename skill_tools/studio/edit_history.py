@@ -1,8 +1,9 @@
 """History of edits, for undo and redo: what each has replaced; one file for each skill."""
 
 import logging
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,18 +17,21 @@ MAX_HISTORY_BYTES: Final = 4 << 20
 """Limit for the texts of one skill's edits; the oldest go first."""
 
 
-class Edit(msgspec.Struct, frozen=True, kw_only=True):
-    """One change, by what it has replaced."""
+class SkillEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a skill's files."""
 
     at: datetime
     action: str
     path: str
-    files: Mapping[str, bytes | None]
-    """None: there was no such file."""
 
-    def before(self, now: Mapping[str, bytes | None]) -> "Edit":
-        """Return the edit that leads back from undoing this one."""
-        return Edit(at=datetime.now(UTC), action=self.action, path=self.path, files=now)
+
+class Edit(SkillEdit, frozen=True, kw_only=True):
+    """A change, with what it has replaced."""
+
+    files: Mapping[str, bytes | None]
+    """Bytes by path; null for a file that did not exist."""
+    skill: str = ""
+    """The skill's name at that time; "" in histories that earlier versions have written."""
 
 
 class Past(msgspec.Struct, kw_only=True):
@@ -52,28 +56,11 @@ class EditHistory:
             logger.warning("earlier versions of the skill %s cannot be read: %s", skill, error)
             return Past()
 
-    def add(self, skill: str, edit: Edit) -> None:
-        """Keep the edit; what was undone before it can no longer be redone."""
-        self.write(skill, Past(undo=[*self.read(skill).undo, edit]))
-
-    def stepped(self, skill: str, back: Edit, *, is_redo: bool) -> None:
-        """Note that the newest edit was undone (or redone), and that `back` leads back."""
-        past = self.read(skill)
-        gone, gained = (past.redo, past.undo) if is_redo else (past.undo, past.redo)
-        gone.pop()
-        gained.append(back)
-        self.write(skill, past)
-
-    def rename(self, skill: str, name: str, revise: Mapping[str, Callable[[bytes], bytes]]) -> None:
-        """Give the past to the skill's new name; `revise` changes the earlier texts of a file to fit it."""
+    def rename(self, skill: str, name: str) -> None:
+        """Give the past to the skill's new name."""
         self.forget(name)
-        past = self.read(skill)
-        if not (past.undo or past.redo):
-            return
-        for edits in (past.undo, past.redo):
-            edits[:] = [msgspec.structs.replace(edit, files=_revised(edit.files, revise)) for edit in edits]
-        self.write(name, past)
-        self.forget(skill)
+        with suppress(FileNotFoundError):
+            self._file(skill).replace(self._file(name))
 
     def forget(self, skill: str) -> None:
         self._file(skill).unlink(missing_ok=True)
@@ -86,12 +73,6 @@ class EditHistory:
         draft = self._folder / f".{skill}.draft"
         draft.write_bytes(msgspec.json.encode(Past(undo=_newest(past.undo), redo=_newest(past.redo))))
         draft.replace(self._file(skill))
-
-
-def _revised(
-    files: Mapping[str, bytes | None], revise: Mapping[str, Callable[[bytes], bytes]]
-) -> Mapping[str, bytes | None]:
-    return {path: revise[path](data) if data is not None and path in revise else data for path, data in files.items()}
 
 
 def _newest(edits: list[Edit]) -> list[Edit]:

@@ -9,16 +9,20 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
+import msgspec
+from msgspec import Struct
+
+from skill_tools.authoring.lint import lint_skill
 from skill_tools.sharing.bundle import SharingError, skill_files
 from skill_tools.sharing.install import moved_pin
-from skill_tools.studio.edit_history import Edit, EditHistory
+from skill_tools.studio.edit_history import Edit, EditHistory, Past, SkillEdit
+from skills_engine.diagnostics import Diagnostic
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
 from skills_engine.skills_config import find_skill_file, is_spec_name
 from skills_engine.skills_folder import list_skills
@@ -33,6 +37,7 @@ MAX_BINNED: Final = 50
 """Entries of the bin; beyond it the oldest is deleted for good."""
 ANY: Final = "*"
 """The tag that stands for whatever is there."""
+_STALE: Final = "is not what you have read: it exists already or has changed since you read it"
 
 
 class EditError(Exception):
@@ -46,23 +51,25 @@ class EditError(Exception):
         self.current = current
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListedFile:
+class ListedFile(Struct, frozen=True, kw_only=True):
     path: str
     bytes: int
     etag: str | None
-    """None: it cannot be edited here."""
+    """Tag of its text; null for a file that cannot be edited here."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SkillListing:
+class SkillState(Struct, frozen=True, kw_only=True):
     """The files of one skill; `etag` changes with each of them that can be edited."""
 
+    name: str
     etag: str
-    files: tuple[ListedFile, ...]
     is_writable: bool
-    undo: tuple[Edit, ...] = ()
-    redo: tuple[Edit, ...] = ()
+    files: list[ListedFile]
+    diagnostics: list[Diagnostic]
+    """Defects of the files as they are. With an error, the last working version stays in use."""
+    undo: tuple[SkillEdit, ...]
+    """Edits that can be undone, the next one last."""
+    redo: tuple[SkillEdit, ...]
 
 
 class SkillFiles:
@@ -73,7 +80,7 @@ class SkillFiles:
     """
 
     def __init__(self, root: Path, data_dir: Path, *, further: Sequence[Path] = (), is_on: bool = True) -> None:
-        """`is_on` False: nothing may be changed."""
+        """`is_on` says whether anything may be changed."""
         self.is_on = is_on
         self._root = root
         self._roots = (root, *further)
@@ -82,8 +89,8 @@ class SkillFiles:
 
     def names(self) -> list[str]:
         """Return the folders of all roots, by name; without those that lead out."""
-        found = {name for root in self._roots for name in list_skills(root)[0]}
-        return sorted(name for name in found if self._find(name) is not None)
+        names = {name for root in self._roots for name in list_skills(root)[0]}
+        return sorted(name for name in names if self._find(name) is not None)
 
     def folder(self, skill: str) -> Path:
         """Return the first root's folder of this name. Raises EditError."""
@@ -101,16 +108,18 @@ class SkillFiles:
     def is_writable(self, skill: str) -> bool:
         return self.is_on and is_inside(self.folder(skill), self._root)
 
-    def show(self, skill: str) -> SkillListing:
+    def show(self, skill: str) -> SkillState:
         folder = self.folder(skill)
-        files = tuple(_listed(folder, path) for path in _first(folder))
+        files = _listed(folder)
         past = self._history.read(skill)
-        return SkillListing(
+        return SkillState(
+            name=skill,
             etag=_skill_tag(files),
-            files=files,
             is_writable=self.is_writable(skill),
-            undo=tuple(past.undo),
-            redo=tuple(past.redo),
+            files=files,
+            diagnostics=lint_skill(folder),
+            undo=_without_texts(past.undo),
+            redo=_without_texts(past.redo),
         )
 
     def create(self, skill: str, make: Callable[[Path], object]) -> None:
@@ -135,10 +144,15 @@ class SkillFiles:
             raise EditError("file_unreadable", f"{path} is not UTF-8 text (byte {error.start})") from error
 
     def write(self, skill: str, path: str, text: str, *, expected: Collection[str] | None) -> str:
-        """Write the file whole or not at all; returns its new tag. `expected` None: it must not exist yet."""
-        data = _encoded(path, text)
+        """Write the file whole or not at all; returns its new tag. With `expected` None, it must not exist yet."""
+        data = text.encode()
+        if len(data) > MAX_TEXT_BYTES:
+            message = f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept"
+            raise EditError("file_too_large", message)
         target = self._place(skill, path)
-        before = self._expect(target, path, expected)
+        before = _read(target) if expected is None else self._expect(target, path, expected)
+        if expected is None and before is not None:
+            raise _stale(path, before)
         if before is None and len(_first(self.folder(skill))) >= MAX_EDITED_FILES:
             raise EditError("skill_full", f"{skill} holds {MAX_EDITED_FILES} files; remove some first")
         if before != data:
@@ -150,7 +164,6 @@ class SkillFiles:
         data = self._expect(self._place(skill, path), path, expected)
         if os.path.lexists(self._place(skill, new_path)):
             raise EditError("file_exists", f"{new_path} exists already; choose another name")
-        assert data is not None  # what is not there fits no tag
         self._change(skill, "rename", {path: (data, None), new_path: (None, data)})
         return _tag(data)
 
@@ -158,7 +171,6 @@ class SkillFiles:
         """Put the file into the bin; undo brings it back."""
         target = self._place(skill, path)
         data = self._expect(target, path, expected)
-        assert data is not None  # what is not there fits no tag
         with self._binned(f"{skill}-{path.replace('/', '-')}") as place:
             shutil.copyfile(target, place)
         self._change(skill, "delete", {path: (data, None)})
@@ -183,7 +195,7 @@ class SkillFiles:
             if page is not None:
                 _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
             folder.rename(self._root / name)
-        self._history.rename(skill, name, {page or "SKILL.md": lambda data: _renamed(data, name)})
+        self._history.rename(skill, name)
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
@@ -208,28 +220,35 @@ class SkillFiles:
     def _whole(self, skill: str, expected: Collection[str]) -> Path:
         folder = self.folder(skill)
         self._require_writable(skill)
-        tag = self.show(skill).etag
+        tag = _skill_tag(_listed(folder))
         if not {ANY, tag} & set(expected):
-            raise _stale(f"{skill}/", tag)
+            raise EditError("version_stale", f"{skill}/ {_STALE}", tag=tag)
         return folder
 
     def _step(self, skill: str, expected: Collection[str], *, is_redo: bool) -> Edit:
         self._whole(skill, expected)
         past = self._history.read(skill)
-        steps = past.redo if is_redo else past.undo
+        steps, way_back = (past.redo, past.undo) if is_redo else (past.undo, past.redo)
         if not steps:
             raise EditError("nothing_to_undo", f"there is nothing to {'redo' if is_redo else 'undo'} in {skill}")
-        edit = steps[-1]
+        edit = steps.pop()
         places = {path: self._place(skill, path) for path in edit.files}
         now = {path: _read(place) for path, place in places.items()}
-        self._history.stepped(skill, edit.before(now), is_redo=is_redo)
-        _put_all({places[path]: data for path, data in edit.files.items()})
+        way_back.append(msgspec.structs.replace(edit, at=datetime.now(UTC), files=now, skill=skill))
+        self._history.write(skill, past)
+        is_renamed = edit.skill not in ("", skill)  # since then: an earlier SKILL.md gets the name of now
+        files = {
+            path: _renamed(data, skill) if data and is_renamed and "/" not in path else data
+            for path, data in edit.files.items()
+        }
+        _put_all({places[path]: data for path, data in files.items()})
         return edit
 
     def _change(self, skill: str, action: str, files: dict[str, tuple[bytes | None, bytes | None]]) -> None:
         before = {path: data for path, (data, _) in files.items()}
         past = self._history.read(skill)
-        self._history.add(skill, Edit(at=datetime.now(UTC), action=action, path=next(iter(files)), files=before))
+        edit = Edit(at=datetime.now(UTC), action=action, path=next(iter(files)), files=before, skill=skill)
+        self._history.write(skill, Past(undo=[*past.undo, edit]))  # what was undone can no longer be redone
         try:
             _put_all({self._place(skill, path): after for path, (_, after) in files.items()})
         except OSError:
@@ -257,14 +276,12 @@ class SkillFiles:
         if not self.is_writable(skill):
             raise EditError("skill_read_only", f"{skill} stands in another folder, which is only read")
 
-    def _expect(self, target: Path, path: str, expected: Collection[str] | None) -> bytes | None:
-        """Return what stands there. Raises EditError where that is not what the caller has read."""
+    def _expect(self, target: Path, path: str, expected: Collection[str]) -> bytes:
+        """Return the file's content. Raises EditError where that is not what the caller has read."""
         data = _read(target)
-        tag = None if data is None else _tag(data)
-        is_expected = tag is None if expected is None else tag is not None and bool({ANY, tag} & set(expected))
-        if is_expected:
-            return data
-        raise _stale(path, tag, None if data is None else data.decode(errors="replace"))
+        if data is None or not {ANY, _tag(data)} & set(expected):
+            raise _stale(path, data)
+        return data
 
     @contextmanager
     def _binned(self, name: str) -> Iterator[Path]:
@@ -297,20 +314,22 @@ def require_editable(folder: Path, path: str) -> Sequence[str]:
     return parts
 
 
-def _encoded(path: str, text: str) -> bytes:
-    data = text.encode()
-    if len(data) > MAX_TEXT_BYTES:
-        raise EditError("file_too_large", f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept")
-    return data
+def _without_texts(edits: Sequence[Edit]) -> tuple[SkillEdit, ...]:
+    return msgspec.convert(edits, tuple[SkillEdit, ...], from_attributes=True)
 
 
-def _listed(folder: Path, path: Path) -> ListedFile:
+def _listed(folder: Path) -> list[ListedFile]:
+    return [_listed_file(folder, path) for path in _first(folder)]
+
+
+def _listed_file(folder: Path, path: Path) -> ListedFile:
     name, size = path.relative_to(folder).as_posix(), path.stat().st_size
     is_ours = name == find_skill_file(folder) or name.partition("/")[0] in EDITABLE
     tag = None
     if is_ours and size <= MAX_TEXT_BYTES and not path.is_symlink():
-        data = path.read_bytes()
-        tag = _tag(data) if _is_text(data) else None
+        with suppress(UnicodeDecodeError):
+            (data := path.read_bytes()).decode()
+            tag = _tag(data)
     return ListedFile(path=name, bytes=size, etag=tag)
 
 
@@ -321,14 +340,6 @@ def _first(folder: Path) -> list[Path]:
     ours = (path for name in EDITABLE if not (folder / name).is_symlink() for path in skill_files(folder / name))
     others = (path for path in skill_files(folder) if path.relative_to(folder).parts[0] not in (*EDITABLE, page))
     return list(islice(chain(pages, ours, others), MAX_EDITED_FILES))
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _read(target: Path) -> bytes | None:
@@ -376,6 +387,7 @@ def _skill_tag(files: Sequence[ListedFile]) -> str:
     return _tag(repr([(file.path, file.etag) for file in files if file.etag]).encode())
 
 
-def _stale(what: str, tag: str | None, current: str | None = None) -> EditError:
-    state = "it is gone" if tag is None else "it exists already or has changed since you read it"
-    return EditError("version_stale", f"{what} is not what you have read: {state}", tag=tag, current=current)
+def _stale(path: str, data: bytes | None) -> EditError:
+    if data is None:
+        return EditError("version_stale", f"{path} is not what you have read: it is gone")
+    return EditError("version_stale", f"{path} {_STALE}", tag=_tag(data), current=data.decode(errors="replace"))

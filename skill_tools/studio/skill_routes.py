@@ -1,8 +1,8 @@
 """`/api/skills`: the files of skills, read and changed by operators; every change is conditional and can be undone."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+import re
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -14,12 +14,9 @@ from msgspec import Meta, Struct
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
 from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
-from skill_tools.authoring.lint import lint_skill
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
-from skill_tools.studio.edit_history import Edit
-from skill_tools.studio.skill_files import ANY, EditError, ListedFile, SkillFiles
-from skills_engine import Diagnostic
+from skill_tools.studio.skill_files import ANY, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
 
 PATH: Final = "/api/skills"
@@ -42,8 +39,6 @@ _STATUSES: Final = {
 
 T = TypeVar("T")
 Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
-FilePath = Annotated[str, Meta(max_length=1024)]
-"""Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
 
 
 class HooksSchema(Struct, frozen=True):
@@ -57,26 +52,8 @@ class SkillFolder(Struct, frozen=True, kw_only=True):
 
 class SkillFolders(Struct, frozen=True, kw_only=True):
     is_on: bool
-    """False: `skills.edit` allows no changes."""
+    """Whether `skills.edit` allows changes."""
     skills: list[SkillFolder]
-
-
-class SkillEdit(Struct, frozen=True, kw_only=True):
-    at: datetime
-    action: str
-    path: str
-
-
-class SkillState(Struct, frozen=True, kw_only=True):
-    name: str
-    etag: str
-    is_writable: bool
-    files: list[ListedFile]
-    diagnostics: list[Diagnostic]
-    """Defects of the files as they are. With an error, the last working version stays in use."""
-    undo: list[SkillEdit]
-    """Edits that can be undone, the next one last."""
-    redo: list[SkillEdit]
 
 
 class SkillFile(Struct, frozen=True, kw_only=True):
@@ -107,11 +84,8 @@ class FileText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class FileName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    path: FilePath
-
-
-class FileQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    path: FilePath
+    path: Annotated[str, Meta(max_length=1024)]
+    """Relative to the skill's folder: `SKILL.md`, `hooks/hint.md`."""
 
 
 class SkillRoutes:
@@ -124,6 +98,8 @@ class SkillRoutes:
 
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
+        undo, redo = partial(self._step, is_redo=False), partial(self._step, is_redo=True)
+        make = skill_operation
         return (
             Operation(
                 method="GET",
@@ -132,41 +108,43 @@ class SkillRoutes:
                 handle=self._show_schema,
                 answer=HooksSchema,
             ),
-            _reading(PATH, "Skills whose files can be read", self._list, SkillFolders),
-            Operation(
-                method="POST",
-                path=PATH,
-                summary="Create a skill with one hook, to adapt",
-                handle=self._create,
-                body=(NewSkill,),
-                answer=SkillState,
+            make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
+            make(
+                "POST",
+                PATH,
+                "Create a skill with one hook, to adapt",
+                self._create,
+                SkillState,
+                NewSkill,
+                has_version=False,
                 refusals=(409,),
-                max_body_bytes=MAX_BODY_BYTES,
-                access=Access.OPERATOR,
             ),
-            _reading(
-                one, "The files of a skill, and what is wrong with them", self._show, SkillState, has_version=True
+            make(
+                "GET",
+                one,
+                "The files of a skill, and what is wrong with them",
+                self._show,
+                SkillState,
+                has_version=True,
             ),
-            _change("DELETE", one, "Put a skill into the bin", self._remove, Done),
-            _change("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
-            _change("POST", one + "/undo", "Undo the last edit", partial(self._step, is_redo=False), SkillState),
-            _change("POST", one + "/redo", "Repeat what was undone", partial(self._step, is_redo=True), SkillState),
-            _reading(one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
-            _reading(file, "The text of a file", self._read, SkillFile, has_version=True, query=FileQuery),
-            _change(
+            make("DELETE", one, "Put a skill into the bin", self._remove, Done),
+            make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
+            make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
+            make("POST", one + "/redo", "Repeat what was undone", redo, SkillState),
+            make("GET", one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
+            make("GET", file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
+            make(
                 "PUT",
                 file,
                 "Replace a file in one step, or create it",
                 self._write,
                 SkillFileSaved,
                 FileText,
-                query=FileQuery,
+                query=FileName,
                 may_create=True,
             ),
-            _change("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileQuery),
-            _change(
-                "POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileQuery
-            ),
+            make("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
+            make("POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName),
         )
 
     async def _show_schema(self, _call: ApiCall) -> ApiAnswer:
@@ -190,18 +168,16 @@ class SkillRoutes:
             data = await asyncio.to_thread(pack_skill, folder)
         except SharingError as error:
             raise Refusal(422, "skill_not_packed", str(error)) from None
-        name = "".join(
-            letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in skill
-        )
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", skill)
         headers = {"Content-Disposition": f'attachment; filename="{name}.zip"', "Cache-Control": "no-store"}
         return web.Response(body=data, content_type="application/zip", headers=headers)
 
     async def _create(self, call: ApiCall) -> ApiAnswer:
-        wanted = await call.body(NewSkill)
+        new = await call.body(NewSkill)
         async with self._changing:
-            await attempt(self._files.create, wanted.name, partial(_scaffold, wanted))
-        self._note(call, "created", wanted.name)
-        return await self._state(wanted.name)
+            await attempt(self._files.create, new.name, partial(_scaffold, new))
+        self._note(call, "created", new.name)
+        return await self._state(new.name)
 
     async def _remove(self, call: ApiCall) -> ApiAnswer:
         await self._change(call, "deleted", self._files.remove_skill)
@@ -246,11 +222,11 @@ class SkillRoutes:
         self._audit.append(call.entry("skill", outcome, message=message, details={"skill": skill, **details}))
 
     async def _saved(self, call: ApiCall, path: str, tag: str) -> ApiAnswer:
-        state = await attempt(self._describe, call.request.match_info["skill"])
+        state = await attempt(self._files.show, call.request.match_info["skill"])
         return ApiAnswer(SkillFileSaved(path=path, etag=tag, skill=state), _versioned(tag))
 
     async def _state(self, skill: str) -> ApiAnswer:
-        state = await attempt(self._describe, skill)
+        state = await attempt(self._files.show, skill)
         return ApiAnswer(state, _versioned(state.etag))
 
     def _folders(self) -> SkillFolders:
@@ -260,35 +236,19 @@ class SkillRoutes:
             skills=[SkillFolder(name=name, is_writable=self._files.is_writable(name)) for name in names],
         )
 
-    def _describe(self, skill: str) -> SkillState:
-        listing = self._files.show(skill)
-        return SkillState(
-            name=skill,
-            etag=listing.etag,
-            is_writable=listing.is_writable,
-            files=list(listing.files),
-            diagnostics=lint_skill(self._files.folder(skill)),
-            undo=_edits(listing.undo),
-            redo=_edits(listing.redo),
-        )
 
-
-def _reading(path: str, summary: str, handle: Handle, answer: type[Struct] | None, **more: Any) -> Operation:
-    return Operation(
-        method="GET",
-        path=path,
-        summary=summary,
-        handle=handle,
-        answer=answer,
-        refusals=(404, 422),
-        access=Access.OPERATOR,
-        **more,
-    )
-
-
-def _change(
-    method: Method, path: str, summary: str, handle: Handle, answer: type[Struct], *body: type[Struct], **more: Any
+def skill_operation(
+    method: Method,
+    path: str,
+    summary: str,
+    handle: Handle,
+    answer: type[Struct] | None,
+    *body: type[Struct],
+    **changed: Any,
 ) -> Operation:
+    """Make an operation for operators; all but GET change something, by default under the version that the client has read."""
+    reading: dict[str, Any] = {"refusals": (404, 422)}
+    changing = {"refusals": (404, 409, 422), "has_version": True, "max_body_bytes": MAX_BODY_BYTES}
     return Operation(
         method=method,
         path=path,
@@ -296,11 +256,8 @@ def _change(
         handle=handle,
         answer=answer,
         body=body,
-        refusals=(404, 409, 422),
-        has_version=True,
-        max_body_bytes=MAX_BODY_BYTES,
         access=Access.OPERATOR,
-        **more,
+        **{**(reading if method == "GET" else changing), **changed},
     )
 
 
@@ -316,28 +273,28 @@ async def attempt(work: Callable[..., T], *arguments: Any) -> T:
         raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
 
 
-def _scaffold(wanted: NewSkill, root: Path) -> None:
+def _scaffold(new: NewSkill, root: Path) -> None:
     try:
-        new_skill(wanted.name, root, timing=wanted.timing, tools=wanted.tools, text=wanted.text)
+        new_skill(new.name, root, timing=new.timing, tools=new.tools, text=new.text)
     except ScaffoldError as error:
         raise EditError("skill_invalid", str(error)) from error
 
 
 def _expected(call: ApiCall) -> set[str] | None:
-    """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`. None: If-None-Match asks that there be none yet."""
-    wanted = call.request.headers.get("If-Match")
-    if wanted is None and call.request.headers.get("If-None-Match", "").strip() == "*" and call.request.method == "PUT":
+    """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`; None if If-None-Match asks for a new file."""
+    if_match = call.request.headers.get("If-Match")
+    if (
+        if_match is None
+        and call.request.headers.get("If-None-Match", "").strip() == "*"
+        and call.request.method == "PUT"
+    ):
         return None
-    if wanted is None:
+    if if_match is None:
         cure = "send If-Match with the ETag of what you have read, so that nothing is lost"
         raise Refusal(428, "version_missing", cure)
-    tags = (tag.strip() for tag in wanted.split(","))
+    tags = (tag.strip() for tag in if_match.split(","))
     return {tag if tag == ANY else tag[1:-1] for tag in tags if tag == ANY or (tag[:1] == tag[-1:] == '"')}
 
 
 def _versioned(tag: str) -> dict[str, str]:
     return {"ETag": f'"{tag}"'}
-
-
-def _edits(edits: Sequence[Edit]) -> list[SkillEdit]:
-    return [SkillEdit(at=edit.at, action=edit.action, path=edit.path) for edit in edits]

@@ -12,13 +12,11 @@ from server.accounts.principal import Principal
 from server.agent.chunks import ChunkChannel
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
-from server.llm.language_model import ModelInfo
 from server.session.settings import ClientSettings, Services, turn_request
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
 from skills_engine.library import SkillsSnapshot
-from skills_engine.skills_config import Skill
 from skills_engine.skills_folder import load_skill
 
 _COPIED = ("hooks/", "tests/")
@@ -27,33 +25,18 @@ MAX_OVERLAY_BYTES = 8 << 20
 
 
 class SkillTrial:
-    """Runs turns that nobody hears and no history keeps. They have the places, time limit, hooks and policy of others.
+    """Runs turns without voice, history or connection, with the places, time limit, hooks and policy of other turns.
 
-    Nobody can be asked: a tool call that needs a human's yes is refused.
+    A tool call that needs a human's approval is refused, since there is no human to ask.
     """
 
     def __init__(self, services: Services) -> None:
-        self._services = services
-
-    @property
-    def snapshot(self) -> SkillsSnapshot:
-        """The skills in force."""
-        return self._services.skills()
-
-    @property
-    def hook_tokens(self) -> int | None:
-        """The most that hooks may cost in one model call."""
-        return self._services.handler.hook_tokens
-
-    @property
-    def model(self) -> ModelInfo:
-        """The model that answers."""
-        return self._services.model()
+        self.services = services
 
     @contextmanager
     def place(self, principal: Principal) -> Iterator[None]:
         """Take one of the places for running turns. Raises TurnError."""
-        gate = self._services.gate
+        gate = self.services.gate
         gate.enter(principal.limited_share)
         try:
             yield
@@ -77,21 +60,21 @@ class SkillTrial:
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
         turn_share.set(principal.limited_share or Share(session_id))
         request = turn_request(
-            self._services,
+            self.services,
             principal,
             ClientSettings(voice=False, enable_tools=enable_tools, language=language),
             session_id=session_id,
             turn_id=turn_id,
             trigger="chat",
             messages=messages,
-            received_s=self._services.now_s(),
+            received_s=self.services.now_s(),
             snapshot=snapshot,
         )
-        limit_s = self._services.limits.max_turn_s
+        limit_s = self.services.limits.max_turn_s
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:
-                await self._services.handler.answer(request, out)
+                await self.services.handler.answer(request, out)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -129,7 +112,7 @@ def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path, off: Collect
     Skills in `off` are left out, but not this one.
     """
     loaded = load_skill(place, is_named=True)
-    skills: list[Skill] = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
+    skills = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
     skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
     return SkillsSnapshot(tuple(skills))

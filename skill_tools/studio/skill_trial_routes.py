@@ -17,12 +17,11 @@ from server.agent.chunks import LLMChunk
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
-from server.gateway.routes import Access
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.studio.skill_files import SkillFiles
-from skill_tools.studio.skill_routes import MAX_BODY_BYTES, PATH, attempt
+from skill_tools.studio.skill_routes import PATH, attempt, skill_operation
 from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import ReadMessage, play_turn
@@ -43,9 +42,8 @@ TESTS_LIMIT_S: Final = 2.0
 SLOWEST_PIECE_S: Final = 30.0
 """Time for a reader to take a piece of an answer; then both turns end."""
 WATCH_S: Final = 0.5
-"""Interval at which it is seen that whoever asked has left."""
+"""Interval between checks whether the client has left."""
 Version = Literal["saved", "edited"]
-VERSIONS: Final[tuple[Version, ...]] = ("saved", "edited")
 Name = Annotated[str, Meta(max_length=256)]
 Words = Annotated[str, Meta(max_length=65_536)]
 
@@ -150,80 +148,66 @@ class SkillTrialRoutes:
         self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
-        shared: dict[str, Any] = {"method": "POST", "access": Access.OPERATOR, "max_body_bytes": MAX_BODY_BYTES}
+        trial: dict[str, Any] = {"has_version": False, "refusals": (404, 422)}
+        preview_summary = "What the model would read, without asking it"
+        try_summary = "What the model answers with the saved and with the edited version, side by side"
+        jsonl = ("application/jsonl",)
+        one, make = PATH + "/{skill}", skill_operation
         return (
-            Operation(
-                path=PATH + "/{skill}/preview",
-                summary="What the model would read, without asking it",
-                handle=self._preview,
-                body=(PreviewRequest,),
-                answer=Preview,
-                refusals=(404, 422),
-                **shared,
-            ),
-            Operation(
-                path=PATH + "/{skill}/try",
-                summary="What the model answers with the saved and with the edited version, side by side",
-                handle=self._try,
-                body=(TrialRequest,),
-                answer=None,
-                content_types=("application/jsonl",),
-                refusals=(404, 422),
-                **shared,
-            ),
+            make("POST", one + "/preview", preview_summary, self._preview, Preview, PreviewRequest, **trial),
+            make("POST", one + "/try", try_summary, self._try, None, TrialRequest, content_types=jsonl, **trial),
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
-        wanted = await call.body(PreviewRequest)
+        request = await call.body(PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
             async with self._previews.place(call.principal.share):
-                return ApiAnswer(await attempt(_preview, self._trial, folder, wanted))
+                return ApiAnswer(await attempt(_preview, self._trial, folder, request))
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
     async def _try(self, call: ApiCall) -> web.StreamResponse:
-        wanted = await call.body(TrialRequest)
-        if not wanted.text.strip():
+        request = await call.body(TrialRequest)
+        if not request.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.snapshot, folder, wanted)
+        snapshots = await attempt(_versions, self._trial.services.skills(), folder, request)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
-                return await self._answer(call, wanted, snapshots)
+                return await self._answer(call, request, snapshots)
         except TurnError as error:
             raise Refusal(429, error.code, str(error), Retry_After="2") from None
 
     async def _answer(
-        self, call: ApiCall, wanted: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
+        self, call: ApiCall, request: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
         await response.prepare(call.request)
-        lines = _Lines(response)
+        writing = asyncio.Lock()
         try:
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(_until_left(call.request), name="try: watch")
                 async with asyncio.TaskGroup() as turns:
                     for version, snapshot in snapshots.items():
-                        turn = self._answer_one(call, wanted, version, snapshot, lines)
+                        turn = self._answer_one(call, request, snapshot, _VersionLines(response, writing, version))
                         turns.create_task(turn, name=f"try: {version}")
                 watch.cancel()
             await response.write_eof()
-        except* (ConnectionError, TimeoutError):  # whoever asked has left, or does not read
+        except* (ConnectionError, TimeoutError):  # the client has left, or does not read
             if call.request.transport is not None:
                 call.request.transport.abort()
         return response
 
     async def _answer_one(
-        self, call: ApiCall, wanted: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_Lines"
+        self, call: ApiCall, request: TrialRequest, snapshot: SkillsSnapshot, lines: "_VersionLines"
     ) -> None:
-        messages = [wire.Message(role=one.role, content=one.content) for one in wanted.history]
-        messages.append(wire.Message(role="user", content=wanted.text))
+        messages = [wire.Message(role=one.role, content=one.content) for one in request.history]
+        messages.append(wire.Message(role="user", content=request.text))
         failure = None
         try:
-            out = _TrialOutput(lines, version)
             await self._trial.answer(
-                call.principal, snapshot, messages, out, enable_tools=wanted.tools, language=wanted.language
+                call.principal, snapshot, messages, lines, enable_tools=request.tools, language=request.language
             )
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
@@ -234,7 +218,7 @@ class SkillTrialRoutes:
         except Exception:  # the boundary of a turn
             logger.exception("a trial of a skill failed")
             failure = {"code": "internal", "message": "something went wrong here; the server's log has more"}
-        await lines.send(version=version, end=failure or {"code": "completed"})
+        await lines.send(end=failure or {"code": "completed"})
 
 
 async def _until_left(request: web.Request) -> None:
@@ -244,45 +228,39 @@ async def _until_left(request: web.Request) -> None:
     raise ConnectionResetError("the client has left")
 
 
-class _Lines:
-    """Writes JSON lines of several tasks, one after the other."""
+class _VersionLines:
+    """Writes the texts and tool calls of one version's turn as JSON lines (ChunkChannel)."""
 
-    def __init__(self, response: web.StreamResponse) -> None:
+    def __init__(self, response: web.StreamResponse, writing: asyncio.Lock, version: Version) -> None:
+        """`writing` is shared by the versions, whose lines take turns."""
         self._response = response
-        self._writing = asyncio.Lock()
-
-    async def send(self, **line: Any) -> None:
-        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
-        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
-            await self._response.write(msgspec.json.encode(line) + b"\n")
-
-
-class _TrialOutput:
-    """Writes the texts and tool calls of one version's turn (ChunkChannel)."""
-
-    def __init__(self, lines: _Lines, version: Version) -> None:
-        self._lines = lines
+        self._writing = writing
         self._version = version
 
     async def put(self, *chunks: LLMChunk) -> None:
         for chunk in chunks:
             if chunk.text is not None:
-                await self._lines.send(version=self._version, text=chunk.text)
+                await self.send(text=chunk.text)
             elif chunk.tool_call is not None:
-                await self._lines.send(version=self._version, tool=chunk.tool_call.name)
+                await self.send(tool=chunk.tool_call.name)
+
+    async def send(self, **line: Any) -> None:
+        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
+            await self._response.write(msgspec.json.encode({"version": self._version, **line}) + b"\n")
 
 
-def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview:
+def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     began_s = time.monotonic()
-    with overlaid(folder, wanted.files) as place:
-        edited = with_skill(trial.snapshot, folder, place, wanted.skills_off)
+    with overlaid(folder, request.files) as place:
+        edited = with_skill(trial.services.skills(), folder, place, request.skills_off)
         hooks = edited.hooks(None)
         diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
-    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in wanted.rounds]
-    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in wanted.history]
-    facts = _facts(wanted, frozenset(skill.name for skill in edited.skills), trial)
-    played = play_turn(hooks, wanted.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
+    calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in request.rounds]
+    history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in request.history]
+    facts = _facts(request, frozenset(skill.name for skill in edited.skills), trial)
+    played = play_turn(hooks, request.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[
@@ -303,21 +281,21 @@ def _preview(trial: SkillTrial, folder: Path, wanted: PreviewRequest) -> Preview
     )
 
 
-def _facts(wanted: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
-    called = [one.tool for batch in wanted.rounds for one in batch]
-    model = trial.model
-    is_local = model.location == "local" if wanted.model is None else wanted.model == "local"
+def _facts(request: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
+    called = [one.tool for batch in request.rounds for one in batch]
+    model = trial.services.model()
+    is_local = model.location == "local" if request.model is None else request.model == "local"
     return HookFacts(
-        channel=wanted.channel,
-        language=wanted.language,
-        model=model.name if wanted.model is None else wanted.model,
+        channel=request.channel,
+        language=request.language,
+        model=model.name if request.model is None else request.model,
         is_local=is_local,
-        user=wanted.user,
-        is_operator=wanted.is_operator,
+        user=request.user,
+        is_operator=request.is_operator,
         skills=skills,
-        tools=frozenset((*BUILTIN_TOOLS, *called)) if wanted.tools else frozenset(),
-        started_at=_clock(wanted.time),
-        hook_tokens=trial.hook_tokens,
+        tools=frozenset((*BUILTIN_TOOLS, *called)) if request.tools else frozenset(),
+        started_at=_clock(request.time),
+        hook_tokens=trial.services.handler.hook_tokens,
     )
 
 
@@ -338,12 +316,13 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
     return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
 
 
-def _versions(snapshot: SkillsSnapshot, folder: Path, wanted: TrialRequest) -> dict[Version, SkillsSnapshot]:
-    found: dict[Version, SkillsSnapshot] = {}
-    for version, files in zip(VERSIONS, ({}, wanted.files), strict=True):
+def _versions(snapshot: SkillsSnapshot, folder: Path, request: TrialRequest) -> dict[Version, SkillsSnapshot]:
+    edits: dict[Version, Mapping[str, str | None]] = {"saved": {}, "edited": request.files}
+    versions = {}
+    for version, files in edits.items():
         with overlaid(folder, files) as place:
-            found[version] = with_skill(snapshot, folder, place, wanted.skills_off)
-    return found
+            versions[version] = with_skill(snapshot, folder, place, request.skills_off)
+    return versions
 
 
 def _line(message: ReadMessage) -> PreviewLine:

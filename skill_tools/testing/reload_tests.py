@@ -35,11 +35,11 @@ def run_reload_tests(
     for skill in snapshot.select(list(names)):
         if is_over():
             break
-        found = read_tests(skill.directory)
-        tests = [test for test in found.tests if test.spec.ask is None]
-        if tests or found.diagnostics:
+        read = read_tests(skill.directory)
+        tests = [test for test in read.tests if test.spec.ask is None]
+        if tests or read.diagnostics:
             results = runner.run(tests, is_over=is_over)
-            reports[skill.name] = _report(results, len(tests), found.diagnostics)
+            reports[skill.name] = _report(results, len(tests), read.diagnostics)
     return reports
 
 
@@ -66,7 +66,7 @@ class SkillTests:
     """Runs tests in a thread, at most one run at a time; a later reload ends a run and takes its skills over."""
 
     def __init__(self, snapshot: SkillsSnapshot, on_end: Callable[[], None], *, limit_s: float = LIMIT_S) -> None:
-        """`snapshot`: what was read at the start, which is not tested. `on_end` is called when reports are new."""
+        """Take the snapshot of the start, which is not tested. `on_end` is called when reports are new."""
         self.reports: Mapping[str, SkillTestReport] = {}
         """The latest of each skill; of one that has changed since, none."""
         self._on_end = on_end

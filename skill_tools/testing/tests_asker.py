@@ -8,8 +8,8 @@ from statistics import mean
 from typing import Any, Protocol
 
 from skill_tools.testing.tests_files import SkillTest
-from skill_tools.testing.tests_format import ReplySpec
-from skill_tools.testing.tests_runner import Failure, SkillTestResult, SkillTestRunner, find_hook, unmet
+from skill_tools.testing.tests_format import AskSpec, ExpectSpec, ReplySpec
+from skill_tools.testing.tests_runner import Failure, SkillTestResult, SkillTestRunner, find_named, unmet
 from skills_engine.conditions.text_patterns import SearchedText
 
 MAX_SHOWN_ANSWERS = 3
@@ -63,7 +63,6 @@ class Samples:
 async def ask_test(test: SkillTest, runner: SkillTestRunner, asker: Asker) -> SkillTestResult:
     """Ask as often as the test says, then once more as often without the hooks that it compares with."""
     started_s = time.perf_counter()
-    assert test.spec.ask is not None
     try:
         without = _left_out(test, runner)
         samples = await take_samples(test, runner, asker)
@@ -73,12 +72,12 @@ async def ask_test(test: SkillTest, runner: SkillTestRunner, asker: Asker) -> Sk
             notes.append(f"without {names}: {await take_samples(test, runner, asker, without)}")
     except (AskError, LookupError) as error:
         return SkillTestResult(test, "error", message=str(error.args[0]))
-    wanted = test.spec.ask.pass_rate
-    has_passed = samples.pass_rate >= wanted
+    pass_rate = (test.spec.ask or AskSpec()).pass_rate
+    has_passed = samples.pass_rate >= pass_rate
     return SkillTestResult(
         test,
         "passed" if has_passed else "failed",
-        () if has_passed else (_failure(samples, wanted),),
+        () if has_passed else (_failure(samples, pass_rate),),
         notes=tuple(notes),
         duration_s=time.perf_counter() - started_s,
     )
@@ -89,29 +88,27 @@ async def take_samples(
 ) -> Samples:
     """Ask the test's question as often as it says. Raises AskError, and LookupError for a skill that there is not."""
     [turn] = test.turns
-    assert test.spec.ask is not None
-    assert turn.expect is not None
     question = ModelQuestion(
-        messages=[*runner.history(test), {"role": "user", "content": turn.user}],
+        messages=[*test.history, {"role": "user", "content": turn.user}],
         skills=runner.skills_on(test, turn),
         enable_tools=turn.tools != [],
         language=turn.language,
         hook_texts=hook_texts or {},
     )
-    reply = turn.expect.reply or ReplySpec()
-    answers = [await asker.ask(question) for _ in range(test.spec.ask.samples)]
+    reply = (turn.expect or ExpectSpec()).reply or ReplySpec()
+    answers = [await asker.ask(question) for _ in range((test.spec.ask or AskSpec()).samples)]
     return Samples(tuple((answer, tuple(judge_reply(reply, answer))) for answer in answers))
 
 
 def judge_reply(reply: ReplySpec, answer: str) -> list[str]:
     """Return the conditions that the answer does not meet."""
     words = count_words(answer)
-    found = list(unmet(reply, [SearchedText(answer)]))
+    lacks = list(unmet(reply, [SearchedText(answer)]))
     if reply.max_words is not None and words > reply.max_words:
-        found.append(f"at most {reply.max_words} words")
+        lacks.append(f"at most {reply.max_words} words")
     if reply.min_words is not None and words < reply.min_words:
-        found.append(f"at least {reply.min_words} words")
-    return found
+        lacks.append(f"at least {reply.min_words} words")
+    return lacks
 
 
 def count_words(text: str) -> int:
@@ -123,14 +120,14 @@ def _left_out(test: SkillTest, runner: SkillTestRunner) -> dict[str, str | None]
     if test.spec.compare is None:
         return {}
     hooks = runner.hooks_in_force(test, test.spec)
-    found = [find_hook(name, hooks, test.skill) for name in test.spec.compare.without or ()]
-    return {f"{hook.skill}/{hook.name}": None for hook in found}
+    left_out = [find_named(name, hooks, test.skill) for name in test.spec.compare.without or ()]
+    return {f"{hook.skill}/{hook.name}": None for hook in left_out}
 
 
-def _failure(samples: Samples, wanted: float) -> Failure:
+def _failure(samples: Samples, pass_rate: float) -> Failure:
     bad = [(answer, lacks) for answer, lacks in samples.answers if lacks]
     was = [f"({count_words(answer)} words) {answer}" for answer, _ in bad[:MAX_SHOWN_ANSWERS]]
     if more := len(bad) - len(was):
         was.append(f"… and {more} more")
     expected = dict.fromkeys(lack for _, lacks in bad for lack in lacks)
-    return Failure("reply", tuple(was), (f"in at least {wanted:.0%} of the answers:", *expected))
+    return Failure("reply", tuple(was), (f"in at least {pass_rate:.0%} of the answers:", *expected))

@@ -6,9 +6,9 @@ from functools import lru_cache
 
 from skill_tools.testing.tests_format import SHARED, ExpectSpec, ReadsSpec, ReplySpec, SkillTestSpec, TurnSpec
 from skills_engine.bounded_yaml import Place
+from skills_engine.conditions.condition import DAYS
 from skills_engine.conditions.text_patterns import Patterns
 
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """The clock of a test that names no time: a Monday at noon, so that it ends the same on every day."""
 
@@ -39,8 +39,8 @@ def clock_of(text: str | None, zone: tzinfo | None = UTC) -> datetime:
     if day.lower() in DAYS or (not day and "T" not in text):
         date = DEFAULT_TIME.date() + timedelta(days=DAYS.index(day.lower()) if day else 0)
         return datetime.combine(date, time.fromisoformat(clock), zone)
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=zone)
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def check_test(spec: SkillTestSpec) -> Found:

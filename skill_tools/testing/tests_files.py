@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from skill_tools.testing.tests_checks import check_test
-from skill_tools.testing.tests_format import STRUCTS, MessageSpec, SkillTestSpec, TurnSpec, keys_of, with_shared
+from skill_tools.testing.tests_format import STRUCTS, SkillTestSpec, TurnSpec, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, read_inside
@@ -45,8 +45,12 @@ class SkillTest:
         return [with_shared(turn, self.spec) for turn in self.spec.turns or [self.spec]]
 
     @property
-    def history(self) -> list[MessageSpec]:
-        return self.spec.history or []
+    def history(self) -> list[dict[str, Any]]:
+        """The messages before its first turn, as a client sends them."""
+        return [
+            {"role": "assistant" if one.user is None else "user", "content": one.user or one.assistant}
+            for one in self.spec.history or ()
+        ]
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,12 @@ def parse_tests(text: str, report: Report) -> list[SkillTest]:
         line = next((document.lines[outer] for outer in known if outer in document.lines), 1)
         report.error(path_of(place), f"line {line}: {message}")
 
-    found = {
+    by_index = {
         index: SkillTest(report.skill, report.file, document.lines["tests", index], spec)
         for index, entry in enumerate(_entries(document, mistake))
         if (spec := _read_entry(entry, ("tests", index), mistake)) is not None
     }
-    return list(_linked(found, document, mistake))
+    return list(_linked(by_index, document, mistake))
 
 
 def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:
@@ -129,25 +133,20 @@ def _entries(document: YamlDocument, mistake: Mistake) -> list[object]:
 
 def _read_entry(entry: object, at: Place, mistake: Mistake) -> SkillTestSpec | None:
     """Return the test, or None once its mistakes are reported: each one that is found is taken out to find the next."""
-    has_mistakes = False
-    for _ in range(MAX_MISTAKES):
+    mistakes: list[tuple[Place, str]] = []
+    spec = None
+    while spec is None and len(mistakes) < MAX_MISTAKES:
         try:
             spec = msgspec.convert(entry, SkillTestSpec)
-            break
         except msgspec.ValidationError as error:
-            has_mistakes = True
-            place, message = _explain(str(error), entry)
-            mistake((*at, *place), message)
-            if not _take_out(entry, place):
-                return None
-    else:
-        return None
-    if has_mistakes:
-        return None
-    for place, message in check_test(spec):
-        has_mistakes = True
+            mistakes.append(_explain(str(error), entry))
+            if not _take_out(entry, mistakes[-1][0]):
+                break
+    if spec is not None and not mistakes:
+        mistakes += check_test(spec)
+    for place, message in mistakes:
         mistake((*at, *place), message)
-    return None if has_mistakes else spec
+    return None if mistakes else spec
 
 
 def _linked(tests: dict[int, SkillTest], document: YamlDocument, mistake: Mistake) -> Iterator[SkillTest]:
@@ -185,7 +184,6 @@ def _problem_of_after(test: SkillTest, by_name: dict[str, SkillTest], document: 
     return f"the test {quoted(test.spec.after)} has mistakes itself"
 
 
-_AT = re.compile(r"^(?P<problem>.*?)(?: - at `(?:key in )?\$(?P<path>.*)`)?$", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 _EXPECTED = re.compile(r"^Expected `(?P<types>[^`]+)`(?P<limit>[^,]*)")
@@ -201,15 +199,15 @@ _NOUNS = {
 
 def _explain(message: str, entry: object) -> tuple[Place, str]:
     """Return the place and a better wording of msgspec's message."""
-    at = _AT.match(message)
-    assert at is not None  # anything matches
-    place: Place = tuple(int(index) if index else key for index, key in _STEP.findall(at["path"] or ""))
+    problem, _, path = message.partition(" - at `")
+    place: Place = tuple(int(index) if index else key for index, key in _STEP.findall(path.rstrip("`")))
     value = _value_at(entry, place)
-    if unknown := _UNKNOWN.match(at["problem"]):
-        known = keys_of(STRUCTS[next((key for key in reversed(place) if isinstance(key, str)), "")])
+    if unknown := _UNKNOWN.match(problem):
+        struct = STRUCTS[next((key for key in reversed(place) if isinstance(key, str)), "")]
+        known = struct.__struct_encode_fields__
         hint = did_you_mean(unknown["key"], known) or f"; there are: {', '.join(known)}"
         return (*place, unknown["key"]), f"unknown key{hint}"
-    if expected := _EXPECTED.match(at["problem"]):
+    if expected := _EXPECTED.match(problem):
         types = [kind.strip() for kind in expected["types"].split("|")]
         nouns = " or ".join(_NOUNS[kind] for kind in types if kind != "null")
         cure = ": put it in quotes" if "str" in types and isinstance(value, int | float) else ""

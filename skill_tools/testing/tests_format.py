@@ -138,10 +138,6 @@ STRUCTS: dict[str, type[Struct]] = {
 """The struct that stands under a key; under no key, that of a test."""
 
 
-def keys_of(struct: type[Struct]) -> tuple[str, ...]:
-    return struct.__struct_encode_fields__
-
-
 def with_shared(turn: TurnSpec, test: SkillTestSpec) -> TurnSpec:
     """Return the turn with what its test says of all turns."""
     return msgspec.structs.replace(turn, **{key: getattr(test, key) for key in SHARED if getattr(turn, key) is None})

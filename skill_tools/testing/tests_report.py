@@ -19,9 +19,9 @@ _VERBS: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped":
 
 def render_results(results: Sequence[SkillTestResult], root: Path) -> str:
     """Return what did not pass and what was measured of a model. `root` is the folder of the skills."""
-    shown = [result for result in results if result.outcome in ("failed", "error") or result.notes]
+    reported = [result for result in results if result.outcome in ("failed", "error") or result.notes]
     return "\n\n".join(
-        "\n".join([_head(result, root), *(f"  {line}" for line in _details(result))]) for result in shown
+        "\n".join([_head(result, root), *(f"  {line}" for line in _details(result))]) for result in reported
     )
 
 
@@ -31,7 +31,7 @@ def render_summary(results: Sequence[SkillTestResult], duration_s: float) -> str
     parts = [f"{count} {_VERBS[outcome]}" for outcome in _VERBS if (count := counts[outcome])]
     reasons = dict.fromkeys(result.message for result in results if result.outcome == "skipped")
     why = f" (skipped: {'; '.join(reasons)})" if reasons else ""
-    return f"{_tests(len(results))}: {', '.join(parts) or 'none'}, {duration_s:.2f} s{why}"
+    return f"{counted(len(results), 'test')}: {', '.join(parts) or 'none'}, {duration_s:.2f} s{why}"
 
 
 def failure_lines(failure: Failure) -> list[str]:
@@ -54,12 +54,12 @@ def junit_xml(results: Sequence[SkillTestResult]) -> bytes:
     """Return the results in the form that build servers read: one suite for each file of tests."""
     root = ET.Element("testsuites")
     for (skill, file), group in groupby(results, key=lambda result: (result.test.skill, result.test.file)):
-        found = list(group)
-        counts = Counter(result.outcome for result in found)
-        suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(found)))
+        of_file = list(group)
+        counts = Counter(result.outcome for result in of_file)
+        suite = ET.SubElement(root, "testsuite", name=f"{skill}/{file}", tests=str(len(of_file)))
         suite.attrib |= {"failures": str(counts["failed"]), "errors": str(counts["error"])}
-        suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in found):.3f}"}
-        for result in found:
+        suite.attrib |= {"skipped": str(counts["skipped"]), "time": f"{sum(r.duration_s for r in of_file):.3f}"}
+        for result in of_file:
             _add_test(suite, result)
     ET.indent(root)
     xml: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
@@ -109,5 +109,5 @@ def _wrapped(line: str) -> Iterator[str]:
         yield from textwrap.wrap(part, _COLUMN, subsequent_indent="    ", drop_whitespace=False) or [""]
 
 
-def _tests(count: int) -> str:
-    return f"{count} test" if count == 1 else f"{count} tests"
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,6 +1,7 @@
 """Runs scripted tests: plays their turns and compares what happened with what was expected. Pure, but for the clock."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
@@ -55,6 +56,10 @@ class SkillTestResult:
     """Tokens of the hooks in the dearest call, estimated."""
 
 
+_TestKey = tuple[str, str, str]
+"""Skill, file and name of a test."""
+
+
 @dataclass(frozen=True)
 class _End:
     """The end of a test, for those that go on from there."""
@@ -68,18 +73,19 @@ class SkillTestRunner:
 
     def __init__(self, hooks: SkillHooks) -> None:
         self._hooks = hooks
+        self._tests: dict[_TestKey, SkillTest] = {}
+        self._ends: dict[_TestKey, _End] = {}  # of the tests that were played
 
     def run(self, tests: Iterable[SkillTest], *, is_over: Callable[[], bool] = lambda: False) -> list[SkillTestResult]:
         """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
         results: list[SkillTestResult] = []
         tests = list(tests)
-        by_name = {(test.skill, test.file, test.name): test for test in tests}
-        ends: dict[tuple[str, str, str], _End] = {}
+        self._tests |= {(test.skill, test.file, test.name): test for test in tests}
         for test in tests:
             if is_over():
                 break
             if test.spec.ask is None:
-                results.append(self._run(test, by_name, ends))
+                results.append(self._run(test))
             else:
                 results.append(SkillTestResult(test, "skipped", message="asks a model: give --server URL to run it"))
         return results
@@ -88,37 +94,23 @@ class SkillTestRunner:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
         return max(_dearest(played) for _, played in self._play(test, _End()))
 
-    def history(self, test: SkillTest) -> list[Message]:
-        """Return the messages before the test's first turn that it writes itself."""
-        return [
-            {"role": "user", "content": spec.user}
-            if spec.user is not None
-            else {"role": "assistant", "content": spec.assistant}
-            for spec in test.history
-        ]
-
     def hooks_in_force(self, test: SkillTest, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
         return [hook for skill in self.skills_on(test, turn) for hook in self._hooks[skill].hooks]
 
     def _trigger(self, test: SkillTest, turn: TurnSpec) -> TriggerInfo | None:
-        """Return the trigger that begins the turn; None: the user does. Raises LookupError."""
+        """Return the trigger that begins the turn, or None if the user does. Raises LookupError."""
         if turn.trigger is None:
             return None
         triggers = [trigger for skill in self.skills_on(test, turn) for trigger in self._hooks[skill].triggers]
-        return _find(turn.trigger, triggers, test.skill, "trigger")
+        return find_named(turn.trigger, triggers, test.skill, kind="trigger")
 
-    def _run(
-        self,
-        test: SkillTest,
-        by_name: Mapping[tuple[str, str, str], SkillTest],
-        ends: dict[tuple[str, str, str], _End],
-    ) -> SkillTestResult:
+    def _run(self, test: SkillTest) -> SkillTestResult:
         started_s = time.perf_counter()
         failures: list[Failure] = []
         tokens = 0
         try:
-            played_turns = self._play(test, self._start(test, by_name, ends))
+            played_turns = self._play(test, self._start(test))
             for number, (turn, played) in enumerate(played_turns, start=1):
                 of_turn = f"turn {number}: " if test.spec.turns else ""
                 failures += self._judge(test, turn, played, of_turn)
@@ -126,31 +118,26 @@ class SkillTestRunner:
         except LookupError as error:
             return SkillTestResult(test, "error", message=str(error.args[0]))
         _, last = played_turns[-1]
-        ends[test.skill, test.file, test.name] = _End(last.history, last.state)
+        self._ends[test.skill, test.file, test.name] = _End(last.history, last.state)
         outcome: Outcome = "failed" if failures else "passed"
         return SkillTestResult(
             test, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
         )
 
-    def _start(
-        self,
-        test: SkillTest,
-        by_name: Mapping[tuple[str, str, str], SkillTest],
-        ends: dict[tuple[str, str, str], _End],
-    ) -> _End:
+    def _start(self, test: SkillTest) -> _End:
         """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
         if test.spec.after is None:
             return _End()
         key = (test.skill, test.file, test.spec.after)
-        if key not in ends:
-            before = by_name[key]
-            _, last = self._play(before, self._start(before, by_name, ends))[-1]
-            ends[key] = _End(last.history, last.state)
-        return ends[key]
+        if key not in self._ends:
+            before = self._tests[key]
+            _, last = self._play(before, self._start(before))[-1]
+            self._ends[key] = _End(last.history, last.state)
+        return self._ends[key]
 
     def _play(self, test: SkillTest, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history = [*start.history, *self.history(test)]
+        history = [*start.history, *test.history]
         state, turns = start.state, []
         for turn in test.turns:
             facts = self._facts(test, turn, state)
@@ -213,13 +200,13 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     failures = []
     names = [_full_name(hook) for hook in played.fired]
     if expect.fires is not None:
-        wanted = [find_hook(name, hooks, skill) for name in expect.fires]
-        expected = [_full_name(hook) for hook in wanted]
+        hooks_expected = [find_named(name, hooks, skill) for name in expect.fires]
+        expected = [_full_name(hook) for hook in hooks_expected]
         if names != expected:
-            missing = [hook for hook in dict.fromkeys(wanted) if names.count(_full_name(hook)) < wanted.count(hook)]
+            missing = Counter(hooks_expected) - Counter(played.fired)
             reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
             failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
-    silent = {_full_name(find_hook(name, hooks, skill)) for name in expect.silent or ()}
+    silent = {_full_name(find_named(name, hooks, skill)) for name in expect.silent or ()}
     if loud := [name for name in dict.fromkeys(names) if name in silent]:
         failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
     return failures
@@ -272,21 +259,17 @@ def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterato
             yield f"lacks {text}"
 
 
-def find_hook(name: str, hooks: Sequence[HookInfo], skill: str) -> HookInfo:
-    """Return the hook of this name, of the test's own skill where several have it. Raises LookupError."""
-    return _find(name, hooks, skill, "hook")
-
-
 _Named = TypeVar("_Named", HookInfo, TriggerInfo)
 
 
-def _find(name: str, among: Sequence[_Named], skill: str, kind: str) -> _Named:
-    found = [one for one in among if name in (one.name, _full_name(one))]
-    if not found:
+def find_named(name: str, among: Sequence[_Named], skill: str, *, kind: str = "hook") -> _Named:
+    """Return the hook (or trigger) of this name, of the test's own skill where several have it. Raises LookupError."""
+    matching = [one for one in among if name in (one.name, _full_name(one))]
+    if not matching:
         known = [*(one.name for one in among), *map(_full_name, among)]
         hint = did_you_mean(name, known) or f"; there are: {', '.join(map(_full_name, among)) or 'none'}"
         raise LookupError(f"no {kind} is called {name}{hint}")
-    return next((one for one in found if one.skill == skill), found[0])
+    return next((one for one in matching if one.skill == skill), matching[0])
 
 
 def _full_name(one: HookInfo | TriggerInfo) -> str:

@@ -34,7 +34,7 @@ class VariantResult:
     wording: str
     test: str
     pass_rate: float | None
-    """None: it asks a model and there is none, or it could not be run."""
+    """The share of its samples that passed, or None if the test could not be run (or asks a model and there is none)."""
     hook_tokens: int
 
 
@@ -58,13 +58,13 @@ def read_wordings(files: Sequence[str], folder: Path) -> list[Wording]:
 def hook_to_vary(name: str | None, wordings: Sequence[Wording], hooks: Sequence[HookInfo]) -> HookInfo:
     """Return the hook of this name; without one, the hook whose file is among the wordings, or the only one. Raises VariantError."""
     files = {Path(wording.file).name for wording in wordings}
-    found = [hook for hook in hooks if (hook.name == name if name else Path(hook.file).name in files)]
-    if not found and name is None and len(hooks) == 1:
-        found = list(hooks)
-    if len(found) != 1:
+    candidates = [hook for hook in hooks if (hook.name == name if name else Path(hook.file).name in files)]
+    if not candidates and name is None and len(hooks) == 1:
+        candidates = list(hooks)
+    if len(candidates) != 1:
         names = ", ".join(hook.name for hook in hooks) or "none"
         raise VariantError(f"which hook is meant? name one with --hook; there are: {names}")
-    return found[0]
+    return candidates[0]
 
 
 async def run_variants(

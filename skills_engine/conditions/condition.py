@@ -7,11 +7,11 @@ None. Where several decide together, the path is that of the object or list that
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from skills_engine.conditions.text_patterns import MAX_WORK, Globs, Pattern, Patterns, SearchedText, is_in_range
+from skills_engine.conditions.text_patterns import MAX_WORK, Pattern, Patterns, SearchedText
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 
 MAX_SCAN_TURNS = 20
@@ -209,59 +209,8 @@ class Not:
         return self._part.why_not(moment)
 
 
-# What the leaves ask.
-
-
-def is_user(globs: Sequence[str]) -> Callable[[Moment], bool]:
-    """Tell whether a user is logged in whose name fits, or whose role is meant by `operator`."""
-    names = Globs(name for name in globs if name != "operator")
-    asks_role = "operator" in globs
-
-    def test(moment: Moment) -> bool:
-        facts = moment.turn.facts
-        return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
-
-    return test
-
-
-def is_model(globs: Sequence[str]) -> Callable[[Moment], bool]:
-    names = Globs(globs)
-
-    def test(moment: Moment) -> bool:
-        facts = moment.turn.facts
-        return ("local" if facts.is_local else "cloud") in globs or names.fit(facts.model)
-
-    return test
-
-
-def is_language(ranges: Sequence[str]) -> Callable[[Moment], bool]:
-    def test(moment: Moment) -> bool:
-        tag = moment.turn.facts.language
-        return tag is not None and any(is_in_range(tag, one) for one in ranges)
-
-    return test
-
-
-def has_arguments(patterns: Mapping[str, Patterns]) -> Callable[[SearchedCall, Moment], bool]:
-    def test(call: SearchedCall, moment: Moment) -> bool:
-        return all(
-            (text := call.argument(path)) is not None and moment.work.finds(one, text) for path, one in patterns.items()
-        )
-
-    return test
-
-
-def is_time(start: str, end: str, days: Sequence[str] | None, zone: tzinfo | None) -> Callable[[Moment], bool]:
+def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) -> bool:
     """Tell whether the clock is in the span; one that passes midnight counts for the day on which it began."""
-
-    def test(moment: Moment) -> bool:
-        now = moment.turn.facts.started_at
-        return _is_in_span(now if zone is None else now.astimezone(zone), start, end, days)
-
-    return test
-
-
-def _is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) -> bool:
     clock = f"{now:%H:%M}"
     is_after_midnight = clock < end < start
     if not (start == end or start <= clock < end or is_after_midnight or end < start <= clock):

@@ -99,7 +99,7 @@ class TurnMemory:
     def state(self, hooks: Iterable[HookInfo]) -> HookState:
         """Return the state for the next turn (L1-45); `hooks` are those of this turn."""
         fired = [
-            Firing(hook.skill, hook.name, turn, _until(hook, turn))
+            Firing(hook.skill, hook.name, turn, None if hook.once == "conversation" else turn + hook.memory_turns)
             for hook in hooks
             if (turn := self._last.get((hook.skill, hook.name))) is not None
         ]
@@ -137,8 +137,3 @@ def group_winners(hooks: Iterable[HookInfo]) -> dict[str, HookInfo]:
 def tokens_of(text: str) -> int:
     """Return what a hook's text costs, as budgets count it (L1-47)."""
     return -(-len(text) // 4)
-
-
-def _until(hook: HookInfo, turn: int) -> int | None:
-    """Return the last turn in which it counts that the hook fired in `turn`; None: it counts for good."""
-    return None if hook.once == "conversation" else turn + hook.memory_turns

@@ -25,7 +25,7 @@ class Firing:
     hook: str
     turn: int
     until: int | None
-    """The last turn in which this counts; None: it counts for good."""
+    """The last turn in which this counts, or None if it counts for good."""
 
 
 @dataclass(frozen=True)

@@ -1,31 +1,35 @@
 """Variables in the text of a hook with `vars: true`: `{{date}}`, `{{user}}` and the like (L1-48)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from skills_engine.conditions.condition import Moment
 
 MAX_VALUE_CHARS = 200
 
-VARIABLES = (
-    "date",
-    "time",
-    "weekday",
-    "timezone",
-    "user",
-    "language",
-    "channel",
-    "model",
-    "skill",
-    "tool",
-    "tool_status",
-    "round",
-    "turn",
-)
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PLACE = re.compile(r"\{\{(?:\{\{|([^{}]*)\}\})")
 """`{{{{`, or a name in its braces."""
 _BRACES = re.compile(r"\{{2,}")
+
+
+# Each is given the moment and the hook's skill.
+_VALUES: Mapping[str, Callable[[Moment, str], str]] = {
+    "date": lambda moment, _: f"{moment.turn.facts.started_at:%Y-%m-%d}",
+    "time": lambda moment, _: f"{moment.turn.facts.started_at:%H:%M}",
+    "weekday": lambda moment, _: _WEEKDAYS[moment.turn.facts.started_at.weekday()],
+    "timezone": lambda moment, _: f"{moment.turn.facts.started_at:%Z}",
+    "user": lambda moment, _: moment.turn.facts.user or "",
+    "language": lambda moment, _: moment.turn.facts.language or "",
+    "channel": lambda moment, _: moment.turn.facts.channel,
+    "model": lambda moment, _: moment.turn.facts.model,
+    "skill": lambda _, skill: skill,
+    "tool": lambda moment, _: moment.call.facts.name if moment.call else "",
+    "tool_status": lambda moment, _: moment.call.facts.status if moment.call else "",
+    "round": lambda moment, _: str(moment.round or ""),
+    "turn": lambda moment, _: str(len(moment.turn.facts.user_messages)),
+}
+VARIABLES = tuple(_VALUES)
 
 
 def unknown_variables(text: str) -> list[str]:
@@ -50,23 +54,7 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def variable_values(moment: Moment, *, skill: str) -> dict[str, str]:
     """Return the values for a hook of this skill; what is not known at its timing is empty."""
-    facts, call = moment.turn.facts, moment.call and moment.call.facts
-    now = facts.started_at
-    return {
-        "date": f"{now:%Y-%m-%d}",
-        "time": f"{now:%H:%M}",
-        "weekday": _WEEKDAYS[now.weekday()],
-        "timezone": f"{now:%Z}",
-        "user": facts.user or "",
-        "language": facts.language or "",
-        "channel": facts.channel,
-        "model": facts.model,
-        "skill": skill,
-        "tool": call.name if call else "",
-        "tool_status": call.status if call else "",
-        "round": str(moment.round or ""),
-        "turn": str(len(facts.user_messages)),
-    }
+    return {name: value(moment, skill) for name, value in _VALUES.items()}
 
 
 def _one_line(value: str) -> str:

@@ -21,14 +21,10 @@ from skills_engine.conditions.condition import (
     Node,
     Not,
     SearchedCall,
-    has_arguments,
-    is_language,
-    is_model,
-    is_time,
-    is_user,
+    is_in_span,
 )
-from skills_engine.conditions.text_patterns import Globs, Patterns
-from skills_engine.conditions.turn_facts import Channel, ToolStatus
+from skills_engine.conditions.text_patterns import Globs, Patterns, is_in_range
+from skills_engine.conditions.turn_facts import Channel, HookFacts, ToolStatus
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 MAX_LEAVES = 64
@@ -138,7 +134,7 @@ _INSIDE = re.compile(r" unknown field `(.+)`$| - at `\$\.(\w+)")
 def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
     """Return the condition, or None with every reason why there is none. `place` is its JSON path.
 
-    `known`: the leaves that count here; None: all of them.
+    `known` names the conditions that count here; by default all of them.
     """
     errors = len(report.errors)
     reader = _Reader(place, report, known)
@@ -190,10 +186,15 @@ class _Reader:
         self.leaves += key != "scan_turns"
         try:
             right = msgspec.convert(value, CONDITIONS[key])
-            return None if key == "scan_turns" else _leaf(key, right, path, siblings.get("scan_turns", 1))
+            if key == "scan_turns":
+                return None
+            test = _call_test(key, right)
+            return (
+                Leaf(path, _test(key, right, siblings.get("scan_turns", 1))) if test is None else CallLeaf(path, test)
+            )
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
-        except ValueError as error:
+        except ValueError as error:  # of which PatternError is one
             self._error(path + ".timezone" * (key == "time"), str(error))
         return None
 
@@ -215,13 +216,6 @@ class _Reader:
         self._report.error(self._place + path.removeprefix("when"), message)
 
 
-def _leaf(key: str, value: Any, path: str, last: int) -> Leaf | CallLeaf:
-    """Build the leaf of a value that has the right form. Raises ValueError, of which PatternError is one."""
-    if (test := _call_test(key, value)) is not None:
-        return CallLeaf(path, test)
-    return Leaf(path, _test(key, value, last))
-
-
 def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] | None:
     match key:
         case "tool":
@@ -230,7 +224,10 @@ def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] |
         case "tool_status":
             return lambda call, _: call.facts.status in value
         case "tool_args":
-            return has_arguments({name: Patterns(patterns) for name, patterns in value.items()})
+            each = {name: Patterns(patterns) for name, patterns in value.items()}
+            return lambda call, moment: all(
+                (text := call.argument(name)) is not None and moment.work.finds(one, text) for name, one in each.items()
+            )
         case "tool_result":
             patterns = Patterns(value)
             return lambda call, moment: moment.work.finds(patterns, call.result)
@@ -251,15 +248,30 @@ def _test(key: str, value: Any, last: int) -> Callable[[Moment], bool]:
         case "channel":
             return lambda moment: moment.turn.facts.channel == value
         case "language":
-            return is_language(value)
+            return lambda moment: _has_language(moment.turn.facts, value)
         case "model":
-            return is_model(value)
+            names = Globs(value)
+            return lambda moment: _location(moment.turn.facts) in value or names.fit(moment.turn.facts.model)
         case "user":
-            return is_user(value)
+            names = Globs(name for name in value if name != "operator")
+            return lambda moment: _has_user(moment.turn.facts, names, asks_role="operator" in value)
         case "skills":
             return lambda moment: moment.turn.facts.skills.issuperset(value)
         case _:
             return _clock_test(value)
+
+
+def _has_language(facts: HookFacts, ranges: Sequence[str]) -> bool:
+    return facts.language is not None and any(is_in_range(facts.language, one) for one in ranges)
+
+
+def _location(facts: HookFacts) -> str:
+    return "local" if facts.is_local else "cloud"
+
+
+def _has_user(facts: HookFacts, names: Globs, *, asks_role: bool) -> bool:
+    """Tell whether a user is logged in whose name fits, or whose role is meant by `operator`."""
+    return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
 
 
 def _bounds(value: "int | CountSpan") -> tuple[float, float]:
@@ -278,10 +290,10 @@ def _clock_test(value: ClockSpan) -> Callable[[Moment], bool]:
     start = "00:00" if value.start is UNSET else value.start
     end = "24:00" if value.end is UNSET else value.end
     days = None if value.days is UNSET else value.days
-    zone = None
-    if value.timezone is not UNSET:
-        try:
-            zone = ZoneInfo(value.timezone)
-        except (OSError, ValueError, KeyError) as error:  # no such file, or a name that is no path in the database
-            raise ValueError(f"no time zone is called {quoted(value.timezone)}: write it like Europe/Berlin") from error
-    return is_time(start, end, days, zone)
+    if value.timezone is UNSET:
+        return lambda moment: is_in_span(moment.turn.facts.started_at, start, end, days)
+    try:
+        zone = ZoneInfo(value.timezone)
+    except (OSError, ValueError, KeyError) as error:  # no such file, or a name that is no path in the database
+        raise ValueError(f"no time zone is called {quoted(value.timezone)}: write it like Europe/Berlin") from error
+    return lambda moment: is_in_span(moment.turn.facts.started_at.astimezone(zone), start, end, days)

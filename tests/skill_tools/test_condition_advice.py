@@ -183,19 +183,6 @@ def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
     assert [*lint(tmp_path).values(), lint_skill(one, groups=Counter(tone=2))] == [[], [], []]
 
 
-ROOM = 265
-"""As many hooks of these names as a state has room for, each with the number of a turn of four digits, twice."""
-
-
-@pytest.mark.rule("L1-45")
-def test_lint_warns_of_more_than_a_state_has_room_for(tmp_path: Path) -> None:
-    full = make_skill(tmp_path, "tutor", *(entry(f"hook-{n}", once="conversation") for n in range(ROOM)))
-    more = make_skill(tmp_path, "coach", *(entry(f"hook-{n}", once="conversation") for n in range(ROOM + 1)))
-
-    message = "too many hooks have once, cooldown or sticky: a state has 8 KiB, and forgets the earliest of them"
-    assert (advice(full), advice(more)) == ([], [("$.hooks", message)])
-
-
 @pytest.mark.rule("L1-48")
 @pytest.mark.parametrize(
     ("timing", "has_vars", "text", "words"),
