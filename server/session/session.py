@@ -40,7 +40,6 @@ from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
-Answer = wire.Notice | wire.Pong
 _NO_INSTRUCTIONS: Final = "this server takes no instructions and no tools from you, so they count as none; log in, or see security.client_instructions"
 
 
@@ -156,8 +155,12 @@ class Session:
                 self.send(msgspec.structs.replace(answer, ref=frame.ref) if isinstance(answer, wire.Notice) else answer)
 
     def receive_binary(self, data: bytes) -> None:
-        """Take microphone sound. While recognition is unavailable, that is said once and the sound is dropped."""
+        """Hear a binary message of the client."""
         self._services.metrics.count_in("binary")
+        self.hear(data)
+
+    def hear(self, data: bytes) -> None:
+        """Take microphone sound. While recognition is unavailable, that is said once and the sound is dropped."""
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
             text = f"{len(data)} bytes of sound in one message, at most {limit} are accepted"
@@ -203,7 +206,7 @@ class Session:
         await self._speech_input.aclose()
         await self._turns.aclose()
 
-    def perform(self, frame: wire.AnyClientFrame, received_s: float) -> Sequence[Answer]:
+    def perform(self, frame: wire.AnyClientFrame, received_s: float) -> Sequence[wire.Answer]:
         """Act on a frame and return what answers it; what follows from it is sent.
 
         Raises FrameError or TurnError for one that is refused. A server that stops may then still run a turn, which

@@ -378,4 +378,6 @@ class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
     t: Any
 
 
+Answer = Notice | Pong
+"""What a frame of a client may be answered by; one that is refused is answered by an Error."""
 SERVER_FRAMES: tuple[type[ServerFrame], ...] = tuple(ServerFrame.__subclasses__())
