@@ -175,5 +175,5 @@ def _account(writer: TurnWriter, figures: wire.Metrics, metrics: Metrics) -> Non
         writer.reason,
         figures.total,
         "–" if figures.first_token is None else f"{figures.first_token:.0f}",
-        ", ".join(writer.tools) or "none",
+        ", ".join(writer.tools.values()) or "none",
     )

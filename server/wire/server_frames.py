@@ -379,5 +379,5 @@ class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
 
 
 Answer = Notice | Pong
-"""What a frame of a client may be answered by; one that is refused is answered by an Error."""
+"""Frames that answer one of a client; one that is refused is answered by an Error."""
 SERVER_FRAMES: tuple[type[ServerFrame], ...] = tuple(ServerFrame.__subclasses__())
