@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from server.realtime.conversation_items import Item, ItemList, SpokenPiece
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data
 from server.realtime.server_events import Event, EventFactory, usage_of
 from server.realtime.session_config import SoundFormat
 from server.realtime.sound_formats import ReplySound
@@ -138,14 +138,8 @@ class ResponseWriter:
         if self._conversation is None:
             return []
         events = self._close("completed")
-        data = {
-            "id": self._events.new_id("hook"),
-            "object": "realtime.item",
-            "type": "message",
-            "status": "completed",
-            "role": "system",
-            "content": [{"type": "input_text", "text": frame.content}],
-        }
+        content = [{"type": "input_text", "text": frame.content}]
+        data = item_data(self._events.new_id("hook"), "message", role="system", content=content)
         message = wire.Message(
             role=frame.role,  # type: ignore[arg-type]  # one of two
             content=frame.content,
@@ -154,9 +148,7 @@ class ResponseWriter:
             sig=frame.sig,
         )
         item = Item(data, hook=message, response_id=self.id)
-        events += self._append(item)
-        events.append(self._in_conversation("done", item))
-        return events
+        return [*events, *self._append(item), self._conversation.event("done", item)]
 
     def client_tool_call(self, frame: wire.ClientToolCall) -> None:
         """Keep the call until the turn ends: only then is it sure that the client has to run it."""
@@ -180,15 +172,8 @@ class ResponseWriter:
         rounds, siblings = self._own_calls()
         for call in self._calls:
             arguments = msgspec.json.encode(call.arguments).decode()
-            data = {
-                "id": self._events.new_id("item"),
-                "object": "realtime.item",
-                "type": "function_call",
-                "status": "in_progress",
-                "name": call.name,
-                "call_id": call.id,
-                "arguments": "",
-            }
+            fields = {"name": call.name, "call_id": call.id, "arguments": ""}
+            data = item_data(self._events.new_id("item"), "function_call", status="in_progress", **fields)
             item = Item(data, response_id=self.id, rounds=rounds, siblings=siblings)
             rounds, siblings = [], []
             events += self._begin(item)
@@ -224,14 +209,8 @@ class ResponseWriter:
         if self._open is not None:
             return []
         kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
-        data: dict[str, Any] = {
-            "id": self._events.new_id("item"),
-            "object": "realtime.item",
-            "type": "message",
-            "status": "in_progress",
-            "role": "assistant",
-            "content": [],
-        }
+        item_id = self._events.new_id("item")
+        data = item_data(item_id, "message", status="in_progress", role="assistant", content=[])
         self._open, self._text = Item(data, response_id=self.id), ""
         events = self._begin(self._open)
         data["content"] = [{"type": f"output_{kind}", words: ""}]
@@ -268,24 +247,17 @@ class ResponseWriter:
         events = [self._output_item("done", item)]
         if self._conversation is not None and self._conversation.get(item.id) is item:
             self._conversation.count(item)
-            events.append(self._in_conversation("done", item))
+            events.append(self._conversation.event("done", item))
         return events
 
     def _append(self, item: Item) -> list[Event]:
         if self._conversation is None:
             return []
-        gone = self._conversation.append(item)
-        deleted = [self._events.event("conversation.item.deleted", item_id=each) for each in gone]
-        return [*deleted, self._in_conversation("added", item)]
+        return [*self._conversation.append(item), self._conversation.event("added", item)]
 
     def _output_item(self, what: Literal["added", "done"], item: Item) -> Event:
         place = {"response_id": self.id, "output_index": self._output.index(item)}
         return self._events.event(f"response.output_item.{what}", **place, item=item.shown())
-
-    def _in_conversation(self, what: Literal["added", "done"], item: Item) -> Event:
-        assert self._conversation is not None, "asked before"
-        previous = self._conversation.before(item)
-        return self._events.event(f"conversation.item.{what}", previous_item_id=previous, item=item.shown())
 
     # --- the end
 
@@ -314,9 +286,8 @@ class ResponseWriter:
         """Remove what the response has said, and what it answers, from the conversation."""
         if self._conversation is None:
             return []
-        items = [*self.answers, *(item.id for item in self._conversation.items if item.response_id == self.id)]
-        gone = [item_id for item_id in items if self._conversation.remove(item_id)]
-        return [self._events.event("conversation.item.deleted", item_id=item_id) for item_id in gone]
+        said = [item.id for item in self._conversation.items if item.response_id == self.id]
+        return self._conversation.remove([*self.answers, *said])
 
     def _resource(self, status: str, details: dict[str, Any] | None, usage: dict[str, Any] | None) -> dict[str, Any]:
         output = {"format": msgspec.to_builtins(self.spec.sound)}

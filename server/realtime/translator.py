@@ -11,7 +11,6 @@ from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
 from server.realtime.conversation_items import ItemList, messages_of
 from server.realtime.input_audio import InputBuffer
-from server.realtime.item_requests import ItemRequests
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
@@ -55,9 +54,8 @@ class RealtimeTranslator:
         self._voice = wire.SpeechPart(state="loading")
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
-        self._conversation = ItemList(max_items=0, max_bytes=0)
-        self._items = ItemRequests(self._events, self._conversation)
-        self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=2)
+        self._conversation = ItemList(self._events, max_items=0, max_bytes=0)
+        self._input = InputBuffer(self._events, self._conversation)
         self._conversation_id = ""
         self._response: ResponseWriter | None = None
         self._last_response: str | None = None
@@ -131,10 +129,9 @@ class RealtimeTranslator:
         """Answer the first frame of the session: configure it, then send `session.created`."""
         limits = ready.limits
         self._events = EventFactory(ready.session_id)
-        self._conversation = ItemList(max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
+        self._conversation = ItemList(self._events, max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
         self._conversation_id = self._events.new_id("conv")
-        self._items = ItemRequests(self._events, self._conversation)
-        self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=limits.max_binary_bytes)
+        self._input = InputBuffer(self._events, self._conversation)
         self._voice, voices = ready.speech.tts, ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
         if config.audio.output.voice is None and voices:
@@ -353,9 +350,9 @@ class RealtimeTranslator:
                 raise _transcription_only()
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
-                return [*self._items.answer(event), *self._silence(item.response_id if item else None)]
+                return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate() | client.ItemDelete() | client.ItemRetrieve():
-                return self._items.answer(event)
+                return self._conversation.answer(event)
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
@@ -398,7 +395,7 @@ class RealtimeTranslator:
             self._config,
             response_id=self._events.new_id("resp"),
             conversation_id=self._conversation_id,
-            items=None if wishes.input is None else self._items.items_of(wishes.input, at="response.input"),
+            items=None if wishes.input is None else self._conversation.items_of(wishes.input, at="response.input"),
             server_tools=self._server_tools,
         )
         self._response = response = ResponseWriter(spec, self._events, self._conversation)
