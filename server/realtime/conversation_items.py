@@ -147,10 +147,6 @@ class ItemList:
         """Return the hooks' memory after the last turn."""
         return next((item.state for item in reversed(self.items) if item.state), None)
 
-    def unanswered(self) -> list[str]:
-        """Return the ids of the user's items at the end."""
-        return [item.id for item in takewhile(lambda item: item.role == "user", reversed(self.items))]
-
     def awaits_output(self) -> bool:
         """Whether calls stand at the end that the client has not answered."""
         last = list(takewhile(lambda item: item.kind != "message", reversed(self.items)))
@@ -366,7 +362,8 @@ def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.
     siblings = [each for call in batch for each in call.siblings]
     for call in batch:
         yield from call.rounds
-    asked = [*(sibling for sibling, _ in siblings), *(tool_call(call.data) for call in calls.values())]
+    answered = [message_call(call_id, call.data["name"], call.data["arguments"]) for call_id, call in calls.items()]
+    asked = [*(sibling for sibling, _ in siblings), *answered]
     yield wire.Message(role="assistant", tool_calls=asked)
     for sibling, result in siblings:
         yield wire.Message(role="tool", tool_call_id=sibling.id, content=result)
@@ -376,10 +373,8 @@ def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.
         yield wire.Message(role="tool", tool_call_id=call_id, content=output.data["output"])
 
 
-def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:
-    return wire.MessageToolCall(
-        id=data["call_id"], function=wire.FunctionCall(name=data["name"], arguments=data["arguments"])
-    )
+def message_call(call_id: str, name: str, arguments: str) -> wire.MessageToolCall:
+    return wire.MessageToolCall(id=call_id, function=wire.FunctionCall(name=name, arguments=arguments))
 
 
 def _message_of(item: Item) -> wire.Message | None:

@@ -89,13 +89,10 @@ class RealtimeTranslator:
                 return self._error(frame)
             case wire.Notice(code="no_utterance"):
                 return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
-            case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
-                if isinstance(frame, wire.Notice) and (response := self._running(frame)) is not None:
-                    response.is_cut = response.is_cut or frame.code == "reply_cut"
-                    response.silence = frame.message if frame.code == "speech_failed" else response.silence
-                return [*self._events.extra(frame, self._config.extras)]
             case _ if (response := self._running(frame)) is not None:
                 return self._of_response(frame, response)
+            case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
+                return [*self._events.extra(frame, self._config.extras)]
         return []
 
     def from_voice(self, pcm: bytes) -> list[Action]:
@@ -147,47 +144,13 @@ class RealtimeTranslator:
         match frame:
             case wire.TurnStart() if response.cancelled_by is not None:
                 return [wire.Interrupt(turn_id=response.id)]
-            case wire.Text():
-                return [*response.text(frame.delta)]
-            case wire.Sentence():
-                return [*response.sentence(frame)]
-            case wire.SentenceEnd():
-                return [*response.sentence_end(frame)]
-            case wire.Hook():
-                return [*response.hook(frame), *self._events.extra(frame, self._config.extras)]
-            case wire.ClientToolCall():
-                response.client_tool_call(frame)
-            case wire.ToolCall():
-                response.tool_call(frame)
-            case wire.ToolResult():
-                response.tool_result(frame)
             case wire.TurnEnd():
                 return self._turn_end(frame, response)
-        return []
+        return [*response.write(frame), *self._events.extra(frame, self._config.extras)]
 
     def _turn_end(self, frame: wire.TurnEnd, response: ResponseWriter) -> list[Action]:
-        message = "" if frame.message is UNSET else frame.message
-        is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not message
-        status: ResponseStatus = "failed"
-        match frame.reason:
-            case "completed" if response.is_unheard:
-                text = f'{response.silence}; output_modalities ["text"] needs no voice'
-                response.failure = ("speech_unavailable", text)
-            case "completed":
-                status = "incomplete" if response.is_cut else "completed"
-            case "interrupted" if response.cancelled_by is not None or is_spoken_into:
-                response.cancelled_by = response.cancelled_by or "turn_detected"
-                status = "cancelled"
-            case "interrupted":
-                response.failure = ("interrupted", message)
-            case "aborted":
-                response.failure = ("aborted", message)
-                status = "incomplete"
-            case "error":
-                response.failure = response.failure or ("internal", message)
-            case _:
-                assert_never(frame.reason)
-        events = self._finish(response, status, frame)
+        is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not frame.message
+        events = self._finish(response, response.status_after(frame), frame)
         if frame.rollback is True:
             events += response.taken_back()
         if is_spoken_into:
@@ -213,7 +176,7 @@ class RealtimeTranslator:
             return actions
         response = self._response
         if detection.interrupt_response and response is not None and not response.is_asked:
-            response.cancelled_by = "turn_detected"
+            response.cancel("turn_detected")
             actions += self._finish(response, "cancelled")
         if detection.create_response and self._config.type == "realtime":
             history = messages_of(self._conversation.items)  # for the model to read while the user speaks
@@ -296,7 +259,7 @@ class RealtimeTranslator:
     def _not_begun(self, response: ResponseWriter, error: FrameError | TurnError) -> list[Action]:
         if response is not self._response:
             return []
-        response.failure = (error.code, str(error))
+        response.fail(error.code, str(error))
         return [*self._finish(response, "failed")]
 
     def _refusal(self, error: FrameError | TurnError, event_id: str | None = None, *, at: str = "") -> Event:
@@ -306,10 +269,8 @@ class RealtimeTranslator:
         return self._events.error(FrameError(error.code, str(error), path=path or None), event_id=event_id)
 
     def _error(self, frame: wire.Error) -> list[Action]:
-        if (response := self._running(frame)) is not None:
-            response.failure = (frame.code, frame.message)
         if frame.turn_id is not UNSET:
-            return []
+            return [] if (response := self._running(frame)) is None else [*response.write(frame)]
         refused = FrameError(frame.code, frame.message, path=frame.path or None)
         error = self._refusal(refused)
         if frame.code not in ("speech_unavailable", "turn_refused_draining"):
@@ -411,15 +372,13 @@ class RealtimeTranslator:
         items = self._conversation.items if response.spec.input is None else response.spec.input
         if any(item.is_waiting for item in items):
             return []
-        response.is_asked = True
-        if self._voice.state != "ready":
-            response.silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}"
+        is_mute = self._voice.state != "ready"
+        silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}" if is_mute else None
+        response.ask(items, silence=silence)
         said = items[-1] if items else None
         utterance = None
         if said is not None and said.utterance is not None and said.text:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end
-        if response.spec.input is None:
-            response.answers = self._conversation.unanswered()
         frame = wire.Respond(
             id=response.id,
             messages=messages_of(items),
@@ -430,7 +389,7 @@ class RealtimeTranslator:
         return [Request(frame, self._begun, lambda error: self._not_begun(response, error))]
 
     def _cancel(self, response: ResponseWriter) -> list[Action]:
-        response.cancelled_by = "client_cancelled"
+        response.cancel("client_cancelled")
         if response.is_asked:
             return [wire.Interrupt(turn_id=response.id)]
         return [*self._finish(response, "cancelled")]
