@@ -259,7 +259,7 @@ class TurnWriter:
 
     def _put(self, frame: wire.ServerFrame, call_id: str = "") -> None:
         """Send a frame that may come now. One that may not is a defect here: it is held back."""
-        kind = str(frame.__struct_config__.tag)
+        kind: str = frame.__struct_config__.tag  # type: ignore[assignment]  # our tags are str
         if self._order.take(kind, call_id):
             self._send(frame)
         else:

@@ -22,6 +22,7 @@ TURN_ORDER: Final[Mapping[OrderState, Mapping[str, OrderState]]] = {
     "over": {},
 }
 """By state: types of frames that carry the turn's `turn_id` (a `transcript` only names a turn), and binary messages."""
+_OF_CALLS: Final = frozenset(("tool_call", "tool_result", "turn_end"))
 
 
 class TurnOrder:
@@ -39,20 +40,17 @@ class TurnOrder:
     def take(self, kind: str, call_id: str = "") -> bool:
         """Go on to the state after this frame; return whether it may come now. `call_id`: of a tool's call or result."""
         after = TURN_ORDER[self.state].get(kind)
-        if after is None or not self._has_partner(kind, call_id):
+        if after is None or (kind in _OF_CALLS and not self._count(kind, call_id)):
             return False
-        if kind in ("tool_call", "tool_result"):
-            self._calls[call_id] = kind == "tool_call"
         self.state = after
         return True
 
-    def _has_partner(self, kind: str, call_id: str) -> bool:
+    def _count(self, kind: str, call_id: str) -> bool:
         """Return whether an id is used for one call, then for one result, and the turn ends behind all results."""
-        match kind:
-            case "tool_call":
-                return call_id not in self._calls
-            case "tool_result":
-                return self._calls.get(call_id, False)
-            case "turn_end":
-                return not self.open_calls
-        return True
+        if kind == "turn_end":
+            return not self.open_calls
+        is_call = kind == "tool_call"
+        is_due = call_id not in self._calls if is_call else self._calls.get(call_id, False)
+        if is_due:
+            self._calls[call_id] = is_call
+        return is_due
