@@ -289,7 +289,7 @@ class Session:
         request, problem = with_state(self._services, request, frame.state)
         self._end_announced_turn(request.hook_state)
         self._turns.begin(request)
-        return self._lacks_of(problem, frame, turn_id)
+        return self._notices_of(problem, frame, turn_id)
 
     def _respond(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError, TurnError."""
@@ -313,9 +313,9 @@ class Session:
         if words is not None and self._has_lost_floor:
             self._turns.interrupt()
             return []  # nothing of the turn follows its end
-        return self._lacks_of(problem, frame, turn_id)
+        return self._notices_of(problem, frame, turn_id)
 
-    def _lacks_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
+    def _notices_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
         """Return notices of what the turn, which has begun, goes without."""
         notices = [_warning("state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
