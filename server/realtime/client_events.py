@@ -162,7 +162,6 @@ AnyRealtimeEvent = (
 
 class _EventHead(Struct):
     event_id: Any = None
-    type: Any = None
 
 
 _decoder: msgspec.json.Decoder[AnyRealtimeEvent] = msgspec.json.Decoder(AnyRealtimeEvent)

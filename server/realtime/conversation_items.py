@@ -1,21 +1,16 @@
-"""Items of a Realtime conversation: kept while the socket lives, bounded, turned into the messages of a turn. Pure."""
+"""Items of a Realtime conversation: kept while the socket lives, bounded, changed by the client, read by a turn. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
 from server.errors import FrameError
-from server.realtime.client_events import (
-    FunctionCallItem,
-    FunctionOutputItem,
-    ItemPart,
-    MessageItem,
-    NewItem,
-)
+from server.realtime import client_events as client
+from server.realtime.server_events import Event, EventFactory
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
@@ -130,9 +125,10 @@ class Item:
 
 
 class ItemList:
-    """The items in their order, at most `max_items` of at most `max_bytes` in all."""
+    """The items in their order, at most `max_items` of at most `max_bytes` in all, and what a client asks of them."""
 
-    def __init__(self, *, max_items: int, max_bytes: int) -> None:
+    def __init__(self, events: EventFactory, *, max_items: int, max_bytes: int) -> None:
+        self._events = events
         self._max_items = max_items
         self._max_bytes = max_bytes
         self.items: list[Item] = []
@@ -151,17 +147,86 @@ class ItemList:
         """Return the hooks' memory after the last turn."""
         return next((item.state for item in reversed(self.items) if item.state), None)
 
-    def unanswered(self) -> list[str]:
-        """Return the ids of the user's items at the end."""
-        return [item.id for item in takewhile(lambda item: item.role == "user", reversed(self.items))]
-
     def awaits_output(self) -> bool:
         """Whether calls stand at the end that the client has not answered."""
         last = list(takewhile(lambda item: item.kind != "message", reversed(self.items)))
         answered = {item.data["call_id"] for item in last if item.kind == "function_call_output"}
         return any(item.data["call_id"] not in answered for item in last)
 
-    def insert(self, item: Item, after: str | None) -> None:
+    def event(self, what: Literal["added", "done"], item: Item) -> Event:
+        """Return the event for an item that is in the conversation."""
+        return self._events.event(f"conversation.item.{what}", previous_item_id=self.before(item), item=item.shown())
+
+    # --- events of the client
+
+    def answer(
+        self, event: client.ItemCreate | client.ItemDelete | client.ItemRetrieve | client.ItemTruncate
+    ) -> list[Event]:
+        """Raises FrameError for an item that is not there or cannot be."""
+        match event:
+            case client.ItemCreate():
+                return self._create(event)
+            case client.ItemDelete():
+                self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
+                return [self._deleted(event.item_id)]
+            case client.ItemRetrieve():
+                item = self._find(event.item_id, "item_retrieve_invalid_item_id")
+                return [self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))]
+            case client.ItemTruncate():
+                return [self._truncate(event)]
+            case _:
+                assert_never(event)
+
+    def items_of(self, given: Sequence[client.NewItem | client.ItemReference], *, at: str) -> list[Item]:
+        """Return the items that a response is to answer instead of the conversation's.
+
+        Raises FrameError, also for more than a conversation holds; each counts as often as it is there.
+        """
+        items: list[Item] = []
+        size_bytes = 0
+        for index, each in enumerate(given):
+            if not isinstance(each, client.ItemReference):
+                item = new_item(each, self._events.new_id("item"), at=f"{at}[{index}]")
+            elif (known := self.get(each.id)) is not None:
+                item = known
+            else:
+                raise FrameError("invalid_value", f"there is no item {each.id!r}", path=f"{at}[{index}].id")
+            items.append(item)
+            size_bytes += item.size
+        if len(items) > self._max_items or size_bytes > self._max_bytes:
+            text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
+            raise FrameError("input_too_large", text, path=at)
+        return items
+
+    def _create(self, event: client.ItemCreate) -> list[Event]:
+        item = new_item(event.item, self._events.new_id("item"))
+        if item.kind == "function_call_output" and not self._has_call(item.data["call_id"]):
+            text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
+            raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
+        self._insert(item, event.previous_item_id)
+        return [self.event("added", item), self.event("done", item)]
+
+    def _has_call(self, call_id: str) -> bool:
+        return any(item.kind == "function_call" and item.data["call_id"] == call_id for item in self.items)
+
+    def _truncate(self, event: client.ItemTruncate) -> Event:
+        item = self._find(event.item_id, "item_truncate_invalid_item_id")
+        part = next(iter(item.data.get("content", ())), {"type": None})
+        if part["type"] != "output_audio" or event.content_index != 0:
+            text = "only the sound of an assistant's message can be truncated; it is content 0"
+            raise FrameError("invalid_value", text, path="content_index" if event.content_index else "item_id")
+        ms = item.truncate(event.audio_end_ms)
+        self.count(item)
+        place = {"item_id": item.id, "content_index": 0, "audio_end_ms": ms}
+        return self._events.event("conversation.item.truncated", **place)
+
+    def _find(self, item_id: str, code: str) -> Item:
+        if (item := self.get(item_id)) is None:
+            text = f"there is no item {item_id[:128]!r} in the conversation"
+            raise FrameError(code, text, path="item_id")
+        return item
+
+    def _insert(self, item: Item, after: str | None) -> None:
         """Add a client's item behind that one (None: at the end, "root": first).
 
         Raises FrameError where the place is unknown, the id is taken or the conversation is full.
@@ -187,42 +252,37 @@ class ItemList:
         self._by_id[item.id] = item
         self.count(item)
 
-    def append(self, item: Item) -> list[str]:
-        """Add an item of the server's; return the ids of those that had to go for it.
+    # --- items of the server
+
+    def append(self, item: Item) -> list[Event]:
+        """Add an item of the server's; return events for those that had to go for it.
 
         They are the oldest, and one under the same id, which a client can foresee.
         """
-        gone = [item.id] if self.remove(item.id) else []
+        events = self.remove([item.id])
         while self.items and (len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes):
-            gone.append(self.items[0].id)
-            self._drop(self.items[0])
+            events += self.remove([self.items[0].id])
         self.items.append(item)  # whatever its size: the reply is being said
         self._by_id[item.id] = item
         self.count(item)
-        return gone
+        return events
 
-    def remove(self, item_id: str) -> bool:
-        item = self._by_id.get(item_id)
-        if item is not None:
-            self._drop(item)
-        return item is not None
+    def remove(self, item_ids: Iterable[str]) -> list[Event]:
+        """Remove those items that are in the conversation, and return events for them."""
+        events = []
+        for item_id in item_ids:
+            if (item := self._by_id.get(item_id)) is not None:
+                self._drop(item)
+                events.append(self._deleted(item_id))
+        return events
 
     def _drop(self, item: Item) -> None:
         self._by_id.pop(item.id, None)
         self.items.remove(item)
         self._bytes -= item.counted_bytes
 
-    def check_input(self, items: Iterable[Item], *, at: str) -> None:
-        """Refuse more items for a response than a conversation holds; each counts as often as it is there.
-
-        Raises FrameError.
-        """
-        size_bytes = 0
-        for index, item in enumerate(items):
-            size_bytes += item.size
-            if index >= self._max_items or size_bytes > self._max_bytes:
-                text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
-                raise FrameError("input_too_large", text, path=at)
+    def _deleted(self, item_id: str) -> Event:
+        return self._events.event("conversation.item.deleted", item_id=item_id)
 
     def count(self, item: Item) -> None:
         """Measure an item that is new or has changed; one that is not in the conversation counts for nothing."""
@@ -233,26 +293,30 @@ class ItemList:
             self._bytes += item.counted_bytes
 
 
-def new_item(given: NewItem, item_id: str, *, at: str = "item") -> Item:
+def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: Any) -> dict[str, Any]:
+    """Return an item as the client sees it."""
+    return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
+
+
+def new_item(given: client.NewItem, item_id: str, *, at: str = "item") -> Item:
     """Make an item of what the client gave. Raises FrameError for content that cannot be kept."""
-    data: dict[str, Any] = {"id": given.id or item_id, "object": "realtime.item", "status": "completed"}
+    item_id = given.id or item_id
     match given:
-        case MessageItem():
+        case client.MessageItem():
             content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
-            data |= {"type": "message", "role": given.role, "content": content}
-        case FunctionCallItem():
-            call = {"name": given.name, "call_id": given.call_id or data["id"], "arguments": given.arguments or "{}"}
+            return Item(item_data(item_id, "message", role=given.role, content=content))
+        case client.FunctionCallItem():
+            call = {"name": given.name, "call_id": given.call_id or item_id, "arguments": given.arguments or "{}"}
             try:
                 msgspec.json.decode(call["arguments"], type=dict[str, msgspec.Raw])
             except (msgspec.MsgspecError, RecursionError):
                 raise FrameError("invalid_value", "a JSON object as text is expected", path=f"{at}.arguments") from None
-            data |= {"type": "function_call", **call}
-        case FunctionOutputItem():
-            data |= {"type": "function_call_output", "call_id": given.call_id, "output": given.output}
-    return Item(data)
+            return Item(item_data(item_id, "function_call", **call))
+        case client.FunctionOutputItem():
+            return Item(item_data(item_id, "function_call_output", call_id=given.call_id, output=given.output))
 
 
-def _part(part: ItemPart, role: str, at: str) -> dict[str, Any]:
+def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
     if part.type not in _ALLOWED_PARTS[role]:
         text = f"a message of role {role} holds {' or '.join(_ALLOWED_PARTS[role])}, not {part.type}"
         raise FrameError("invalid_value", text, path=f"{at}.type")
@@ -298,7 +362,8 @@ def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.
     siblings = [each for call in batch for each in call.siblings]
     for call in batch:
         yield from call.rounds
-    asked = [*(sibling for sibling, _ in siblings), *(tool_call(call.data) for call in calls.values())]
+    answered = [message_call(call_id, call.data["name"], call.data["arguments"]) for call_id, call in calls.items()]
+    asked = [*(sibling for sibling, _ in siblings), *answered]
     yield wire.Message(role="assistant", tool_calls=asked)
     for sibling, result in siblings:
         yield wire.Message(role="tool", tool_call_id=sibling.id, content=result)
@@ -308,10 +373,8 @@ def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.
         yield wire.Message(role="tool", tool_call_id=call_id, content=output.data["output"])
 
 
-def tool_call(data: dict[str, Any]) -> wire.MessageToolCall:
-    return wire.MessageToolCall(
-        id=data["call_id"], function=wire.FunctionCall(name=data["name"], arguments=data["arguments"])
-    )
+def message_call(call_id: str, name: str, arguments: str) -> wire.MessageToolCall:
+    return wire.MessageToolCall(id=call_id, function=wire.FunctionCall(name=name, arguments=arguments))
 
 
 def _message_of(item: Item) -> wire.Message | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.realtime.conversation_items import Item, ItemList
+from server.realtime.conversation_items import Item, ItemList, item_data
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import SessionConfig
 from server.realtime.sound_formats import rate_of, to_pcm
@@ -34,10 +34,9 @@ class _Recording:
 class InputBuffer:
     """Keeps the utterances of one connection; without turn detection the client says where they begin and end."""
 
-    def __init__(self, events: EventFactory, conversation: ItemList, *, max_binary_bytes: int) -> None:
+    def __init__(self, events: EventFactory, conversation: ItemList) -> None:
         self._events = events
         self._conversation = conversation
-        self._piece_bytes = max_binary_bytes & ~1
         self._manual: _Recording | None = None  # the one that the client fills
         self._unnamed: deque[_Recording] = deque()  # begun by the client; the session names them in this order
         self._recordings: dict[str, _Recording] = {}  # by utterance
@@ -64,8 +63,7 @@ class InputBuffer:
                 self._unnamed.append(self._manual)
                 actions.append(wire.SpeechStart())
             self._manual.sound_ms += sound_ms
-        actions += [pcm[at : at + self._piece_bytes] for at in range(0, len(pcm), self._piece_bytes)]
-        return actions
+        return [*actions, pcm]
 
     def commit(self, config: SessionConfig, event_id: str | None) -> list[Any]:
         """End the utterance. Raises FrameError where there is none; the session may say so later (`nobody_spoke`)."""
@@ -193,23 +191,16 @@ class InputBuffer:
         return [self._events.event("input_audio_buffer.speech_stopped", **place)]
 
     def _commit(self, recording: _Recording, silence_ms: int | None = None) -> list[Event]:
-        data = {
-            "id": recording.item_id,
-            "object": "realtime.item",
-            "type": "message",
-            "status": "completed",
-            "role": "user",
-            "content": [{"type": "input_audio", "transcript": None}],
-        }
+        content = [{"type": "input_audio", "transcript": None}]
+        data = item_data(recording.item_id, "message", role="user", content=content)
         item = recording.item = Item(data, is_waiting=True, silence_ms=silence_ms)
-        gone = self._conversation.append(item)
-        previous = self._conversation.before(item)
-        placed = {"previous_item_id": previous, "item": item.shown()}
+        deleted = self._conversation.append(item)
+        place = {"item_id": item.id, "previous_item_id": self._conversation.before(item)}
         return [
-            *(self._events.event("conversation.item.deleted", item_id=each) for each in gone),
-            self._events.event("input_audio_buffer.committed", item_id=item.id, previous_item_id=previous),
-            self._events.event("conversation.item.added", **placed),
-            self._events.event("conversation.item.done", **placed),
+            *deleted,
+            self._events.event("input_audio_buffer.committed", **place),
+            self._conversation.event("added", item),
+            self._conversation.event("done", item),
         ]
 
     def _resolve(self, utterance: str | None, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:

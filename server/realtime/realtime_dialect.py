@@ -9,10 +9,11 @@ import msgspec
 from aiohttp import web
 
 from server.bounded.token_bucket import TokenBucket
-from server.errors import FrameError
+from server.errors import FrameError, TurnError
 from server.gateway.connection import LOGIN_OVER, TIME_OVER, ConnectionContext
+from server.realtime import client_events
 from server.realtime.session_config import ServerTools, SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator
+from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.wire import codec
@@ -102,16 +103,22 @@ class RealtimeDialect:
 
     async def receive(self, data: bytes, *, is_text: bool) -> None:  # noqa: ARG002 - JSON is read from either kind
         self._answer_waiting()  # what the client sends comes after it
-        for action in self._translator.from_client(data):
-            match action:
-                case dict():
-                    self.outbox.put_event(action)
-                case bytes():
-                    await self._hear(action)
-                case _:
-                    self._receive_frame(action)
+        for action in self._translate(data):
+            if isinstance(action, bytes):
+                await self._hear(action)
+            else:
+                self._carry_out((action,))
         if self._translator.idle_timeout_ms != self._idle_timeout_ms:
             self._count_silence()
+
+    def _translate(self, data: bytes) -> Sequence[Action]:
+        try:
+            event = client_events.decode(data)
+        except FrameError as refusal:
+            self._services.metrics.count_in("invalid")
+            return self._translator.refuse(refusal, client_events.event_id_of(data))
+        self._services.metrics.count_in(event.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
+        return self._translator.from_client(event)
 
     async def _hear(self, pcm: bytes) -> None:
         for at in range(0, len(pcm), self._piece_bytes):
@@ -122,7 +129,7 @@ class RealtimeDialect:
             self._answer_waiting()
             if self.outbox.is_closing:
                 return
-            self.session.receive_binary(pcm[at : at + self._piece_bytes])
+            self.session.hear(pcm[at : at + self._piece_bytes])
 
     async def _wait_for_voice_detection(self) -> None:
         ends_s = self._loop.time() + MAX_HOLD_S
@@ -136,21 +143,31 @@ class RealtimeDialect:
 
     def _answer_waiting(self) -> None:
         while self._waiting:
-            self._answer(self._waiting.popleft())
+            self._carry_out(self._waiting.popleft())
 
-    def _answer(self, actions: Sequence[Action]) -> None:
+    def _carry_out(self, actions: Sequence[Action]) -> None:
         for action in actions:
-            if self.outbox.is_closing:
-                return
-            if isinstance(action, bytes):
-                self.session.receive_binary(action)
-            elif not isinstance(action, dict):
-                self._receive_frame(action)
+            match action:
+                case dict():
+                    self.outbox.put_event(action)
+                case _ if self.outbox.is_closing:
+                    return
+                case bytes():
+                    self.session.hear(action)
+                case Request():
+                    self._carry_out(self._ask(action))
+                case _:
+                    self.session.receive(action, self._services.now_s())
+                    if isinstance(action, wire.Interrupt):
+                        self._count_silence()  # the sound that was still to be played is cut
 
-    def _receive_frame(self, frame: wire.AnyClientFrame) -> None:
-        self.session.receive(frame, self._services.now_s())
-        if isinstance(frame, wire.Interrupt):
-            self._count_silence()  # the sound that was still to be played is cut
+    def _ask(self, request: Request) -> Sequence[Action]:
+        try:
+            answers = self.session.perform(request.frame, self._services.now_s())
+        except (FrameError, TurnError) as error:
+            self._services.metrics.errors.labels(error.code).inc()
+            return request.refused(error)
+        return request.answered(answers)
 
     def _end_turn(self) -> None:
         self._count_silence()

@@ -1,11 +1,13 @@
 """One response: its items and events, in the order that Realtime clients rely on. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from itertools import takewhile
+from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
-from server.realtime.conversation_items import Item, ItemList, SpokenPiece
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call
 from server.realtime.server_events import Event, EventFactory, usage_of
 from server.realtime.session_config import SoundFormat
 from server.realtime.sound_formats import ReplySound
@@ -48,15 +50,11 @@ class ResponseWriter:
         self.is_asked = False
         """The session was asked for its turn."""
         self.cancelled_by: Literal["turn_detected", "client_cancelled"] | None = None
-        self.failure: tuple[str, str] | None = None
-        """Code and message of the error that ends it."""
-        self.is_cut = False
-        """The model's reply has reached its limit of tokens."""
-        self.silence: str | None = None
-        """The reason why its words, or some of them, have no sound."""
+        self._failure: tuple[str, str] | None = None  # code and message of the error that ends it
+        self._is_cut = False  # the model's reply has reached its limit of tokens
+        self._silence: str | None = None  # why its words, or some of them, have no sound
         self._is_heard = False
-        self.answers: list[str] = []
-        """Ids of the user's items at the end of what it answers, for a turn that is taken back."""
+        self._answers: list[str] = []  # ids of the user's items at the end of what it answers
         self._events = events
         self._conversation = conversation if spec.conversation_id is not None else None
         self._output: list[Item] = []
@@ -69,24 +67,82 @@ class ResponseWriter:
         self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
         self._call_count = 0
 
-    @property
-    def is_unheard(self) -> bool:
-        """Whether none of its words has got the sound it should have; what a client has to run counts for more."""
-        is_spoken = self.spec.is_spoken and bool(self._output) and not self._calls
-        return is_spoken and self.silence is not None and not self._is_heard
-
     def created(self) -> Event:
         return self._events.event("response.created", response=self._resource("in_progress", None, None))
 
+    def ask(self, items: Sequence[Item], *, silence: str | None) -> None:
+        """Note that the session is asked for its turn, which answers these items; `silence`: why it will have no sound."""
+        self.is_asked, self._silence = True, silence
+        if self.spec.input is None:
+            self._answers = [item.id for item in takewhile(lambda item: item.role == "user", reversed(items))]
+
+    def cancel(self, by: Literal["turn_detected", "client_cancelled"]) -> None:
+        self.cancelled_by = by
+
+    def fail(self, code: str, message: str) -> None:
+        self._failure = (code, message)
+
+    def write(self, frame: wire.ServerFrame) -> list[Event]:
+        """Translate a frame of its turn."""
+        match frame:
+            case wire.Text():
+                return self._write_text(frame.delta)
+            case wire.Sentence():
+                return self._write_sentence(frame)
+            case wire.SentenceEnd():
+                return self._end_sentence(frame)
+            case wire.Hook():
+                return self._write_hook(frame)
+            case wire.ClientToolCall():
+                self._calls.append(frame)  # only when the turn has ended is it sure that the client has to run it
+            case wire.ToolCall():
+                self._keep_call(frame)
+            case wire.ToolResult():
+                if self._batches and frame.id in self._batches[-1]:
+                    self._batches[-1][frame.id] = (self._batches[-1][frame.id][0], frame)
+            case wire.Notice(code="reply_cut"):
+                self._is_cut = True
+            case wire.Notice(code="speech_failed"):
+                self._silence = frame.message
+            case wire.Error():
+                self.fail(frame.code, frame.message)
+        return []
+
+    def status_after(self, end: wire.TurnEnd) -> ResponseStatus:
+        """Return the status that the end of its turn gives it."""
+        message = end.message or ""
+        match end.reason:
+            case "completed" if self._is_unheard():
+                self.fail("speech_unavailable", f'{self._silence}; output_modalities ["text"] needs no voice')
+                return "failed"
+            case "completed":
+                return "incomplete" if self._is_cut else "completed"
+            case "interrupted" if self.cancelled_by is not None or not message:
+                self.cancelled_by = self.cancelled_by or "turn_detected"
+                return "cancelled"
+            case "interrupted" | "aborted":
+                self.fail(end.reason, message)
+                return "failed" if end.reason == "interrupted" else "incomplete"
+            case "error":
+                self._failure = self._failure or ("internal", message)
+                return "failed"
+            case _:
+                assert_never(end.reason)
+
+    def _is_unheard(self) -> bool:
+        """Whether none of its words has got the sound it should have; what a client has to run counts for more."""
+        is_spoken = self.spec.is_spoken and bool(self._output) and not self._calls
+        return is_spoken and self._silence is not None and not self._is_heard
+
     # --- words and sound
 
-    def text(self, delta: str) -> list[Event]:
+    def _write_text(self, delta: str) -> list[Event]:
         """Add to a reply that is not spoken; one that is goes by its sentences."""
         if self.spec.is_spoken or not delta:
             return []
         return [*self._message(), self._add(delta)]
 
-    def sentence(self, frame: wire.Sentence) -> list[Event]:
+    def _write_sentence(self, frame: wire.Sentence) -> list[Event]:
         if not self.spec.is_spoken:
             return []
         events = self._message()
@@ -110,7 +166,7 @@ class ResponseWriter:
             self._open.audio_ms += ms
         return self._audio(self._sound.feed(pcm))
 
-    def sentence_end(self, frame: wire.SentenceEnd) -> list[Event]:
+    def _end_sentence(self, frame: wire.SentenceEnd) -> list[Event]:
         piece, self._piece = self._piece, None
         if piece is None or self._sound is None:
             return []
@@ -133,19 +189,13 @@ class ResponseWriter:
 
     # --- hooks and tools
 
-    def hook(self, frame: wire.Hook) -> list[Event]:
+    def _write_hook(self, frame: wire.Hook) -> list[Event]:
         """Put a persistent hook into the conversation, at its place in the reply."""
         if self._conversation is None:
             return []
         events = self._close("completed")
-        data = {
-            "id": self._events.new_id("hook"),
-            "object": "realtime.item",
-            "type": "message",
-            "status": "completed",
-            "role": "system",
-            "content": [{"type": "input_text", "text": frame.content}],
-        }
+        content = [{"type": "input_text", "text": frame.content}]
+        data = item_data(self._events.new_id("hook"), "message", role="system", content=content)
         message = wire.Message(
             role=frame.role,  # type: ignore[arg-type]  # one of two
             content=frame.content,
@@ -154,15 +204,9 @@ class ResponseWriter:
             sig=frame.sig,
         )
         item = Item(data, hook=message, response_id=self.id)
-        events += self._append(item)
-        events.append(self._in_conversation("done", item))
-        return events
+        return [*events, *self._append(item), self._conversation.event("done", item)]
 
-    def client_tool_call(self, frame: wire.ClientToolCall) -> None:
-        """Keep the call until the turn ends: only then is it sure that the client has to run it."""
-        self._calls.append(frame)
-
-    def tool_call(self, frame: wire.ToolCall) -> None:
+    def _keep_call(self, frame: wire.ToolCall) -> None:
         """Keep a call, whosever tool it is; those of one batch come before the results of any."""
         if self._call_count >= MAX_CALLS:
             return
@@ -171,24 +215,13 @@ class ResponseWriter:
             self._batches.append({})
         self._batches[-1][frame.id] = (frame, None)
 
-    def tool_result(self, frame: wire.ToolResult) -> None:
-        if self._batches and frame.id in self._batches[-1]:
-            self._batches[-1][frame.id] = (self._batches[-1][frame.id][0], frame)
-
     def _function_calls(self) -> list[Event]:
         events: list[Event] = []
         rounds, siblings = self._own_calls()
         for call in self._calls:
             arguments = msgspec.json.encode(call.arguments).decode()
-            data = {
-                "id": self._events.new_id("item"),
-                "object": "realtime.item",
-                "type": "function_call",
-                "status": "in_progress",
-                "name": call.name,
-                "call_id": call.id,
-                "arguments": "",
-            }
+            fields = {"name": call.name, "call_id": call.id, "arguments": ""}
+            data = item_data(self._events.new_id("item"), "function_call", status="in_progress", **fields)
             item = Item(data, response_id=self.id, rounds=rounds, siblings=siblings)
             rounds, siblings = [], []
             events += self._begin(item)
@@ -205,7 +238,7 @@ class ResponseWriter:
         asked = {call.id for call in self._calls}
         batches = [
             [
-                (_message_call(call), result.content)
+                (message_call(call.id, call.name, msgspec.json.encode(call.arguments).decode()), result.content)
                 for call, result in batch.values()
                 if result and call.id not in asked
             ]
@@ -224,14 +257,8 @@ class ResponseWriter:
         if self._open is not None:
             return []
         kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
-        data: dict[str, Any] = {
-            "id": self._events.new_id("item"),
-            "object": "realtime.item",
-            "type": "message",
-            "status": "in_progress",
-            "role": "assistant",
-            "content": [],
-        }
+        item_id = self._events.new_id("item")
+        data = item_data(item_id, "message", status="in_progress", role="assistant", content=[])
         self._open, self._text = Item(data, response_id=self.id), ""
         events = self._begin(self._open)
         data["content"] = [{"type": f"output_{kind}", words: ""}]
@@ -268,24 +295,17 @@ class ResponseWriter:
         events = [self._output_item("done", item)]
         if self._conversation is not None and self._conversation.get(item.id) is item:
             self._conversation.count(item)
-            events.append(self._in_conversation("done", item))
+            events.append(self._conversation.event("done", item))
         return events
 
     def _append(self, item: Item) -> list[Event]:
         if self._conversation is None:
             return []
-        gone = self._conversation.append(item)
-        deleted = [self._events.event("conversation.item.deleted", item_id=each) for each in gone]
-        return [*deleted, self._in_conversation("added", item)]
+        return [*self._conversation.append(item), self._conversation.event("added", item)]
 
     def _output_item(self, what: Literal["added", "done"], item: Item) -> Event:
         place = {"response_id": self.id, "output_index": self._output.index(item)}
         return self._events.event(f"response.output_item.{what}", **place, item=item.shown())
-
-    def _in_conversation(self, what: Literal["added", "done"], item: Item) -> Event:
-        assert self._conversation is not None, "asked before"
-        previous = self._conversation.before(item)
-        return self._events.event(f"conversation.item.{what}", previous_item_id=previous, item=item.shown())
 
     # --- the end
 
@@ -300,12 +320,12 @@ class ResponseWriter:
         if status != "completed":
             details = {"type": status}
             reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": "content_filter"}.get(status)
-            if status == "incomplete" and self.is_cut:
+            if status == "incomplete" and self._is_cut:
                 reason = "max_output_tokens"
             if reason is not None:
                 details["reason"] = reason
-            if self.failure is not None:
-                code, message = self.failure
+            if self._failure is not None:
+                code, message = self._failure
                 details["error"] = {"type": "server_error", "code": code, "message": message}
         events.append(self._events.event("response.done", response=self._resource(status, details, usage_of(usage))))
         return events
@@ -314,9 +334,8 @@ class ResponseWriter:
         """Remove what the response has said, and what it answers, from the conversation."""
         if self._conversation is None:
             return []
-        items = [*self.answers, *(item.id for item in self._conversation.items if item.response_id == self.id)]
-        gone = [item_id for item_id in items if self._conversation.remove(item_id)]
-        return [self._events.event("conversation.item.deleted", item_id=item_id) for item_id in gone]
+        said = [item.id for item in self._conversation.items if item.response_id == self.id]
+        return self._conversation.remove([*self._answers, *said])
 
     def _resource(self, status: str, details: dict[str, Any] | None, usage: dict[str, Any] | None) -> dict[str, Any]:
         output = {"format": msgspec.to_builtins(self.spec.sound)}
@@ -335,8 +354,3 @@ class ResponseWriter:
             "usage": usage,
             "metadata": self.spec.metadata,
         }
-
-
-def _message_call(call: wire.ToolCall) -> wire.MessageToolCall:
-    arguments = msgspec.json.encode(call.arguments).decode()
-    return wire.MessageToolCall(id=call.id, function=wire.FunctionCall(name=call.name, arguments=arguments))

@@ -1,32 +1,40 @@
 """Sound of a Realtime client, PCM at 24,000 Hz or G.711, to and from the PCM16 of the session."""
 
-from typing import Final, assert_never
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from server.errors import FrameError
 from server.realtime.session_config import PcmaFormat, PcmFormat, PcmuFormat, SoundFormat
 from server.speech import g711
 from server.speech.audio import PcmResampler
 
-PCM_RATE: Final = 24_000
+
+class _Coding(NamedTuple):
+    rate: int
+    decode: Callable[[bytes], bytes]
+    encode: Callable[[bytes], bytes]
+
+
+def _whole_samples(data: bytes) -> bytes:
+    if len(data) % 2:
+        raise FrameError("invalid_value", "sound is 16-bit samples: send whole ones", path="audio")
+    return data
+
+
+_CODINGS: Final = {
+    PcmFormat: _Coding(24_000, _whole_samples, bytes),
+    PcmuFormat: _Coding(g711.RATE, g711.decode_pcmu, g711.encode_pcmu),
+    PcmaFormat: _Coding(g711.RATE, g711.decode_pcma, g711.encode_pcma),
+}
 
 
 def rate_of(sound: SoundFormat) -> int:
-    return PCM_RATE if isinstance(sound, PcmFormat) else g711.RATE
+    return _CODINGS[type(sound)].rate
 
 
 def to_pcm(sound: SoundFormat, data: bytes) -> bytes:
     """Return PCM16 at `rate_of(sound)`. Raises FrameError for half a sample."""
-    match sound:
-        case PcmFormat():
-            if len(data) % 2:
-                raise FrameError("invalid_value", "sound is 16-bit samples: send whole ones", path="audio")
-            return data
-        case PcmuFormat():
-            return g711.decode_pcmu(data)
-        case PcmaFormat():
-            return g711.decode_pcma(data)
-        case _:
-            assert_never(sound)
+    return _CODINGS[type(sound)].decode(data)
 
 
 class ReplySound:
@@ -34,7 +42,7 @@ class ReplySound:
 
     def __init__(self, sound: SoundFormat, rate: int) -> None:
         self.rate = rate
-        self._sound = sound
+        self._encode = _CODINGS[type(sound)].encode
         self._resampler = PcmResampler(rate, rate_of(sound))
 
     def feed(self, pcm: bytes) -> bytes:
@@ -43,14 +51,3 @@ class ReplySound:
     def finish(self) -> bytes:
         """Return what is still withheld."""
         return self._encode(self._resampler.finish())
-
-    def _encode(self, pcm: bytes) -> bytes:
-        match self._sound:
-            case PcmFormat():
-                return pcm
-            case PcmuFormat():
-                return g711.encode_pcmu(pcm)
-            case PcmaFormat():
-                return g711.encode_pcma(pcm)
-            case _:
-                assert_never(self._sound)

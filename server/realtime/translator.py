@@ -1,51 +1,45 @@
 """Realtime events ↔ frames of `parley.v1`: the whole of a Realtime session but its socket. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, assert_never
 
 import msgspec
 from msgspec import UNSET
 
-from server.errors import FrameError
+from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
 from server.realtime.conversation_items import ItemList, messages_of
 from server.realtime.input_audio import InputBuffer
-from server.realtime.item_requests import ItemRequests
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
 from server.wire import frames as wire
 
-Action = Event | wire.AnyClientFrame | bytes
-"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a frame for the session, or
-sound for the session."""
-
 _NOT_ALLOWED: Final = ("instructions_not_allowed", "trace_not_allowed")
 
 
-@dataclass(slots=True)
-class _Asked:
-    """Something that the session is asked for, between two pings: an error in between is its answer."""
+@dataclass(frozen=True)
+class Request:
+    """A question to the session (Session.perform), and what its answer or its refusal comes to."""
 
-    event_id: str | None
-    config: SessionConfig | None = None  # to be in force when the session has taken it
-    settings: dict[str, Any] | None = None
-    response: ResponseWriter | None = None
-    is_first: bool = False
-    is_refused: bool = False
-    errors: list[Event] = field(
-        default_factory=list
-    )  # behind `session.created`, which clients take the first event for
+    frame: wire.AnyClientFrame
+    answered: Callable[[Sequence[wire.Answer]], "list[Action]"]
+    refused: Callable[[FrameError | TurnError], "list[Action]"]
+
+
+Action = Event | Request | wire.AnyClientFrame | bytes
+"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, a
+frame whose answer the session sends like any other frame, or sound."""
 
 
 class RealtimeTranslator:
     """Translates one connection. Every method returns what is to be done, in this order, without waiting between.
 
-    What `from_client` returns is carried out before the next message is read. Of what `from_session` and `from_voice`
-    return, events are sent at once; frames go to the session in the next step of the event loop, all of one list
-    together: the session is just sending. Nothing here raises, whatever comes in.
+    What `from_client` and a Request return is carried out before the next message is read. Of what `from_session` and
+    `from_voice` return, events are sent at once; the rest goes to the session in the next step of the event loop, all
+    of one list together: the session is just sending. Nothing here raises, whatever comes in.
     """
 
     def __init__(
@@ -60,12 +54,9 @@ class RealtimeTranslator:
         self._voice = wire.SpeechPart(state="loading")
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
-        self._conversation = ItemList(max_items=0, max_bytes=0)
-        self._items = ItemRequests(self._events, self._conversation)
-        self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=2)
+        self._conversation = ItemList(self._events, max_items=0, max_bytes=0)
+        self._input = InputBuffer(self._events, self._conversation)
         self._conversation_id = ""
-        self._asked: dict[str, _Asked] = {}  # by the name in the pings; answered before the next message is read
-        self._answering: _Asked | None = None  # between its pings
         self._response: ResponseWriter | None = None
         self._last_response: str | None = None
         self._owes_response = False  # somebody spoke while a response ran that speech does not end
@@ -84,8 +75,6 @@ class RealtimeTranslator:
                 return [*held, *self.from_session(frame)]
             case wire.Ready():
                 return self.begin(frame)
-            case wire.Pong():
-                return self._answer(frame.t)
             case wire.Speech():
                 self._voice = frame.tts
             case wire.Model():
@@ -98,20 +87,12 @@ class RealtimeTranslator:
                 return self._transcript(frame)
             case wire.Error():
                 return self._error(frame)
-            case wire.Notice() if self._answering is not None and frame.code in _NOT_ALLOWED:
-                return self._in_turn(self._answering, self._not_allowed(frame, self._answering))
-            case wire.Notice(code="approval_unknown") if (asked := self._answering) is not None:
-                unknown = FrameError(frame.code, frame.message, path="id")
-                return [self._events.error(unknown, event_id=asked.event_id)]
             case wire.Notice(code="no_utterance"):
                 return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
-            case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
-                if isinstance(frame, wire.Notice) and (response := self._running(frame)) is not None:
-                    response.is_cut = response.is_cut or frame.code == "reply_cut"
-                    response.silence = frame.message if frame.code == "speech_failed" else response.silence
-                return [*self._events.extra(frame, self._config.extras)]
             case _ if (response := self._running(frame)) is not None:
                 return self._of_response(frame, response)
+            case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
+                return [*self._events.extra(frame, self._config.extras)]
         return []
 
     def from_voice(self, pcm: bytes) -> list[Action]:
@@ -145,15 +126,14 @@ class RealtimeTranslator:
         """Answer the first frame of the session: configure it, then send `session.created`."""
         limits = ready.limits
         self._events = EventFactory(ready.session_id)
-        self._conversation = ItemList(max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
+        self._conversation = ItemList(self._events, max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
         self._conversation_id = self._events.new_id("conv")
-        self._items = ItemRequests(self._events, self._conversation)
-        self._input = InputBuffer(self._events, self._conversation, max_binary_bytes=limits.max_binary_bytes)
+        self._input = InputBuffer(self._events, self._conversation)
         self._voice, voices = ready.speech.tts, ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
         if config.audio.output.voice is None and voices:
             config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}})
-        return self._configure(_Asked(None, config=config, is_first=True))
+        return [self._configure(config, is_first=True)]
 
     def _running(self, frame: wire.ServerFrame) -> ResponseWriter | None:
         """Return the response whose turn the frame is of."""
@@ -164,47 +144,13 @@ class RealtimeTranslator:
         match frame:
             case wire.TurnStart() if response.cancelled_by is not None:
                 return [wire.Interrupt(turn_id=response.id)]
-            case wire.Text():
-                return [*response.text(frame.delta)]
-            case wire.Sentence():
-                return [*response.sentence(frame)]
-            case wire.SentenceEnd():
-                return [*response.sentence_end(frame)]
-            case wire.Hook():
-                return [*response.hook(frame), *self._events.extra(frame, self._config.extras)]
-            case wire.ClientToolCall():
-                response.client_tool_call(frame)
-            case wire.ToolCall():
-                response.tool_call(frame)
-            case wire.ToolResult():
-                response.tool_result(frame)
             case wire.TurnEnd():
                 return self._turn_end(frame, response)
-        return []
+        return [*response.write(frame), *self._events.extra(frame, self._config.extras)]
 
     def _turn_end(self, frame: wire.TurnEnd, response: ResponseWriter) -> list[Action]:
-        message = "" if frame.message is UNSET else frame.message
-        is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not message
-        status: ResponseStatus = "failed"
-        match frame.reason:
-            case "completed" if response.is_unheard:
-                text = f'{response.silence}; output_modalities ["text"] needs no voice'
-                response.failure = ("speech_unavailable", text)
-            case "completed":
-                status = "incomplete" if response.is_cut else "completed"
-            case "interrupted" if response.cancelled_by is not None or is_spoken_into:
-                response.cancelled_by = response.cancelled_by or "turn_detected"
-                status = "cancelled"
-            case "interrupted":
-                response.failure = ("interrupted", message)
-            case "aborted":
-                response.failure = ("aborted", message)
-                status = "incomplete"
-            case "error":
-                response.failure = response.failure or ("internal", message)
-            case _:
-                assert_never(frame.reason)
-        events = self._finish(response, status, frame)
+        is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not frame.message
+        events = self._finish(response, response.status_after(frame), frame)
         if frame.rollback is True:
             events += response.taken_back()
         if is_spoken_into:
@@ -230,7 +176,7 @@ class RealtimeTranslator:
             return actions
         response = self._response
         if detection.interrupt_response and response is not None and not response.is_asked:
-            response.cancelled_by = "turn_detected"
+            response.cancel("turn_detected")
             actions += self._finish(response, "cancelled")
         if detection.create_response and self._config.type == "realtime":
             history = messages_of(self._conversation.items)  # for the model to read while the user speaks
@@ -253,87 +199,95 @@ class RealtimeTranslator:
         """Begin the response that an utterance calls for, unless one still runs."""
         if not self._owes_response or self._response is not None or self._config.type == "transcription":
             return []
-        return self._begin_response(client.ResponseWishes(), None)
+        return self._begin_response(client.ResponseWishes())
 
     # --- answers of the session
 
-    def _fenced(self, asked: _Asked, frame: wire.AnyClientFrame) -> list[Action]:
-        """Put the frame between two pings, whose answers tell what the session says to it."""
-        name = self._events.new_id("asked")
-        self._asked[name] = asked
-        return [wire.Ping(t=f"+{name}"), frame, wire.Ping(t=f"-{name}")]
+    def _configure(
+        self,
+        config: SessionConfig,
+        event_id: str | None = None,
+        *,
+        is_first: bool = False,
+        problems: Sequence[Event] = (),
+    ) -> Request:
+        """Ask for the configuration, which is in force when the session has taken it.
 
-    def _answer(self, name: Any) -> list[Action]:
-        asked = self._asked.get(name[1:]) if isinstance(name, str) else None
-        if asked is None:
-            return []
-        if name[0] == "+":
-            self._answering = asked
-            return []
-        self._answering = None
-        del self._asked[name[1:]]
-        if asked.config is None or asked.settings is None or (asked.is_refused and not asked.is_first):
-            return []
-        if asked.is_refused and asked.config.tools:  # those of the key it has come with
-            rest = msgspec.structs.replace(asked.config, tools=[], tool_choice="auto")
-            return self._configure(_Asked(None, config=rest, is_first=True, errors=asked.errors))
-        dropped: list[Event] = []
-        if not asked.settings.keys().isdisjoint(("input", "turn_detection")):
-            dropped = self._input.reset()
-        self._config, self._settings = asked.config, self._settings | asked.settings
-        return [
-            *dropped,
-            self._events.event(f"session.{'created' if asked.is_first else 'updated'}", session=self._config.echo()),
-            *asked.errors,
-        ]
+        `problems` of the first one follow `session.created`, as clients take that for the first event.
+        """
+        settings = settings_of(config, conversation=self._conversation_id)
+        changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
-    def _in_turn(self, asked: _Asked, error: Event) -> list[Action]:
-        if not asked.is_first:
-            return [error]
-        asked.errors.append(error)
-        return []
+        def answered(answers: Sequence[wire.Answer]) -> list[Action]:
+            notices = [answer for answer in answers if isinstance(answer, wire.Notice)]
+            errors = [
+                *problems,
+                *(self._refusal(FrameError(each.code, each.message), event_id, at="session") for each in notices),
+            ]
+            is_silenced = any(notice.code == "instructions_not_allowed" for notice in notices)
+            self._config = msgspec.structs.replace(config, instructions="", tools=[]) if is_silenced else config
+            self._settings |= changed
+            dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
+            if is_first:
+                return [*dropped, self._events.event("session.created", session=self._config.echo()), *errors]
+            return [*errors, *dropped, self._events.event("session.updated", session=self._config.echo())]
+
+        def refused(error: FrameError | TurnError) -> list[Action]:
+            problem = self._refusal(error, event_id, at="session")
+            if not is_first:
+                return [problem]
+            kept = [*problems, problem]
+            if not config.tools:
+                self._config = config
+                return [self._events.event("session.created", session=self._config.echo()), *kept]
+            rest = msgspec.structs.replace(config, tools=[], tool_choice="auto")  # without those of its key
+            return [self._configure(rest, is_first=True, problems=kept)]
+
+        return Request(wire.Configure(**changed), answered, refused)
+
+    def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
+        """Pass on what the turn that was asked for goes without."""
+        actions: list[Action] = []
+        for answer in answers:
+            if isinstance(answer, wire.Notice) and answer.code in _NOT_ALLOWED:
+                # clients would take an error that names their response.create for its end
+                actions.append(self._events.error(FrameError(answer.code, answer.message)))
+            else:
+                actions += self.from_session(answer)
+        return actions
+
+    def _not_begun(self, response: ResponseWriter, error: FrameError | TurnError) -> list[Action]:
+        if response is not self._response:
+            return []
+        response.fail(error.code, str(error))
+        return [*self._finish(response, "failed")]
+
+    def _refusal(self, error: FrameError | TurnError, event_id: str | None = None, *, at: str = "") -> Event:
+        """Return the `error` for a refusal of the session; its place is below `at`."""
+        path = (error.path if isinstance(error, FrameError) else None) or ""
+        path = ".".join(filter(None, (at, path.removeprefix("$").removeprefix("."))))
+        return self._events.error(FrameError(error.code, str(error), path=path or None), event_id=event_id)
 
     def _error(self, frame: wire.Error) -> list[Action]:
-        if (response := self._running(frame)) is not None:
-            response.failure = (frame.code, frame.message)
-            return []
         if frame.turn_id is not UNSET:
-            return []
-        path = None if frame.path is UNSET else frame.path.removeprefix("$").removeprefix(".")
-        asked = self._answering
-        if asked is None:
-            refused = FrameError(frame.code, frame.message, path=path or None)
-            error = self._events.error(refused)
-            if frame.code not in ("speech_unavailable", "turn_refused_draining"):
-                return [error]
-            events, is_told = self._input.failed(refused, self._config)
-            return [*([] if is_told else [error]), *events, *self._ask()]
-        asked.is_refused = True
-        if asked.response is not None and asked.response is self._response:
-            asked.response.failure = (frame.code, frame.message)
-            return [*self._finish(asked.response, "failed")]
-        if asked.config is not None:
-            refused = FrameError(frame.code, frame.message, path=f"session.{path}" if path else "session")
-            return self._in_turn(asked, self._events.error(refused, event_id=asked.event_id))
-        return []
-
-    def _not_allowed(self, notice: wire.Notice, asked: _Asked) -> Event:
-        """Say what the session leaves out of what it was asked for."""
-        if asked.config is None:  # clients would take an error that names their response.create for its end
-            return self._events.error(FrameError(notice.code, notice.message))
-        if notice.code == "instructions_not_allowed":
-            asked.config = msgspec.structs.replace(asked.config, instructions="", tools=[])
-        return self._events.error(FrameError(notice.code, notice.message, path="session"), event_id=asked.event_id)
+            return [] if (response := self._running(frame)) is None else [*response.write(frame)]
+        refused = FrameError(frame.code, frame.message, path=frame.path or None)
+        error = self._refusal(refused)
+        if frame.code not in ("speech_unavailable", "turn_refused_draining"):
+            return [error]
+        events, is_told = self._input.failed(refused, self._config)
+        return [*([] if is_told else [error]), *events, *self._ask()]
 
     # --- the client's side
 
-    def from_client(self, data: bytes) -> list[Action]:
-        """Answer a text message of the client."""
+    def refuse(self, refusal: FrameError, event_id: str | None) -> list[Action]:
+        """Answer a message of the client that is no event."""
         held, self._held = self._held, []
-        try:
-            event = client.decode(data)
-        except FrameError as refusal:
-            return [*held, self._events.error(refusal, event_id=client.event_id_of(data))]
+        return [*held, self._events.error(refusal, event_id=event_id)]
+
+    def from_client(self, event: client.AnyRealtimeEvent) -> list[Action]:
+        """Answer an event of the client."""
+        held, self._held = self._held, []
         try:
             return [*held, *self._handle(event)]
         except FrameError as refusal:
@@ -352,16 +306,16 @@ class RealtimeTranslator:
             case client.SessionUpdate():
                 config = self._config.updated(event.session, server_tools=self._server_tools)
                 config = msgspec.structs.replace(config, model=self._config.model)
-                return self._configure(_Asked(event.event_id, config=config))
+                return [self._configure(config, event.event_id)]
             case client.ItemCreate() if self._config.type == "transcription":
                 raise _transcription_only()
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
-                return [*self._items.answer(event), *self._silence(item.response_id if item else None)]
+                return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate() | client.ItemDelete() | client.ItemRetrieve():
-                return self._items.answer(event)
+                return self._conversation.answer(event)
             case client.ResponseCreate():
-                return self._begin_response(event.response or client.ResponseWishes(), event.event_id)
+                return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
                 if self._response is None or event.response_id not in (None, self._response.id):
                     text = "Cancellation failed: no active response found"  # livekit goes by these words
@@ -371,17 +325,17 @@ class RealtimeTranslator:
                 if "parley.approval_request" not in self._config.extras:
                     text = 'approvals come here only where session.include has "parley.approval_request"'
                     raise FrameError("unknown_event", text, path="type")
-                answer = wire.Approval(id=event.id, approved=event.approved, reason=event.reason)
-                return self._fenced(_Asked(event.event_id), answer)
+                return [self._approve(event)]
             case _:
                 assert_never(event)
 
-    def _configure(self, asked: _Asked) -> list[Action]:
-        assert asked.config is not None, "that is what is asked for"
-        settings = settings_of(asked.config, conversation=self._conversation_id)
-        changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
-        asked.settings = changed
-        return self._fenced(asked, wire.Configure(**changed))
+    def _approve(self, event: client.ParleyApproval) -> Request:
+        def answered(answers: Sequence[wire.Answer]) -> list[Action]:
+            unknown = [answer for answer in answers if isinstance(answer, wire.Notice)]
+            return [self._refusal(FrameError(each.code, each.message), event.event_id, at="id") for each in unknown]
+
+        answer = wire.Approval(id=event.id, approved=event.approved, reason=event.reason)
+        return Request(answer, answered, lambda error: [self._refusal(error, event.event_id)])
 
     def _silence(self, response_id: str | None) -> list[Action]:
         """Tell the session that the client no longer plays the last response, which is over."""
@@ -390,7 +344,7 @@ class RealtimeTranslator:
 
     # --- responses
 
-    def _begin_response(self, wishes: client.ResponseWishes, event_id: str | None) -> list[Action]:
+    def _begin_response(self, wishes: client.ResponseWishes) -> list[Action]:
         """Raises FrameError where there can be none."""
         if self._config.type == "transcription":
             raise _transcription_only()
@@ -402,15 +356,15 @@ class RealtimeTranslator:
             self._config,
             response_id=self._events.new_id("resp"),
             conversation_id=self._conversation_id,
-            items=None if wishes.input is None else self._items.items_of(wishes.input, at="response.input"),
+            items=None if wishes.input is None else self._conversation.items_of(wishes.input, at="response.input"),
             server_tools=self._server_tools,
         )
         self._response = response = ResponseWriter(spec, self._events, self._conversation)
         self._last_response = spec.id
         self._owes_response = False
-        return [response.created(), *self._ask(event_id)]
+        return [response.created(), *self._ask()]
 
-    def _ask(self, event_id: str | None = None) -> list[Action]:
+    def _ask(self) -> list[Action]:
         """Ask the session for the turn of the response as soon as all that was said is recognised."""
         response = self._response
         if response is None or response.is_asked:
@@ -418,15 +372,13 @@ class RealtimeTranslator:
         items = self._conversation.items if response.spec.input is None else response.spec.input
         if any(item.is_waiting for item in items):
             return []
-        response.is_asked = True
-        if self._voice.state != "ready":
-            response.silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}"
+        is_mute = self._voice.state != "ready"
+        silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}" if is_mute else None
+        response.ask(items, silence=silence)
         said = items[-1] if items else None
         utterance = None
         if said is not None and said.utterance is not None and said.text:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end
-        if response.spec.input is None:
-            response.answers = self._conversation.unanswered()
         frame = wire.Respond(
             id=response.id,
             messages=messages_of(items),
@@ -434,10 +386,10 @@ class RealtimeTranslator:
             state=self._conversation.state() if response.spec.input is None else None,
             **response.spec.overrides,
         )
-        return self._fenced(_Asked(event_id, response=response), frame)
+        return [Request(frame, self._begun, lambda error: self._not_begun(response, error))]
 
     def _cancel(self, response: ResponseWriter) -> list[Action]:
-        response.cancelled_by = "client_cancelled"
+        response.cancel("client_cancelled")
         if response.is_asked:
             return [wire.Interrupt(turn_id=response.id)]
         return [*self._finish(response, "cancelled")]

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Protocol
 
-from msgspec import UNSET
-
 from server.errors import Closed
 from server.metrics import Metrics
 from server.wire import codec
@@ -113,15 +111,6 @@ class Outbox:
 
     def put_sound(self, pcm: bytes) -> None:
         self.put(Kind.BINARY, pcm)
-
-    def notify(self, code: str, message: str) -> None:
-        self.send(wire.Notice(code=code, level="info", message=message))
-
-    def refuse(
-        self, code: wire.ErrorCode, message: str, *, path: str | None = None, retry_after_ms: int | None = None
-    ) -> None:
-        """Send an error that belongs to no turn: the connection goes on."""
-        self.send(wire.Error(code=code, message=message, path=path or UNSET, retry_after_ms=retry_after_ms or UNSET))
 
     def put(self, kind: Kind, data: bytes) -> None:
         """Queue one message as it is."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Final, assert_never
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
 from server.bounded.fair_share import Share
-from server.errors import FrameError
+from server.errors import FrameError, TurnError
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
 from server.session.nudges import Nudges
@@ -136,42 +136,56 @@ class Session:
             frame = codec.decode(data, max_messages=self._services.limits.max_messages)
         except FrameError as error:
             self._services.metrics.count_in("invalid")
-            self.refuse(error)
+            self.refuse(error, ref=codec.ref_of(data))
             return
+        self._services.metrics.count_in(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
         self.receive(frame, received_s)
 
     def receive(self, frame: wire.AnyClientFrame, received_s: float) -> None:
-        """Act on a frame; one that is wrong is answered with an error."""
-        self._services.metrics.count_in(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
+        """Perform a frame and send what answers it, or the error; each has the frame's `ref`."""
         try:
-            self._handle(frame, received_s)
+            answers = self.perform(frame, received_s)
         except FrameError as error:
-            self.refuse(error)
+            self.refuse(error, ref=frame.ref)
+        except TurnError as error:
+            self.refuse(error, ref=frame.ref)
+            self._turns.interrupt()  # the client has cut it; not before the error, as a server that stops then closes
+        else:
+            for answer in answers:
+                self.send(msgspec.structs.replace(answer, ref=frame.ref) if isinstance(answer, wire.Notice) else answer)
 
     def receive_binary(self, data: bytes) -> None:
-        """Take microphone sound. While recognition is unavailable, that is said once and the sound is dropped."""
+        """Hear a binary message of the client."""
         self._services.metrics.count_in("binary")
+        self.hear(data)
+
+    def hear(self, data: bytes) -> None:
+        """Take microphone sound. While recognition is unavailable, that is said once and the sound is dropped."""
         limit = self._services.limits.max_binary_bytes
         if len(data) > limit:
             text = f"{len(data)} bytes of sound in one message, at most {limit} are accepted"
-            self._outbox.refuse("message_too_large", text, path="$")
+            self.refuse(FrameError("message_too_large", text, path="$"))
         elif len(data) % 2 and self._settings.input.format == "pcm16":
-            self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
+            self.refuse(FrameError("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$"))
         elif (reason := self._services.speech.unavailable_reason) is None:
             self._has_refused_sound = False
             self._speech_input.feed(data, self._turns.playback)
         elif not self._has_refused_sound:
             self._has_refused_sound = True
-            self.refuse_speech(reason)
+            self.refuse(FrameError("speech_unavailable", reason))
 
     @property
     def unjudged_sound_ms(self) -> float:
         """Sound that was taken and that voice detection has not judged yet; too much of it is refused."""
         return self._speech_input.unjudged_ms
 
-    def refuse(self, error: FrameError) -> None:
-        """Answer a frame that is wrong; the connection goes on."""
-        self._outbox.refuse(code_of(error), str(error), path=error.path)
+    def refuse(self, error: FrameError | TurnError, *, ref: str | UnsetType = UNSET) -> None:
+        """Send an error that belongs to no turn; the connection goes on."""
+        path = (error.path if isinstance(error, FrameError) else None) or UNSET
+        retry_after_ms = (error.retry_after_ms if isinstance(error, TurnError) else None) or UNSET
+        self.send(
+            wire.Error(code=code_of(error), message=str(error), path=path, retry_after_ms=retry_after_ms, ref=ref)
+        )
 
     def interrupt(self, *, message: str | None = None) -> None:
         """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
@@ -192,25 +206,30 @@ class Session:
         await self._speech_input.aclose()
         await self._turns.aclose()
 
-    def _handle(self, frame: wire.AnyClientFrame, received_s: float) -> None:
+    def perform(self, frame: wire.AnyClientFrame, received_s: float) -> Sequence[wire.Answer]:
+        """Act on a frame and return what answers it; what follows from it is sent.
+
+        Raises FrameError or TurnError for one that is refused. A server that stops may then still run a turn, which
+        the client that sent a `chat` or `speak` has cut.
+        """
         if self._nudges is not None and isinstance(frame, _ACTS) and getattr(frame, "nudge", None) is None:
             self._nudges.user_acted()
         match frame:
             case wire.Chat():
-                self._chat(frame, received_s)
+                return self._chat(frame, received_s)
             case wire.Respond():
-                self._respond(frame, received_s)
+                return self._respond(frame, received_s)
             case wire.Speak():
                 self._speak(frame, received_s)
             case wire.Ping():
-                self.send(wire.Pong(t=frame.t))
+                return [wire.Pong(t=frame.t)]
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self._turns.interrupt(frame.turn_id)
             case wire.Configure():
-                self._configure(frame)
+                return self._configure(frame)
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
-                self._speech_input.delimit(frame)
+                return self._speech_input.delimit(frame)
             case wire.History():
                 self._speech_input.history(frame)
             case wire.Playback():
@@ -219,15 +238,16 @@ class Session:
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "this approval is not open; it may have been answered already"
-                    self._outbox.notify("approval_unknown", text)
+                    return [_info("approval_unknown", text)]
             case wire.ToolOutput():
                 if not self._client_calls.answer(frame):
                     text = "this call is not open: it was answered, took too long, or its turn has ended"
-                    self._outbox.notify("tool_output_unknown", text)
+                    return [_info("tool_output_unknown", text)]
             case _:
                 assert_never(frame)
+        return ()
 
-    def _configure(self, frame: wire.Configure) -> None:
+    def _configure(self, frame: wire.Configure) -> list[wire.Notice]:
         check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         check_formats(frame, self._services.speech.opus)
         self._settings = self._settings.with_configure(
@@ -243,10 +263,12 @@ class Session:
             self._nudges.switch(is_on=frame.nudges)
         elif self._nudges is not None:
             self._nudges.rearm()
+        notices = []
         if frame.trace is True and not self._settings.trace:
-            self._outbox.notify("trace_not_allowed", "the trace is for operators; see security.trace")
+            notices.append(_info("trace_not_allowed", "the trace is for operators; see security.trace"))
         if self._is_silenced(frame):
-            self._outbox.notify("instructions_not_allowed", _NO_INSTRUCTIONS)
+            notices.append(_info("instructions_not_allowed", _NO_INSTRUCTIONS))
+        return notices
 
     def _is_silenced(self, frame: wire.TurnSettings) -> bool:
         """Return whether it holds words to the model that do not reach it."""
@@ -254,7 +276,7 @@ class Session:
 
     # --- turns
 
-    def _chat(self, frame: wire.Chat, received_s: float) -> None:
+    def _chat(self, frame: wire.Chat, received_s: float) -> list[wire.Notice]:
         turn_id = self._unused_id(frame)
         check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         settings = self._settings.with_turn(frame, may_instruct=self._may_instruct)
@@ -266,11 +288,11 @@ class Session:
         self._speech_input.discard()
         request, problem = with_state(self._services, request, frame.state)
         self._end_announced_turn(request.hook_state)
-        if self._turns.begin(request):
-            self._notify_of(problem, frame, turn_id)
+        self._turns.begin(request)
+        return self._notices_of(problem, frame, turn_id)
 
-    def _respond(self, frame: wire.Respond, received_s: float) -> None:
-        """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError."""
+    def _respond(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
+        """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError, TurnError."""
         turn_id = self._unused_id(frame)
         check_tool_names(self._services, frame, may_instruct=self._may_instruct)
         spoken = self._speech_input.transcribed
@@ -286,18 +308,19 @@ class Session:
             snapshot=snapshot_of(self._services, self._principal, frame),
         )
         request, problem = with_state(self._services, request, frame.state)
-        if self._turns.begin(request, is_spoken=is_awaited):
-            spoken.response_due_s = NEVER
-            if words is not None:
-                self._yield_floor()
-            self._notify_of(problem, frame, turn_id)
+        self._turns.begin(request, is_spoken=is_awaited)
+        spoken.response_due_s = NEVER
+        if words is not None and self._has_lost_floor:
+            self._turns.interrupt()
+            return []  # nothing of the turn follows its end
+        return self._notices_of(problem, frame, turn_id)
 
-    def _notify_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> None:
-        """Report what the turn, which has begun, goes without."""
-        if problem:
-            self._notify("state_invalid", problem, turn_id)
+    def _notices_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
+        """Return notices of what the turn, which has begun, goes without."""
+        notices = [_warning("state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
-            self._notify("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id)
+            notices.append(_warning("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
+        return notices
 
     def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:
         """Return the trigger of the nudge that the turn answers. Raises FrameError."""
@@ -337,9 +360,6 @@ class Session:
                 "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
             )
         return turn_id
-
-    def _notify(self, code: str, message: str, turn_id: str) -> None:
-        self.send(wire.Notice(code=code, level="warning", message=message, turn_id=turn_id))
 
     def _request(
         self,
@@ -426,22 +446,23 @@ class Session:
             recognized_s=words.recognized_s,
         )
         request, problem = with_state(self._services, request, None if history is None else history.state)
-        if not self._turns.begin(request, is_spoken=True):
+        try:
+            self._turns.begin(request, is_spoken=True)
+        except TurnError as error:
+            self.refuse(error)
             return
         if history is None:
             text = "the client sent no history for this utterance: the reply knows only these words"
-            self._notify("history_missing", text, turn_id)
+            self.send(_warning("history_missing", text, turn_id))
         if problem:
-            self._notify("state_invalid", problem, turn_id)
-        if is_cut:
-            self._turns.interrupt()  # the user has said stop while the history was waited for
-        else:
-            self._yield_floor()
+            self.send(_warning("state_invalid", problem, turn_id))
+        if is_cut or self._has_lost_floor:
+            self._turns.interrupt()  # stop was said while the history was waited for, or more is being said
 
-    def _yield_floor(self) -> None:
-        """End the turn that has just begun if the user has begun to speak again before it."""
-        if self._speech_input.is_speaking and self._settings.barge_in:
-            self._turns.interrupt()
+    @property
+    def _has_lost_floor(self) -> bool:
+        """Whether the user has begun to speak again before the turn that has just begun."""
+        return self._speech_input.is_speaking and self._settings.barge_in
 
     def prefill(self, history: list[wire.Message], words: str) -> None:
         if self._turns.running is not None or self._settings.transcribe_only:
@@ -452,12 +473,6 @@ class Session:
     @property
     def is_draining(self) -> bool:
         return self._services.gate.is_draining
-
-    def refuse_draining(self) -> None:
-        self._outbox.refuse("turn_refused_draining", "the server is stopping; reconnect and say it again")
-
-    def refuse_speech(self, message: str) -> None:
-        self._outbox.refuse("speech_unavailable", message)
 
     def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
         self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
@@ -473,3 +488,11 @@ class Session:
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
+
+
+def _info(code: str, message: str) -> wire.Notice:
+    return wire.Notice(code=code, level="info", message=message)
+
+
+def _warning(code: str, message: str, turn_id: str) -> wire.Notice:
+    return wire.Notice(code=code, level="warning", message=message, turn_id=turn_id)

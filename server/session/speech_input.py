@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, assert_never
 
@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.bounded.fair_share import Share, ShareFull
-from server.errors import SpeechError
+from server.errors import FrameError, SpeechError
 from server.session.microphone import Microphone
 from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
@@ -119,26 +119,29 @@ class SpeechInput:
     def set_language(self, language: str | None) -> None:
         self._language = language
 
-    def delimit(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> None:
-        """Begin, end or discard an utterance as the client says. A key that went down comes up, whatever became of engines."""
+    def delimit(self, frame: wire.SpeechStart | wire.SpeechEnd | wire.SpeechCancel) -> Sequence[wire.Notice]:
+        """Begin, end or discard an utterance as the client says. A key that went down comes up, whatever became of engines.
+
+        Raises FrameError where none can begin. Whether there is one to end may be known later (`no_utterance`).
+        """
         is_key = self._microphone.detection.mode == "push_to_talk"
         detector = self._microphone.detector
         match frame:
             case wire.SpeechStart() if not is_key:
                 text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
-                self._notify("not_push_to_talk", text)
+                return [wire.Notice(code="not_push_to_talk", level="info", message=text)]
             case wire.SpeechStart() if (reason := self._speech.unavailable_reason) is not None:
                 self._owner.barge_in()
-                self._owner.refuse_speech(reason)
+                raise FrameError("speech_unavailable", reason)
             case wire.SpeechStart():
                 self._microphone.open().key_down()
             case _ if detector is None:
-                if not is_key:
-                    self._notify_silence()
+                return [] if is_key else [_no_utterance(frame.ref)]
             case wire.SpeechEnd():
-                detector.end()
+                detector.end(frame.ref or "")
             case wire.SpeechCancel():
-                detector.cancel()
+                detector.cancel(frame.ref or "")
+        return ()
 
     def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
@@ -231,8 +234,8 @@ class SpeechInput:
                 self._speaking = None
                 self._carried = ""  # thrown away with what went on from them
                 self._send_nothing(self._utterances.pop(id_))
-            case NotSpeaking():
-                self._notify_silence()
+            case NotSpeaking(ref=ref):
+                self._owner.send(_no_utterance(ref or UNSET))
             case _:
                 assert_never(event)
 
@@ -251,7 +254,7 @@ class SpeechInput:
         if isinstance(event, Detected):
             self._owner.send(wire.SpeechDetected(utterance=event.utterance, audio_ms=round(event.audio_ms)))
         self._owner.send(wire.SpeechRejected(utterance=event.utterance))
-        self._owner.refuse_draining()
+        self._owner.refuse(FrameError("turn_refused_draining", "the server is stopping; reconnect and say it again"))
         return True
 
     def _begin_speech(self, utterance: _Utterance) -> None:
@@ -356,10 +359,11 @@ class SpeechInput:
             if isinstance(text, str):
                 return text
             logger.warning("utterance %s was not recognised: %s", utterance.id, text.reason)
-            self._owner.refuse_speech(text.reason)
+            self._owner.refuse(FrameError("speech_unavailable", text.reason))
         except Exception:  # the boundary of a turn: the client waits for its transcript
             logger.exception("utterance %s was not recognised", utterance.id)
-            self._owner.refuse_speech("speech recognition failed; the server's log says why")
+            text = "speech recognition failed; the server's log says why"
+            self._owner.refuse(FrameError("speech_unavailable", text))
         return ""
 
     def _is_reply(self, utterance: _Utterance, text: str) -> bool:
@@ -391,12 +395,6 @@ class SpeechInput:
         self._owner.begin_announced_turn(turn_id, words, history)
 
     # --- what is sent to the client
-
-    def _notify_silence(self) -> None:
-        self._notify("no_utterance", "nothing is being said, so there is nothing to end or to discard")
-
-    def _notify(self, code: str, message: str) -> None:
-        self._owner.send(wire.Notice(code=code, level="info", message=message))
 
     def _send_stopped(self, utterance: _Utterance) -> None:
         self._owner.send(wire.SpeechStopped(utterance=utterance.id, audio_ms=round(utterance.stopped_ms or 0)))
@@ -441,6 +439,11 @@ class SpeechInput:
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(_retrieve)
         return task
+
+
+def _no_utterance(ref: str | UnsetType) -> wire.Notice:
+    text = "nothing is being said, so there is nothing to end or to discard"
+    return wire.Notice(code="no_utterance", level="info", message=text, ref=ref)
 
 
 def _has_failed(task: asyncio.Task[Any]) -> bool:

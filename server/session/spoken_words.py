@@ -56,11 +56,8 @@ class SpeechOwner(Protocol):
     def is_draining(self) -> bool:
         """The server stops: what is under way is served, and nothing new begins."""
 
-    def refuse_draining(self) -> None:
-        """Report that the server stops."""
-
-    def refuse_speech(self, message: str) -> None:
-        """Report that recognition has failed."""
+    def refuse(self, error: FrameError) -> None:
+        """Report that the server stops, or that recognition has failed."""
 
     def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
         """Answer the question of that id: yes, or no for anything else that was said.

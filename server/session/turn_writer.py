@@ -15,6 +15,7 @@ from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.speech.opus import Sound
 from server.tools.tool_calls import ToolOutcome
 from server.wire import frames as wire
+from server.wire.turn_order import TurnOrder
 from skills_engine import HookState
 
 logger = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class _OpenSentence:
 
 
 class TurnWriter:
-    """Writes the frames of a turn: numbers, pairs and times them.
+    """Writes the frames of a turn: numbers, pairs and times them, and keeps their order (TURN_ORDER).
 
     After `end` nothing leaves any more, whatever still unwinds. `end` closes
     what is open: every `sentence` has its `sentence_end`, every `tool_call`
@@ -69,8 +70,8 @@ class TurnWriter:
         self.id = turn_id
         self.reason: wire.TurnEndReason | None = None
         self.hook_count = 0
-        self.tools: list[str] = []
-        """Names of the tools that were called."""
+        self.tools: dict[str, str] = {}
+        """Names of the tools that were called, by the id of the call."""
         self.shows_trace = shows_trace
         self._send = send
         self._send_sound = send_sound
@@ -81,7 +82,7 @@ class TurnWriter:
         self._received_s = received_s
         self._next_index = 0
         self._sentence: _OpenSentence | None = None
-        self._open_tools: dict[str, str] = {}  # id → name of calls without a result yet
+        self._order = TurnOrder()
         self._usage = Usage()
         self._marks: dict[str, float] = {}  # name of a metric → ms, set once
         if recognized_s is not None:
@@ -92,7 +93,7 @@ class TurnWriter:
         return self.reason is not None
 
     def start(self, trigger: wire.TurnTrigger, skills: list[str]) -> None:
-        self._send(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
+        self._put(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
 
     def count(self, chunk: LLMChunk) -> None:
         """Keep usage, times and hook record of the agent's chunks; nothing is written."""
@@ -112,38 +113,38 @@ class TurnWriter:
         value = getattr(result, kind)
         match kind:
             case "text":
-                self._send(wire.Text(turn_id=self.id, delta=value))
+                self._put(wire.Text(turn_id=self.id, delta=value))
             case "sentence":
                 self.open_sentence(value, None)
                 self.close_sentence()
             case "hook":
                 self._write_hook(value)
             case "tool_call":
-                self._open_tools[value.id] = value.name
-                self.tools.append(value.name)
-                self._send(wire.ToolCall(turn_id=self.id, id=value.id, name=value.name, arguments=value.arguments))
+                self.tools[value.id] = value.name
+                called = wire.ToolCall(turn_id=self.id, id=value.id, name=value.name, arguments=value.arguments)
+                self._put(called, value.id)
             case "tool_result":
                 self._write_tool_result(value)
             case "media":
                 frame = wire.Media(
                     turn_id=self.id, url=value.url, content_type=value.content_type, name=value.name, size=value.size
                 )
-                self._send(frame)
+                self._put(frame)
             case "notice":
-                self._send(wire.Notice(code=value.code, level=value.level, message=value.message, turn_id=self.id))
+                self._put(wire.Notice(code=value.code, level=value.level, message=value.message, turn_id=self.id))
             case "reasoning":
                 if self.shows_trace:
-                    self._send(wire.Reasoning(turn_id=self.id, delta=value))
+                    self._put(wire.Reasoning(turn_id=self.id, delta=value))
             case "trace":
                 if self.shows_trace:
-                    self._send(wire.Trace(turn_id=self.id, event=value.event, data=value.data))
+                    self._put(wire.Trace(turn_id=self.id, event=value.event, data=value.data))
             case _:
                 assert_never(kind)
 
     def write_client_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
         """Write `client_tool_call`, at once; nothing when the turn is over."""
         if not self.is_over:
-            self._send(wire.ClientToolCall(turn_id=self.id, id=call_id, name=name, arguments=arguments))
+            self._put(wire.ClientToolCall(turn_id=self.id, id=call_id, name=name, arguments=arguments))
 
     def mark_sentence(self) -> None:
         """Note the time of a complete sentence; it may have to wait for its sound."""
@@ -160,7 +161,7 @@ class TurnWriter:
             words=[] if sentence.spoken is None else None,  # offsets into another text are of no use
         )
         self._next_index += 1
-        self._send(
+        self._put(
             wire.Sentence(
                 turn_id=self.id,
                 index=self._sentence.index,
@@ -173,7 +174,7 @@ class TurnWriter:
 
     def write_sound(self, sound: Sound) -> float:
         """Write a piece of the open sentence's sound; returns its length in ms, 0 once the turn is over."""
-        if self.is_over or self._sentence is None:
+        if self._sentence is None or not self._order.take("binary"):
             return 0.0
         if sound.messages:
             self._mark("first_audio")
@@ -189,12 +190,13 @@ class TurnWriter:
         if sentence is not None:
             ms = round(sentence.duration_ms, 3)
             words = [(offset, begin_ms) for offset, begin_ms in sentence.words or () if begin_ms < ms]  # those sent
-            self._send(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=ms, words=words or UNSET))
+            self._put(wire.SentenceEnd(turn_id=self.id, index=sentence.index, duration_ms=ms, words=words or UNSET))
 
     def write_error(self, code: wire.ErrorCode, message: str, *, retry_after_ms: int | None = None) -> None:
-        """Write `error`, which `end` follows."""
+        """Write `error`, behind the open sentence; `end` follows."""
         if not self.is_over:
-            self._send(wire.Error(code=code, message=message, turn_id=self.id, retry_after_ms=retry_after_ms or UNSET))
+            self.close_sentence()
+            self._put(wire.Error(code=code, message=message, turn_id=self.id, retry_after_ms=retry_after_ms or UNSET))
 
     def end(
         self,
@@ -212,7 +214,8 @@ class TurnWriter:
         for hook in hooks:
             self.write(hook)
         content = ABORTED_TOOL if reason == "aborted" else INTERRUPTED_TOOL
-        for call_id, name in list(self._open_tools.items()):
+        for call_id in self._order.open_calls:
+            name = self.tools[call_id]
             self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
         for event in self._hook_record.not_fired() if self.shows_trace else ():
             self.write(TTSResult(trace=event))
@@ -220,7 +223,7 @@ class TurnWriter:
         self._hook_record = NO_RECORD  # it holds the turn, which may hold this
         self.reason = reason
         metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
-        self._send(
+        self._put(
             wire.TurnEnd(
                 turn_id=self.id,
                 reason=reason,
@@ -236,13 +239,10 @@ class TurnWriter:
     def _write_hook(self, hook: dict[str, str]) -> None:
         self.hook_count += 1
         sig = self._sign(hook["skill"], hook["name"], hook["role"], hook["content"])
-        self._send(wire.Hook(turn_id=self.id, sig=sig, **hook))
+        self._put(wire.Hook(turn_id=self.id, sig=sig, **hook))
 
     def _write_tool_result(self, outcome: ToolOutcome) -> None:
-        if self._open_tools.pop(outcome.id, None) is None:
-            logger.error("turn %s: a result without its call was held back: %s", self.id, outcome.name)
-            return
-        self._send(
+        self._put(
             wire.ToolResult(
                 turn_id=self.id,
                 id=outcome.id,
@@ -253,8 +253,17 @@ class TurnWriter:
                 ending=UNSET if outcome.ending == "ran" else outcome.ending,
                 arguments=UNSET if outcome.arguments is None else outcome.arguments,
                 for_user=outcome.for_user or UNSET,
-            )
+            ),
+            outcome.id,
         )
+
+    def _put(self, frame: wire.ServerFrame, call_id: str = "") -> None:
+        """Send a frame that may come now. One that may not is a defect here: it is held back."""
+        kind: str = frame.__struct_config__.tag  # type: ignore[assignment]  # our tags are str
+        if self._order.take(kind, call_id):
+            self._send(frame)
+        else:
+            logger.error("turn %s: %s was held back in the state %s", self.id, kind, self._order.state)
 
     def _mark(self, name: str) -> None:
         if name not in self._marks:

@@ -9,7 +9,6 @@ from typing import Final
 from server import log
 from server.agent.chunks import HookRecord
 from server.bounded.fair_share import Share, turn_share
-from server.errors import TurnError
 from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.chat_handler import TurnRequest
@@ -17,7 +16,7 @@ from server.session.outbox import Outbox
 from server.session.settings import Services
 from server.session.speech_output import PlaybackClock
 from server.session.turn_run import ClientCalls, TurnRun, writer_for
-from server.session.turn_writer import TurnWriter, code_of
+from server.session.turn_writer import TurnWriter
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -78,13 +77,16 @@ class Turns:
         if len(self._used_ids) > MAX_REMEMBERED_IDS:
             self._used_ids.popitem(last=False)
 
-    def begin(self, request: TurnRequest, *, is_spoken: bool = False) -> bool:
-        """Start the turn, in place of the one that runs. False: too many run, and the client was told so.
+    def begin(self, request: TurnRequest, *, is_spoken: bool = False) -> None:
+        """Start the turn, in place of the one that runs. Raises TurnError if too many run or the server stops.
 
-        `is_spoken`: it answers an utterance that was accepted, so a server that stops accepts it.
+        `is_spoken`: it answers an utterance that was accepted, so a server that stops accepts it. One that stops
+        and refuses leaves the running turn to the caller, for the refusal to be sent before the connection closes.
         """
-        if not self._enter_gate(is_spoken=is_spoken):
-            return False
+        gate = self._services.gate
+        if is_spoken or not gate.is_draining:
+            self.interrupt()  # before the gate: its place may be the one that is needed
+        gate.enter(self._limited_share, is_spoken=is_spoken)
         self.remember(request.id)
         self.is_spoken = request.channel == "voice"
         services, outbox = self._services, self._outbox
@@ -96,7 +98,6 @@ class Turns:
         work = services.loop_share.metered(request.principal.share, self._run(run))
         self._task = asyncio.create_task(work, name=f"turn {request.id}")
         run.start()
-        return True
 
     def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
         """End the running turn (None: whichever it is), saying why; its work unwinds behind its `turn_end`.
@@ -136,18 +137,6 @@ class Turns:
         for task in stuck:
             logger.error("%s does not end after it was cancelled", task.get_name())
 
-    def _enter_gate(self, *, is_spoken: bool) -> bool:
-        gate = self._services.gate
-        if is_spoken or not gate.is_draining:
-            self.interrupt()  # before the gate: its place may be the one that is needed
-        try:
-            gate.enter(self._limited_share, is_spoken=is_spoken)
-        except TurnError as error:
-            self._outbox.refuse(code_of(error), str(error), retry_after_ms=error.retry_after_ms)
-            self.interrupt()  # the client has cut it off already
-            return False
-        return True
-
     async def _run(self, run: TurnRun) -> None:
         log.turn_id.set(run.request.id)
         turn_share.set(self._share)
@@ -186,5 +175,5 @@ def _account(writer: TurnWriter, figures: wire.Metrics, metrics: Metrics) -> Non
         writer.reason,
         figures.total,
         "–" if figures.first_token is None else f"{figures.first_token:.0f}",
-        ", ".join(writer.tools) or "none",
+        ", ".join(writer.tools.values()) or "none",
     )

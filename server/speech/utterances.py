@@ -81,8 +81,12 @@ class Discarded(_Event):
     """The end of an utterance thrown away after Started: by a `chat`, a `configure`, a cancelled key."""
 
 
+@dataclass(frozen=True)
 class NotSpeaking(_Event):
     """An answer to `end` and `cancel`: no utterance is under way."""
+
+    ref: str = ""
+    """The name that `end` or `cancel` was given."""
 
 
 UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded | NotSpeaking
@@ -170,7 +174,7 @@ class UtteranceDetector:
         self._open_utterance(self._audio_ms)
         self._on_event(Started(self._name, self._audio_ms))
 
-    def end(self) -> None:
+    def end(self, ref: str = "") -> None:
         """Stop where the sound that came so far ends. A key that was hardly down, or is up, is discarded or ignored."""
         if self._turn_detection == "push_to_talk":
             self._key_up()
@@ -179,25 +183,25 @@ class UtteranceDetector:
             self._add_window(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
             self._rest.clear()
         if self._ends_ms:
-            self._ends_ms[-1] = (self._audio_ms, True)
+            self._ends_ms[-1] = (self._audio_ms, ref)
         else:
-            self._end_now(self._audio_ms)
+            self._end_now(self._audio_ms, ref)
 
-    def cancel(self) -> None:
+    def cancel(self, ref: str = "") -> None:
         """Discard the utterance under way, and sound that is still being judged."""
         name = self.utterance
         if self._turn_detection == "server_vad":
             self.configure(sample_rate=self._sample_rate, turn_detection="server_vad")
             if name is None:
-                self._on_event(NotSpeaking(""))
+                self._on_event(NotSpeaking("", ref))
         elif name is not None:
             self.discard()
 
-    def _end_now(self, end_ms: float) -> None:
+    def _end_now(self, end_ms: float, ref: str) -> None:
         """Stop, even if it is not sure yet that this was speech: the client says so."""
         phase = self.turns.phase
         if phase is Phase.QUIET:
-            self._on_event(NotSpeaking(""))
+            self._on_event(NotSpeaking("", ref))
             return
         silence_ms = self.turns.silence_ms
         self.turns.end()
@@ -221,8 +225,8 @@ class UtteranceDetector:
         self._turn_detection = turn_detection
         self._resampler = None if sample_rate == SPEECH_RATE else Resampler(sample_rate)
         self._rest.clear()
-        # of the windows that are being judged: where each ends, and whether the utterance shall end there
-        self._ends_ms: deque[tuple[float, bool]] = deque()
+        # of the windows that are being judged: where each ends, and the name of the `end` that ends the utterance there
+        self._ends_ms: deque[tuple[float, str | None]] = deque()
         taking = self.turns.config
         windows = math.ceil(taking.prefix_ms / WINDOW_MS) + math.ceil(taking.onset_ms / WINDOW_MS)
         self._pre_roll_bytes = windows * _WINDOW_BYTES
@@ -232,7 +236,7 @@ class UtteranceDetector:
         if self._turn_detection == "push_to_talk":
             self._add_pressed(window)
         elif self._stream.feed(window):
-            self._ends_ms.append((end_ms, False))
+            self._ends_ms.append((end_ms, None))
 
     def _add_pressed(self, window: bytes) -> None:
         if self._key_ms is None:
@@ -243,15 +247,15 @@ class UtteranceDetector:
             self._stop(self._audio_ms, silence_ms=0.0)
 
     def _on_judged(self, judged: Judged) -> None:
-        end_ms, is_end = self._ends_ms.popleft()
+        end_ms, ended_by = self._ends_ms.popleft()
         self._judged_s = asyncio.get_running_loop().time()
         if self.turns.is_open:
             self._audio += judged.pcm
         else:
             self._pre_roll.append(judged.pcm)
         self._act(self.turns.feed(judged.probability, judged.level_dbfs, judged.brightness), end_ms)
-        if is_end:
-            self._end_now(end_ms)
+        if ended_by is not None:
+            self._end_now(end_ms, ended_by)
 
     def _act(self, edge: Edge | None, end_ms: float) -> None:
         match edge:

@@ -27,6 +27,7 @@ MaxTokens = Annotated[
 ToolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)", description="1 to 64 of A-Z a-z 0-9 _ -")]
 SampleRate = Annotated[int, Meta(ge=8000, le=48000)]
 Milliseconds = Annotated[float, Meta(ge=0, le=86_400_000)]
+Ref = Annotated[str, Meta(max_length=64)]
 
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -94,6 +95,9 @@ ClientTools = Annotated[
 
 class ClientFrame(Struct, tag_field="type", kw_only=True):
     """Base of all that a client may send as text."""
+
+    ref: Ref | UnsetType = UNSET
+    """The client's name for this frame; an `error` or a `notice` that answers it carries it back."""
 
 
 class InputFormat(Struct, kw_only=True, frozen=True):

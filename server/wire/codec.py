@@ -16,6 +16,7 @@ from server.wire.frames import (
     History,
     ImagePart,
     Message,
+    Ref,
     ServerFrame,
     TextPart,
     ToolItem,
@@ -33,7 +34,13 @@ MAX_DEPTH = 64
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = bytes.maketrans(b"[{]}", b"\1\1\xff\xff")  # 1 and -1 as signed bytes
 
+
+class _FrameHead(msgspec.Struct):
+    ref: Ref | msgspec.UnsetType = msgspec.UNSET
+
+
 _decoder = msgspec.json.Decoder(AnyClientFrame)
+_head_decoder = msgspec.json.Decoder(_FrameHead)
 _encoder = msgspec.json.Encoder()
 # greedy, so that the last place counts: the problem may quote the client
 _AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
@@ -73,6 +80,14 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     if isinstance(frame, TurnSettings):
         _check_tools(frame.tools)
     return frame
+
+
+def ref_of(data: bytes | str) -> str | msgspec.UnsetType:
+    """Return the `ref` of a frame that is wrong elsewhere, if it has one that can be read."""
+    try:
+        return _head_decoder.decode(data).ref
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return msgspec.UNSET
 
 
 def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:

@@ -2,6 +2,9 @@
 
 Text messages are JSON objects with a string `type`; the structs carry it as
 their tag. Unknown fields are ignored in both directions.
+
+Those of the server are what a session gives. The codec writes them for `/ws`,
+and `server.realtime` translates them for `/v1/realtime`.
 """
 
 from server.wire.client_frames import *  # noqa: F403  # the vocabulary of this package, whole

@@ -283,6 +283,8 @@ class Notice(ServerFrame, tag="notice", frozen=True, kw_only=True):
     level: Literal["info", "warning", "error"]
     message: str
     turn_id: str | UnsetType = UNSET
+    ref: str | UnsetType = UNSET
+    """`ref` of the client's frame that this answers; so in `error`."""
 
 
 class Nudge(ServerFrame, tag="nudge", frozen=True, kw_only=True):
@@ -369,10 +371,13 @@ class Error(ServerFrame, tag="error", frozen=True, kw_only=True):
     path: str | UnsetType = UNSET
     turn_id: str | UnsetType = UNSET
     retry_after_ms: int | UnsetType = UNSET
+    ref: str | UnsetType = UNSET
 
 
 class Pong(ServerFrame, tag="pong", frozen=True, kw_only=True):
     t: Any
 
 
+Answer = Notice | Pong
+"""Frames that answer one of a client; one that is refused is answered by an Error."""
 SERVER_FRAMES: tuple[type[ServerFrame], ...] = tuple(ServerFrame.__subclasses__())

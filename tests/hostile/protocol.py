@@ -179,7 +179,7 @@ _OF_A_TURN: Mapping[str, Kind] = {
     "speed": Number(["0.25", "2", "1.1"], ["0.2", "2.01", "-1", "0"]),
 }
 
-FRAMES: Mapping[str, Fields] = {
+_FRAMES: Mapping[str, Fields] = {
     "configure": Fields(
         optional={
             **_OF_A_TURN,
@@ -228,4 +228,9 @@ FRAMES: Mapping[str, Fields] = {
         },
     ),
     "ping": Fields(required={"t": Number(["0", "12.5", "1e15"])}),
+}
+_REF = Text(["r1", "x" * 64, ""], bad_texts=["x" * 65, "x" * 100_000])
+FRAMES: Mapping[str, Fields] = {
+    kind: Fields(required=fields.required, optional={**fields.optional, "ref": _REF})
+    for kind, fields in _FRAMES.items()
 }

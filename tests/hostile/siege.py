@@ -12,6 +12,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.hostile.grammar import Frame, Verdict
+from tests.support.turn_orders import TurnOrders
 from tests.support.waiting import LIMIT_S
 
 Json = dict[str, Any]
@@ -25,7 +26,7 @@ class Siege:
         self._socket = socket
         self._change = asyncio.Condition()
         self._answered = 0
-        self._running_turns = 0
+        self._turns = TurnOrders()
         self.complaints: list[str] = []
         self.completed_turns = 0
 
@@ -43,7 +44,7 @@ class Siege:
             chats += frame.is_chat
             if (frame.is_chat and chats % 2 == 0) or number == len(frames) - 1:
                 async with asyncio.timeout(LIMIT_S), self._change:
-                    await self._change.wait_for(lambda: self._answered > number and self._running_turns == 0)  # noqa: B023 # awaited here
+                    await self._change.wait_for(lambda: self._answered > number and self._turns.running is None)  # noqa: B023 # awaited here
 
     async def _judge(self, frames: Sequence[Frame]) -> None:
         for number, frame in enumerate(frames):
@@ -56,15 +57,16 @@ class Siege:
             async with self._change:
                 self._answered = number + 1
                 self._change.notify()
-        while self._running_turns:
+        while self._turns.running is not None:
             await self._receive()
 
     async def _receive(self) -> Json:
         async with asyncio.timeout(LIMIT_S):
             answer: Json = json.loads(await self._socket.recv())
-        if answer["type"] in ("turn_start", "turn_end"):
+        if fault := self._turns.fault(answer):
+            self.complaints.append(fault)
+        if answer["type"] == "turn_end":
             async with self._change:
-                self._running_turns += 1 if answer["type"] == "turn_start" else -1
                 self._change.notify()
             self.completed_turns += answer.get("reason") == "completed"
         return answer
@@ -100,6 +102,12 @@ def _find_fault_of_refusal(frame: Frame, errors: Sequence[Json]) -> str | None:
         return f"the code is {error['code']!r}, not {frame.code!r}"
     if not error.get("message"):
         return "no message"
+    if (
+        frame.code == "frame_invalid"
+        and frame.path != "$.ref"
+        and error.get("ref") != json.loads(frame.data).get("ref")
+    ):
+        return "not the `ref` of the frame"
     return None
 
 

@@ -1,13 +1,16 @@
 """A translator between a Realtime client and a scripted session, without sockets and clocks."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from server.errors import FrameError, TurnError
+from server.realtime import client_events
 from server.realtime.session_config import SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator
+from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.wire import frames as wire
 from tests.support.realtime_types import Event, RealtimeEventChecker, as_sent
 
@@ -38,11 +41,15 @@ SOUND = wire.AudioFormat(format="pcm16", sample_rate=24_000)
 class RealtimeWorld:
     """What is sent to the client is in `events`, checked; what goes to the session in `frames` and `sound`.
 
-    The session answers pings and begins every turn that is asked for, unless `refuse` says why not.
+    The session begins every turn that is asked for, unless `refuse` says why not.
     """
 
     def __init__(
-        self, *, defaults: SessionConfig | None = None, ready: wire.Ready = READY, refuse: wire.Error | None = None
+        self,
+        *,
+        defaults: SessionConfig | None = None,
+        ready: wire.Ready = READY,
+        refuse: FrameError | TurnError | None = None,
     ) -> None:
         self.translator = RealtimeTranslator(defaults=defaults)
         self.checker = RealtimeEventChecker()
@@ -64,7 +71,12 @@ class RealtimeWorld:
 
     def client_says(self, data: bytes) -> list[Event]:
         before = len(self.events)
-        self._do(self.translator.from_client(data))
+        try:
+            event = client_events.decode(data)
+        except FrameError as refusal:
+            self._do(self.translator.refuse(refusal, client_events.event_id_of(data)))
+        else:
+            self._do(self.translator.from_client(event))
         return self.events[before:]
 
     def say(self, text: str, *, item_id: str | None = None) -> list[Event]:
@@ -146,27 +158,33 @@ class RealtimeWorld:
                 self.checker.check(self.events[-1])
             elif isinstance(action, bytes):
                 self.sound.append(action)
+            elif isinstance(action, Request):
+                self._ask(action)
             else:
-                self._answer(action)
+                self.session(*self.perform(action))
 
-    def _answer(self, frame: wire.AnyClientFrame) -> None:
-        if isinstance(frame, wire.Ping):
-            self._do(self.translator.from_session(wire.Pong(t=frame.t)))
-            return
+    def _ask(self, request: Request) -> None:
+        try:
+            answers = self.perform(request.frame)
+        except (FrameError, TurnError) as error:
+            self._do(request.refused(error))
+        else:
+            self._do(request.answered(answers))
+
+    def perform(self, frame: wire.AnyClientFrame) -> Sequence[wire.Answer]:
         self.frames.append(msgspec.json.decode(msgspec.json.encode(frame), type=type(frame)))  # it is a valid one
-        if self.notice is not None:
-            notice, self.notice = self.notice, None
-            self._do(self.translator.from_session(notice))
-        if self.refuse is not None:
-            refusal, self.refuse = self.refuse, None
-            self._do(self.translator.from_session(refusal))
-        elif isinstance(frame, wire.Respond):
+        refusal, self.refuse = self.refuse, None
+        if refusal is not None:
+            raise refusal
+        if isinstance(frame, wire.Respond):
             assert self.turn is None, "one turn at a time"
             assert isinstance(frame.id, str)
             self.turn, self._index = frame.id, 0
             self.session(wire.TurnStart(turn_id=frame.id, trigger="chat", skills=[]))
         elif isinstance(frame, wire.Interrupt) and frame.turn_id == self.turn:
             self.end_turn("interrupted")
+        notice, self.notice = self.notice, None
+        return () if notice is None else [notice]
 
 
 def types(events: list[Event]) -> list[str]:

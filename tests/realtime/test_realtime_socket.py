@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -429,3 +430,29 @@ async def test_a_file_that_comes_in_one_event_is_heard_whole(tmp_path: Path, mod
 async def opened_metrics(server: Parley) -> str:
     async with ClientSession(cookie_jar=DummyCookieJar()) as http, http.get(f"{server.url}/metrics") as answer:
         return await answer.text()
+
+
+async def test_the_metrics_count_the_messages_that_a_client_has_sent(server: Parley, model: OpenAIServer) -> None:
+    model.queue(text("Hi."))
+    async with talker(server) as me:
+        await me.say("Hello?")
+        await me.until("response.done")
+        await me.send("session.update", session={"type": "realtime", "instructions": "Be brief."})
+        await me.send("input_audio_buffer.append", audio=base64.b64encode(bytes(9_600)).decode())
+        await me.send("input_audio_buffer.clear")
+        await me.send("response.cancel")
+        await me.send("nonsense")
+        await me.until("input_audio_buffer.cleared")
+        await me.until("error")
+        await me.until("error")
+        metrics = await opened_metrics(server)
+
+    assert dict(re.findall(r'^parley_frames_in_total\{type="([^"]+)"\} (\S+)$', metrics, re.MULTILINE)) == {
+        "conversation.item.create": "1.0",
+        "response.create": "1.0",
+        "session.update": "1.0",
+        "input_audio_buffer.append": "1.0",
+        "input_audio_buffer.clear": "1.0",
+        "response.cancel": "1.0",
+        "invalid": "1.0",
+    }

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from server.errors import FrameError, TurnError
 from server.realtime.session_config import SessionConfig
 from server.wire import frames as wire
 from tests.realtime.realtime_world import METRICS, READY, RealtimeWorld, types
@@ -469,7 +470,7 @@ def test_a_response_tells_how_it_ended(
 
 def test_a_turn_that_the_session_refuses_is_a_failed_response() -> None:
     world = RealtimeWorld()
-    world.refuse = wire.Error(code="too_many_turns", message="too many", retry_after_ms=2000)
+    world.refuse = TurnError("too_many_turns", "too many", retry_after_ms=2000)
 
     created, done = world.client("response.create")
 
@@ -499,7 +500,7 @@ def test_a_turn_that_is_taken_back_leaves_the_conversation_with_what_it_answers(
 
 def test_settings_that_the_session_refuses_are_not_in_force() -> None:
     world = RealtimeWorld()
-    world.refuse = wire.Error(code="frame_invalid", message="a tool of the server", path="$.tools[0].name")
+    world.refuse = FrameError("frame_invalid", "a tool of the server", path="$.tools[0].name")
 
     (error,) = world.client("session.update", event_id="e1", session={"tools": [LAMP], "instructions": "Hm."})
     (updated,) = world.client("session.update", session={"audio": {"output": {"speed": 1.5}}})
@@ -514,7 +515,7 @@ def test_settings_that_the_session_refuses_are_not_in_force() -> None:
 def test_a_key_whose_tools_are_refused_keeps_the_rest_of_its_session() -> None:
     given = {"instructions": "Be brief.", "audio": {"output": {"speed": 1.5}}, "tools": [LAMP]}
     choice = {"type": "function", "name": "lamp"}
-    refusal = wire.Error(code="frame_invalid", message="a tool of the server", path="$.tools[0].name")
+    refusal = FrameError("frame_invalid", "a tool of the server", path="$.tools[0].name")
 
     world = RealtimeWorld(defaults=SessionConfig().updated(given | {"tool_choice": choice}), refuse=refusal)
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from hypothesis.stateful import (
 )
 from msgspec import UNSET
 
+from server.errors import FrameError, TurnError
 from server.wire import frames as wire
 from tests.model.profile import IS_SOAK, examples
 from tests.realtime.realtime_world import READY, RealtimeWorld
@@ -158,11 +160,8 @@ class HearingWorld(RealtimeWorld):
         detection = self.settings.turn_detection
         return isinstance(detection, wire.DetectionSettings) and detection.mode == "server_vad"
 
-    def _answer(self, frame: wire.AnyClientFrame) -> None:
-        is_refused = self.refuse is not None and not isinstance(frame, wire.Ping)
-        super()._answer(frame)
-        if is_refused:
-            return
+    def perform(self, frame: wire.AnyClientFrame) -> Sequence[wire.Answer]:
+        answers = super().perform(frame)
         match frame:
             case wire.Configure():
                 given = {name: getattr(frame, name) for name in frame.__struct_fields__}
@@ -184,6 +183,7 @@ class HearingWorld(RealtimeWorld):
                 self.session(NOBODY)
             case wire.SpeechCancel():
                 self.discard()
+        return answers
 
     def discard(self) -> None:
         under_way, self.is_pressed, self.speaking = self.is_pressed or self.speaking, None, None
@@ -401,14 +401,14 @@ class RealtimeSequences(RuleBasedStateMachine):
     @rule(
         refusal=st.sampled_from(
             [
-                wire.Error(code="too_many_turns", message="too many"),
-                wire.Error(code="frame_invalid", message="no", path="$.tools[0].name"),
+                TurnError("too_many_turns", "too many"),
+                FrameError("frame_invalid", "no", path="$.tools[0].name"),
                 None,
             ]
         ),
         session=SESSION,
     )
-    def refuse_next(self, refusal: wire.Error | None, session: dict[str, Any]) -> None:
+    def refuse_next(self, refusal: FrameError | TurnError | None, session: dict[str, Any]) -> None:
         """Let the session refuse what it is asked for next."""
         self.world.refuse = refusal
         self.send("session.update", session=session)
@@ -428,7 +428,6 @@ class RealtimeSequences(RuleBasedStateMachine):
                 wire.Transcript(utterance="unknown", text="Hi", final=True),
                 wire.SpeechDetected(utterance="unknown", audio_ms=1),
                 wire.Pong(t=17),
-                wire.Pong(t="+unknown"),
                 wire.Notice(code="history_trimmed", level="info", message="trimmed"),
                 wire.Error(code="rate_limited", message="slower", path="$"),
                 wire.Model(name="other", host="here", location="local"),
@@ -444,8 +443,6 @@ class RealtimeSequences(RuleBasedStateMachine):
     @invariant()
     def nothing_is_left_open_between_messages(self) -> None:
         translator = self.world.translator
-        assert not translator._asked
-        assert translator._answering is None
         assert len(translator._input._recordings) <= 1 + len(self.world.unrecognized)
         assert (self.world.turn is None) or (translator._response is not None)
         assert translator.idle_timeout_ms is None or translator._response is None

@@ -26,6 +26,7 @@ from tests.session.fakes import (
     used,
 )
 from tests.session.speech_fakes import CHUNK, FakeSynthesizer, speech
+from tests.support.turn_orders import TurnOrders
 
 TEXTS = st.sampled_from(["Hello. ", "Well", "! ", "你好。", "\n\n", "```py\n", "a.b", " and so on", "1. "])
 
@@ -56,7 +57,6 @@ def replies(draw: st.DrawFn) -> list[Step]:
     return steps
 
 
-QUEUED = ("sentence", "sentence_end", "hook", "tool_call", "tool_result", "turn_end")
 ACTIONS = st.lists(
     st.sampled_from(["chat", "chat", "interrupt", "ping", "malformed", "trace on", "wait", "wait", "wait long"]),
     min_size=1,
@@ -104,37 +104,22 @@ async def play(turns: list[list[Step]], actions: Sequence[str], heard: SpeechSer
 
 
 def check_turns(frames: list[Frame]) -> None:
-    """One at a time: an end for each start, before the next start; every frame of a turn between the two."""
-    running: str | None = None
+    """Each in the order of the protocol, one at a time; sound only where a sentence says so."""
+    orders = TurnOrders()
     has_sound = False
     for frame in frames:
         if frame["type"] == SOUND:
             assert has_sound, "sound is that of an open sentence"
-        elif frame["type"] in QUEUED:
-            has_sound = frame["type"] == "sentence" and frame["audio"] is not None
-        if frame["type"] == "turn_start":
-            assert running is None
-            running = frame["turn_id"]
-        elif "turn_id" in frame:
-            assert frame["turn_id"] == running, frame
-        if frame["type"] == "turn_end":
-            running = None
-    assert running is None
+            frame = {"type": "binary"}
+        has_sound = frame["audio"] is not None if frame["type"] == "sentence" else has_sound
+        assert (fault := orders.fault(frame)) is None, fault
+    assert orders.running is None
 
 
 def check_turn(frames: list[Frame]) -> None:
     sentences = [frame for frame in frames if frame["type"] == "sentence"]
     assert [s["index"] for s in sentences] == list(range(len(sentences)))
-    queued = [frame for frame in frames if frame["type"] in QUEUED]
-    for sentence in sentences:
-        following = queued[queued.index(sentence) + 1]
-        assert (following["type"], following["index"]) == ("sentence_end", sentence["index"])
-    calls = [frame["id"] for frame in frames if frame["type"] == "tool_call"]
-    results = [frame["id"] for frame in frames if frame["type"] == "tool_result"]
-    assert sorted(calls) == sorted(results)
-    for id_ in calls:
-        order = [frame["type"] for frame in frames if frame.get("id") == id_]
-        assert order == ["tool_call", "tool_result"]
+    assert [f["index"] for f in frames if f["type"] == "sentence_end"] == list(range(len(sentences)))
     shown = "".join(frame["delta"] for frame in frames if frame["type"] == "text")
     said = "".join(sentence["text"] for sentence in sentences)
     if frames[-1]["reason"] == "interrupted":

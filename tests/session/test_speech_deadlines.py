@@ -108,6 +108,7 @@ class House:
             received_s=now_s(),
             clock=now_s,
         )
+        writer.start("chat", [])
         voice = Voice(
             synthesizer=self.synthesizer,
             language="en",

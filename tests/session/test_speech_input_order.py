@@ -9,6 +9,7 @@ from server.errors import SpeechTimeout
 from tests.session.fakes import SOUND, FakeAgent, Frame, Pause, say
 from tests.session.speech_fakes import FakeRecognizer, Held
 from tests.session.talk import Talk
+from tests.support.turn_orders import TurnOrders
 from tests.support.waiting import settle
 
 
@@ -90,21 +91,11 @@ async def drained() -> None:
 
 
 def check_turns(frames: list[Frame]) -> None:
-    open_turn: str | None = None
-    over: set[str] = set()
+    orders = TurnOrders()
     for frame in frames:
-        turn_id = frame.get("turn_id") if frame["type"] != "transcript" else None
-        assert turn_id not in over, frame
-        if frame["type"] == "turn_start":
-            assert open_turn is None
-            open_turn = turn_id
-        elif frame["type"] == "turn_end":
-            assert turn_id == open_turn
-            over.add(frame["turn_id"])
-            open_turn = None
-        elif turn_id is not None or frame["type"] == SOUND:
-            assert open_turn is not None, frame
-    assert open_turn is None
+        fault = orders.fault({"type": "binary"} if frame["type"] == SOUND else frame)
+        assert fault is None, fault
+    assert orders.running is None
 
 
 def check_utterances(frames: list[Frame]) -> None:

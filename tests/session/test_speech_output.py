@@ -55,6 +55,8 @@ class Stage:
             sign_state=str,
             received_s=time.perf_counter(),
         )
+        self.turn.start("chat", [])
+        self.frames.clear()
         voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms)
         self.output: TurnOutput = SpeechOutput(
             self.turn, voice, self.clock, room=self.room, patience_s=patience_s, slack_s=slack_s

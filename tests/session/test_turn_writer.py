@@ -1,6 +1,7 @@
 """server/session/turn_writer.py"""
 
 import msgspec
+import pytest
 
 from server.agent.chunks import LLMChunk
 from server.errors import ProviderTimeout, ServerError
@@ -28,6 +29,8 @@ class Said:
             shows_trace=shows_trace,
             clock=lambda: self.now_s,
         )
+        self.turn.start("chat", [])
+        self._sent.clear()
 
     @property
     def frames(self) -> list[Frame]:
@@ -97,12 +100,29 @@ def test_an_open_tool_call_gets_a_result_before_the_end() -> None:
     }
 
 
-def test_a_result_without_its_call_is_held_back() -> None:
+def test_what_the_order_has_no_place_for_is_held_back(caplog: pytest.LogCaptureFixture) -> None:
     said = Said()
 
     said.say_chunk(result("1"))
+    said.turn.open_sentence(SpokenSentence("One."), AUDIO)
+    said.say_chunk(hook())
+    said.turn.close_sentence()
 
-    assert said.frames == []
+    assert kinds(said.frames) == ["sentence", "sentence_end"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "turn t1: tool_result was held back in the state open",
+        "turn t1: hook was held back in the state sentence",
+    ]
+
+
+def test_a_turn_that_fails_in_a_sentence_ends_that_first() -> None:
+    said = Said()
+    said.turn.open_sentence(SpokenSentence("One."), AUDIO)
+
+    said.turn.write_error("internal", "broken")
+    said.turn.end("error")
+
+    assert kinds(said.frames) == ["sentence", "sentence_end", "error", "turn_end"]
 
 
 def test_nothing_follows_the_end() -> None:

@@ -46,7 +46,12 @@ def test_the_page_has_every_frame_once() -> None:
 def test_the_fields_of_a_row_are_those_of_the_frame(side: str, kind: str, cell: str) -> None:
     frame = FRAMES[side, kind]
 
-    assert sorted(fields(cell)) == sorted(field.encode_name for field in msgspec.structs.fields(frame))
+    of_all = ["ref"] if side == "client" else []
+    assert sorted([*fields(cell), *of_all]) == sorted(field.encode_name for field in msgspec.structs.fields(frame))
+
+
+def test_the_page_says_that_every_client_frame_may_carry_a_ref() -> None:
+    assert "## Client → server\n\nEvery frame may carry `ref`, a string of at most 64 characters." in PAGE
 
 
 @pytest.mark.parametrize(
