@@ -6,6 +6,8 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import structs
+
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
 from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
@@ -24,7 +26,7 @@ from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from server.tools.tool_calls import TurnAborted
-from server.wire.frames import ToolChoice
+from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo, HookManager
 from skills_engine.turn_sequence import TurnSequence
 
@@ -34,25 +36,19 @@ _SEARCH_THREADS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class TurnOptions:
+    settings: TurnSettings = TurnSettings()  # noqa: RUF009  # frozen
     catalog: str = ""
-    language: str | None = None
-    instructions: str | None = None
-    """The client's addition to the system prompt."""
-    max_tokens: int | None = None
-    """The client's limit for each model call, in force where it is below the operator's."""
     client_tools: Sequence[ClientTool] = ()
-    tool_choice: ToolChoice = "auto"
-    trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
     hooks_off: Sequence[HookInfo] = ()
     """Hooks of skills that are switched off, for the trace to name."""
-    costs: CostMeter | None = None
-    """Compares, for the trace, the first model call with the last one of the turn before; None = none is known."""
+    costs: CostMeter = field(default_factory=CostMeter)
+    """Compares, for the trace, the first model call with the last one of the turn before, if it knows one."""
     facts: HookFacts = field(default_factory=HookFacts)
     """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
-    layers: TurnLayers | None = None
-    """Process hooks, policy and media; with None the turn runs as if there were none."""
+    layers: TurnLayers = NO_LAYERS
+    """Process hooks, policy and media."""
 
 
 def prompts_for(model: LanguageModel) -> PromptSet:
@@ -113,8 +109,8 @@ class AgentClient:
             self.prompts,
             override=self._settings.system_prompt,
             catalog=options.catalog,
-            language=options.language,
-            instructions=options.instructions,
+            language=options.settings.language,
+            instructions=options.settings.instructions,
         )
 
     @property
@@ -122,13 +118,13 @@ class AgentClient:
         """Return whether `prefill` does anything: only where every token takes time and none costs money."""
         return self._current.model.is_compact
 
-    def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
+    def prefill(self, messages: Sequence[Message], question: str, *, options: TurnOptions) -> None:
         """Let the model read the beginning of a turn that may come; returns at once (`LanguageModel.prefill`).
 
         `messages` end before the user's new words, which `question` holds as far as they are known.
         """
         conversation = Conversation(self.system_prompt(options), messages)
-        names = self.tool_names if enable_tools and self._settings.planning else ()
+        names = self.tool_names if options.settings.enable_tools and self._settings.planning else ()
         mode = late_mode(self._llm, self._current.model, self._current.memory)
         messages = adapt(conversation.messages, mode, secrets.token_hex(8))
         self._current.model.prefill(messages, question=question, tool_names=names)
@@ -148,22 +144,23 @@ class AgentClient:
         or cancelling the task that reads it, closes the model's stream, cancels
         the tools and abandons hooks; nothing stays behind (L1-32).
         """
-        return streamed(lambda out: self.answer(messages, hooks, enable_tools, out=out, options=options))
+        options = options or TurnOptions()
+        options = replace(options, settings=structs.replace(options.settings, enable_tools=enable_tools))
+        return streamed(lambda out: self.answer(messages, hooks, out=out, options=options))
 
     async def answer(
         self,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         *,
         out: ChunkChannel,
-        options: TurnOptions | None = None,
+        options: TurnOptions,
     ) -> None:
         """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
         used = self._current
         used.turns += 1
         try:
-            await self._answer_with(used, messages, hooks, enable_tools, out, options or TurnOptions())
+            await self._answer_with(used, messages, hooks, out, options)
         finally:
             used.turns -= 1
             used.check()
@@ -173,16 +170,16 @@ class AgentClient:
         used: ModelInUse,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
-        turn_hooks = TurnHooks(options.layers or NO_LAYERS, is_traced=options.trace)
+        settings = options.settings
+        turn_hooks = TurnHooks(options.layers, is_traced=settings.trace)
         events = RuntimeEvents(turn_hooks)
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(turn_hooks, client_tools=options.client_tools)
         tools = executor.registry.specs
-        enable_tools = enable_tools and options.tool_choice != "none"
+        enable_tools = settings.enable_tools and settings.tool_choice != "none"
         facts = options.facts
         if not all(hook.is_plain for hook in hooks):
             facts = replace(
@@ -192,7 +189,9 @@ class AgentClient:
                 tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
             )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(conversation, turn_hooks, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
+        tracer = Tracer(
+            conversation, turn_hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs
+        )
         may_add_tools = turn_hooks.pipeline.has("before_llm")
         calls = ModelCalls(
             used.model,
@@ -204,7 +203,7 @@ class AgentClient:
             events=events,
             hooks=turn_hooks,
             tools=tools,
-            max_tokens=options.max_tokens,
+            max_tokens=settings.max_tokens,
         )
         turn = AgentTurn(
             out=out,
@@ -223,7 +222,7 @@ class AgentClient:
             hooks=turn_hooks,
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
-            tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,
+            settings=settings,
         )
         if enable_tools:
             await out.put(*_hidden(options.client_tools, executor.registry))

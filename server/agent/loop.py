@@ -22,7 +22,7 @@ from server.errors import TurnError
 from server.hooks.layers import TurnHooks
 from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
-from server.wire.frames import ToolByName, ToolChoice
+from server.wire.frames import ToolByName, TurnSettings
 from skills_engine import CallFacts, HookManager, Timing
 from skills_engine.turn_sequence import HookFrame, TurnSequence
 
@@ -143,8 +143,7 @@ class AgentTurn:
     hooks: TurnHooks
     model_name: str
     max_rounds: int
-    tool_choice: ToolChoice = "auto"
-    """The client's choice for round 1, other than none."""
+    settings: TurnSettings = TurnSettings()  # noqa: RUF009  # frozen
     _has_spoken: bool = False
     _needs_tools: bool = True  # unless the planning reply says otherwise
     _acknowledgement: str = ""
@@ -154,7 +153,7 @@ class AgentTurn:
         if not has_tools:
             await self._answer_directly()
         else:
-            if planning and self.tool_choice == "auto" and not self.conversation.answered:
+            if planning and self.settings.tool_choice == "auto" and not self.conversation.answered:
                 await self._plan()
             if self._needs_tools:
                 await self._loop()
@@ -234,7 +233,7 @@ class AgentTurn:
         await self.out.put(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
-            tool_choice="none" if is_last else self.tool_choice if number == 1 else "auto",
+            tool_choice="none" if is_last else self.settings.tool_choice if number == 1 else "auto",
             purpose="last" if is_last else "round",
             denied=self.tool_use.denied,
         )
@@ -247,8 +246,8 @@ class AgentTurn:
 
     async def _check_choice(self, called: Iterable[str]) -> None:
         """Say that the reply is not what the client's choice wanted, if so. `called`: the tools that it calls."""
-        names, wanted = set(called), self.tool_choice
-        if wanted != "auto" and not (wanted.name in names if isinstance(wanted, ToolByName) else names):
+        names, choice = set(called), self.settings.tool_choice
+        if choice not in ("auto", "none") and not (choice.name in names if isinstance(choice, ToolByName) else names):
             await self.calls.tell_choice_ignored()
 
     async def _use_tools(self, reply: ModelReply) -> None:

@@ -15,8 +15,8 @@ from server.bounded.fair_share import SLICE_S
 from server.bounded.token_bucket import TokenBucket
 from server.errors import Closed, FrameError
 from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
+from server.session.services import Services
 from server.session.session import Session
-from server.session.settings import Services
 
 logger = logging.getLogger(__name__)
 

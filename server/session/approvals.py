@@ -16,9 +16,9 @@ from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
-from server.session.chat_handler import TurnRequest
 from server.session.sentence_assembler import SpokenSentence
 from server.session.turn_limits import TurnTimer
+from server.session.turn_request import TurnRequest
 from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 
@@ -225,7 +225,7 @@ class TurnAsker:
         self._timer = timer
         self._speak = speak
         self._is_over = False
-        of_client = [tool for tool in request.tools if tool.name not in own]
+        of_client = [tool for tool in request.settings.tools if tool.name not in own]
         self._definitions = {tool.name: [tool.description, tool.parameters] for tool in of_client}
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None

@@ -99,6 +99,21 @@ class TurnGate:
         self._gauge.set(self._running)
 
 
+class Preparation:
+    """What turns wait for: tasks that must be done, or have failed, before one begins."""
+
+    def __init__(self) -> None:
+        self._pending: set[asyncio.Task[None]] = set()
+
+    def add(self, task: asyncio.Task[None]) -> None:
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def wait(self) -> None:
+        if self._pending:
+            await asyncio.wait(self._pending)
+
+
 class TurnTimer:
     """Time limit of one turn, which stands still while somebody else is waited for.
 

@@ -10,12 +10,12 @@ from server.agent.chunks import HookRecord, LLMChunk
 from server.agent.trace import not_fired_events
 from server.errors import Closed, ProviderError, TurnError
 from server.session.approvals import Approvals, Speak, TurnAsker
-from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
-from server.session.settings import Services
-from server.session.speech_output import PlaybackClock, output_for
+from server.session.services import Services
+from server.session.speech_output import Metered, PlaybackClock, Voice, output_for
 from server.session.turn_limits import TurnTimer
+from server.session.turn_request import TurnRequest
 from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted
@@ -88,10 +88,12 @@ class TurnRun:
         approvals: Approvals,
         client_calls: ClientCalls,
         *,
+        metered: Metered,
         on_end: Callable[[TurnWriter, wire.Metrics], None],
     ) -> None:
-        """`on_end` is called once, when `turn_end` has been written, with its figures."""
+        """`metered` charges the user for loop time. `on_end` gets the figures once `turn_end` has been written."""
         self.request = request
+        settings = request.settings
         self.playback = PlaybackClock(request.id, began_s=request.received_s)
         """Playback of its sound, also when it is over."""
         self._services = services
@@ -106,12 +108,19 @@ class TurnRun:
             unstarted_record(request.hook_state, request.snapshot, request.skills),
             received_s=request.received_s,
             recognized_s=request.recognized_s,
-            shows_trace=request.trace,
+            shows_trace=settings.trace,
         )
-        self._assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
-        self._output = output_for(self.writer, request.voice, self.playback, room=outbox.room)
+        self._assembler = SentenceAssembler(is_spoken=settings.voice, language=settings.language)
+        voice = Voice(
+            synthesizer=services.speech.synthesizer,
+            settings=settings,
+            output=request.output,
+            now_s=services.now_s,
+            metered=metered,
+        )
+        self._output = output_for(self.writer, voice, self.playback, room=outbox.room)
         self._timer = TurnTimer()
-        own = self._handler.tool_names if request.tools else ()
+        own = self._handler.tool_names if settings.tools else ()
         self._asker = TurnAsker(approvals, request, own, timer=self._timer, speak=self._output.speak)
         self._client_calls = client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
@@ -198,11 +207,11 @@ class TurnRun:
         return None
 
     def _client_tools(self) -> Sequence[ClientTool]:
-        request = self.request
-        if not request.tools:
+        settings = self.request.settings
+        if not settings.tools:
             return ()
         client = TurnClient(self._client_calls, self.writer)
-        return client_tools(request.tools, client, are_left_open=request.client_tools == "end")
+        return client_tools(settings.tools, client, are_left_open=settings.client_tools == "end")
 
     async def _say_all(self, results: Iterable[TTSResult]) -> None:
         loop = asyncio.get_running_loop()

@@ -12,10 +12,10 @@ from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.metrics import Metrics
 from server.session.approvals import Approvals
-from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
-from server.session.settings import Services
-from server.session.speech_output import PlaybackClock
+from server.session.services import Services
+from server.session.speech_output import Metered, PlaybackClock
+from server.session.turn_request import TurnRequest
 from server.session.turn_run import ClientCalls, TurnRun, writer_for
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
@@ -33,6 +33,7 @@ class Turns:
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
     `limited_share`: the user for whom the turns count (None: they are not limited). `share`: what their work is taken from.
+    `metered` charges the user for their loop time.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Turns:
         *,
         limited_share: Share | None,
         share: Share,
+        metered: Metered,
         on_running: Callable[[bool], None],
         on_over: Callable[[], None] | None,
     ) -> None:
@@ -53,6 +55,7 @@ class Turns:
         self._client_calls = client_calls
         self._limited_share = limited_share
         self._share = share
+        self._metered = metered
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -87,14 +90,20 @@ class Turns:
             return False
         self.remember(request.id)
         self.is_spoken = request.channel == "voice"
-        services, outbox = self._services, self._outbox
-        run = TurnRun(request, services, outbox, self._approvals, self._client_calls, on_end=self._finish)
+        run = TurnRun(
+            request,
+            self._services,
+            self._outbox,
+            self._approvals,
+            self._client_calls,
+            metered=self._metered,
+            on_end=self._finish,
+        )
         self.running, self.playback = run, run.playback
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it;
         # `aclose` awaits the task
-        work = services.loop_share.metered(request.principal.share, self._run(run))
-        self._task = asyncio.create_task(work, name=f"turn {request.id}")
+        self._task = asyncio.create_task(self._metered(self._run(run)), name=f"turn {request.id}")
         run.start()
         return True
 

@@ -222,9 +222,8 @@ class SkillTrialRoutes:
         failure = None
         try:
             out = _TrialOutput(lines, version)
-            await self._trial.answer(
-                call.principal, snapshot, messages, out, enable_tools=wanted.tools, language=wanted.language
-            )
+            settings = wire.TurnSettings(voice=False, enable_tools=wanted.tools, language=wanted.language)
+            await self._trial.answer(call.principal, snapshot, messages, out, settings)
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
         except TurnAborted as aborted:

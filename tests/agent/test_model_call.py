@@ -9,6 +9,7 @@ import pytest
 
 from server.agent import model_call
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
+from server.agent.costs import CostMeter
 from server.agent.loop import FULL
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
@@ -190,7 +191,7 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
             EndpointMemory(),
             out=out,
             conversation=conversation,
-            tracer=Tracer(conversation, turn_hooks, is_on=True),
+            tracer=Tracer(conversation, turn_hooks, is_on=True, costs=CostMeter()),
             events=RuntimeEvents(turn_hooks),
             hooks=turn_hooks,
             clock_s=lambda: model.now_s,

@@ -7,6 +7,7 @@ from server.agent.loop import COMPACT, FULL, PromptSet, system_prompt
 from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
+from server.wire.frames import TurnSettings
 from tests.agent.scene import agent_for
 from tests.support.scripted_model import ScriptedModel
 
@@ -30,9 +31,9 @@ def test_the_operator_s_system_prompt_replaces_the_built_in_one(override: str) -
 def test_the_agent_builds_the_system_prompt_of_its_options() -> None:
     agent = agent_for(ScriptedModel())
 
-    assert agent.system_prompt(TurnOptions(catalog="- diary", language="de", instructions="Rhyme.")) == system_prompt(
-        FULL, override="You are a test.", catalog="- diary", language="de", instructions="Rhyme."
-    )
+    assert agent.system_prompt(
+        TurnOptions(settings=TurnSettings(language="de", instructions="Rhyme."), catalog="- diary")
+    ) == system_prompt(FULL, override="You are a test.", catalog="- diary", language="de", instructions="Rhyme.")
 
 
 def test_a_compact_model_gets_the_short_prompts_and_a_small_catalogue() -> None:

@@ -11,6 +11,7 @@ from server.agent.loop import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.language_model import LateSystem
+from server.wire.frames import TurnSettings
 from skills_engine import HookInfo
 from skills_engine.conditions.firing import tokens_of
 from tests.agent.hooked import with_hooks
@@ -18,7 +19,12 @@ from tests.agent.scene import QUESTION, agent_for, hook, listed, play, traces
 from tests.hooks.fakes import hook as process_hook
 from tests.support.scripted_model import ScriptedModel, call, say
 
-ON = TurnOptions(trace=True)
+
+def on() -> TurnOptions:
+    """Options with a meter of their own, which knows no call yet."""
+    return TurnOptions(settings=TurnSettings(trace=True))
+
+
 ANSWERED = [*QUESTION, {"role": "assistant", "content": "Noon."}, {"role": "user", "content": "And now?"}]
 
 
@@ -49,7 +55,7 @@ async def test_messages_of_hooks_say_what_they_cost() -> None:
     history = [{"role": "system", "content": "x" * 9, "_hook": "old", "_skill": "diary"}, *QUESTION]
     hooks = [worded("y" * 8), worded("z" * 400_000, persistent=True)]
 
-    chunks = await play(agent_for(model), hooks, messages=history, enable_tools=False, options=ON)
+    chunks = await play(agent_for(model), hooks, messages=history, enable_tools=False, options=on())
 
     costs = [(message["origin"].get("hook"), message.get("tokens")) for message in listed(chunks)]
     assert costs == [(None, None), ("old", 3), (None, None), ("mood", 2), ("mood", 100_000)]
@@ -59,7 +65,7 @@ async def test_a_call_says_what_it_costs_and_what_is_the_same_as_before() -> Non
     model = ScriptedModel([call("alpha"), say("Noon.")])
     hooks = [hook("before_each_agent", "each"), hook("before_first_agent", "first")]
 
-    chunks = await play(agent_for(model, planning=False, system_prompt="s" * 400), hooks, options=ON)
+    chunks = await play(agent_for(model, planning=False, system_prompt="s" * 400), hooks, options=on())
 
     first, second = (data for _, data in traces(chunks, "model_call"))
     assert first["common"] is None
@@ -75,8 +81,8 @@ async def test_a_call_says_what_it_costs_and_what_is_the_same_as_before() -> Non
 async def test_planning_ends_the_common_part_with_its_hooks_and_its_prompt() -> None:
     turn = [say("<need_tool>"), say("Noon.")]
 
-    without = await play(agent_for(ScriptedModel(turn)), [hook("before_each_agent")], options=ON)
-    with_hook = await play(agent_for(ScriptedModel(turn)), [hook("before_planning")], options=ON)
+    without = await play(agent_for(ScriptedModel(turn)), [hook("before_each_agent")], options=on())
+    with_hook = await play(agent_for(ScriptedModel(turn)), [hook("before_planning")], options=on())
 
     assert (ended_by(without), ended_by(with_hook)) == ([None], ["before_planning"])
 
@@ -84,7 +90,7 @@ async def test_planning_ends_the_common_part_with_its_hooks_and_its_prompt() -> 
 async def test_a_call_that_is_tried_again_is_the_same_to_its_end() -> None:
     model = ScriptedModel([[ProviderUnreachable("down", retry_after_ms=1)], say("Noon.")])
 
-    chunks = await play(agent_for(model), [worded("Be calm.")], enable_tools=False, options=ON)
+    chunks = await play(agent_for(model), [worded("Be calm.")], enable_tools=False, options=on())
 
     [first, again] = common_parts(chunks)
     assert (first, again and again["share"], ended_by(chunks)) == (None, 1.0, [None])
