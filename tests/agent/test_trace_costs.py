@@ -97,7 +97,7 @@ async def test_a_call_that_is_tried_again_is_the_same_to_its_end() -> None:
 
 
 async def test_the_first_call_of_a_turn_is_compared_with_the_last_one_of_the_turn_before() -> None:
-    agent, options = agent_in("native", "Noon.", "One."), replace(ON, costs=CostMeter())
+    agent, options = agent_in("native", "Noon.", "One."), on()
 
     await play(agent, [worded("Be calm.")], enable_tools=False, options=options)
     chunks = await play(agent, [worded("Be calm.")], messages=ANSWERED, enable_tools=False, options=options)
@@ -115,13 +115,13 @@ async def test_without_trace_nothing_is_compared() -> None:
     agent, meter = agent_in("native", "Noon.", "One."), CostMeter()
 
     await play(agent, enable_tools=False, options=TurnOptions(costs=meter))
-    chunks = await play(agent, enable_tools=False, options=replace(ON, costs=meter))
+    chunks = await play(agent, enable_tools=False, options=replace(on(), costs=meter))
 
     assert common_parts(chunks) == [None]
 
 
 async def test_where_hooks_join_the_head_a_hook_that_changes_costs_the_conversation() -> None:
-    agent, options = agent_in("merge", "Noon.", "One."), replace(ON, costs=CostMeter())
+    agent, options = agent_in("merge", "Noon.", "One."), on()
 
     await play(agent, [worded("It is 14:05.")], enable_tools=False, options=options)
     chunks = await play(agent, [worded("It is 14:06.")], messages=ANSWERED, enable_tools=False, options=options)
@@ -136,7 +136,7 @@ async def test_where_hooks_are_wrapped_an_old_copy_differs_from_turn_to_turn() -
     """The lines around it hold a mark that is new in every turn."""
     kept = {"role": "system", "content": "Be calm.", "_hook": "mood", "_skill": "diary"}
     history = [kept, *ANSWERED]
-    agent, options = agent_in("user", "Noon.", "One."), replace(ON, costs=CostMeter())
+    agent, options = agent_in("user", "Noon.", "One."), on()
 
     await play(agent, messages=[QUESTION[0], *history[:2]], enable_tools=False, options=options)
     chunks = await play(agent, messages=[QUESTION[0], *history], enable_tools=False, options=options)
@@ -149,7 +149,7 @@ async def test_a_picture_that_is_replaced_is_a_difference() -> None:
         parts = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}]
         return [{"role": "user", "content": parts}, *ANSWERED[1:]]
 
-    agent, options = agent_in("native", "A cat.", "A dog.", "A dog."), replace(ON, costs=CostMeter())
+    agent, options = agent_in("native", "A cat.", "A dog.", "A dog."), on()
     shares = []
     for data in ("aaaa", "bbbb", "bbbb"):
         chunks = await play(agent, messages=asked(data), enable_tools=False, options=options)
