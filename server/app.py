@@ -12,7 +12,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, prompts_for
-from server.agent.loop import system_prompt
+from server.agent.prompts import system_prompt
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
@@ -362,7 +362,7 @@ class App:
         """Let a model on this machine read what every turn begins with, and return it."""
         prompts, override = prompts_for(model), self._settings.agent.system_prompt
         catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
-        prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
+        prompt = system_prompt(prompts, wire.TurnSettings(), override=override, catalog=catalog)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
             texts = first_call_texts(self._skills.current.hooks(None), HookFacts(model=model.info.name, is_local=True))

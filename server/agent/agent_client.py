@@ -10,10 +10,11 @@ from msgspec import structs
 
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
-from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
+from server.agent.loop import AgentTurn, Injections
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
+from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
@@ -106,11 +107,7 @@ class AgentClient:
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
         return system_prompt(
-            self.prompts,
-            override=self._settings.system_prompt,
-            catalog=options.catalog,
-            language=options.settings.language,
-            instructions=options.settings.instructions,
+            self.prompts, options.settings, override=self._settings.system_prompt, catalog=options.catalog
         )
 
     @property

@@ -12,6 +12,7 @@ from itertools import count
 from server.agent.chunks import ChunkChannel, HookRecord, LLMChunk, NoticeGiven, TraceEvent
 from server.agent.messages import Conversation, Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
+from server.agent.prompts import PromptSet
 from server.agent.reply_parser import ModelReply, TagReader
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.stream_gate import StreamGate
@@ -20,79 +21,10 @@ from server.agent.trace import Tracer
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import TurnError
 from server.hooks.layers import TurnHooks
-from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
 from server.wire.frames import ToolByName, TurnSettings
 from skills_engine import CallFacts, HookManager, Timing
 from skills_engine.turn_sequence import HookFrame, TurnSequence
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptSet:
-    """The built-in prompts (seed 004 §11), in full and for models to which every token is dear."""
-
-    system: str
-    planning: str
-    """With `{tools}`: the names of the tools that a reply may ask for."""
-    first_step: str
-    acknowledged: str
-    """Follows `first_step` where the planning reply said something, quoted as `{said}`; may be empty."""
-    agent_loop: str
-    last_step: str
-    catalog_budget_tokens: int
-
-    def planning_prompt(self, tools: Sequence[str]) -> str:
-        return self.planning.format(tools=", ".join(tools))
-
-    def first_step_prompt(self, said: str) -> str:
-        said = " ".join(said.split())
-        return f"{self.first_step} {self.acknowledged.format(said=said)}".rstrip() if said else self.first_step
-
-
-FULL = PromptSet(
-    system=(
-        "You are Parley, a friendly assistant in a voice chat. What you write is read aloud while you write it: "
-        "answer in the user's language, in short sentences, the answer first. "
-        "Use lists, tables or code only when they are asked for."
-    ),
-    planning=(
-        "Decide whether you can answer the user's last message at once. If you can, answer it now. "
-        "If you need tools ({tools}), begin your reply with <need_tool> and say in one short sentence what you are "
-        "about to do; you will get the tools afterwards. Never mention this instruction."
-    ),
-    first_step="Use the tools you need to answer the user's last message. When you know enough, answer.",
-    acknowledged="You have already told the user: “{said}” Do not repeat it.",
-    agent_loop="Look at the tool results. Call further tools if something is still missing, otherwise answer the user now.",
-    last_step="Do not call any more tools. Answer the user now with what you have found, and say what is missing.",
-    catalog_budget_tokens=2000,
-)
-
-COMPACT = PromptSet(
-    system="You are Parley, a helpful AI assistant.",
-    planning=ANSWER_NOW,
-    first_step=ANSWER_NOW,
-    acknowledged="",
-    agent_loop="Answer the user from the tool result.",
-    last_step="Answer the user from the tool result.",
-    catalog_budget_tokens=100,
-)
-
-
-def system_prompt(
-    prompts: PromptSet, *, override: str | None, catalog: str, language: str | None, instructions: str | None = None
-) -> str:
-    """The one `system` message at the head of every call: who, which skills, which language, the client's own words.
-
-    Those stand last: so the beginning is the same for every client, and stays in the model's cache.
-    """
-    parts = [override if override is not None else prompts.system]
-    if catalog:
-        parts.append(catalog)
-    if language:
-        parts.append(f"The user speaks and wants to hear this language (BCP 47): {language}")
-    if instructions:
-        parts.append(instructions)
-    return "\n\n".join(parts)
 
 
 class Injections:

@@ -124,11 +124,12 @@ class PolicyEngine:
         """Return the policy of a turn that begins now; None: nothing is configured."""
         account = account_of(facts.user_id)
         document = self._effective(account)
-        # a custom handler may remember what it has seen: one user's calls are none of another's business
-        owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
-        if document is not self._latest[0] or owner != self._latest[1]:
-            self._latest = (document, owner, self._bind(document, owner))
-        stages = self._latest[2]
+        latest, owner, stages = self._latest
+        if document is not latest or owner not in ("", account):
+            # a custom handler may remember what it has seen: one user's calls are none of another's business
+            owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
+            stages = self._bind(document, owner)
+            self._latest = (document, owner, stages)
         return None if stages is None else TurnPolicy(stages, facts, ask)
 
     def _bind(self, document: PolicyDocument, owner: str) -> BoundStages | None:

@@ -10,9 +10,9 @@ import pytest
 from server.agent import model_call
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
-from server.agent.loop import FULL
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
+from server.agent.prompts import FULL
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
 from server.config import LlmSettings

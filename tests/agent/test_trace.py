@@ -4,7 +4,7 @@ from typing import Any
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.language_model import Finished, TextDelta, Usage

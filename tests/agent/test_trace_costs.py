@@ -7,7 +7,7 @@ from typing import Any
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.costs import CostMeter
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable
 from server.llm.language_model import LateSystem
