@@ -18,6 +18,7 @@ from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
+from server.agent.turn_context import TurnContext
 from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
 from server.errors import Closed, ServerError
@@ -190,36 +191,20 @@ class AgentClient:
             conversation, turn_hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs
         )
         may_add_tools = turn_hooks.pipeline.has("before_llm")
-        calls = ModelCalls(
-            used.model,
-            self._llm,
-            used.memory,
-            out=out,
-            conversation=conversation,
-            tracer=tracer,
-            events=events,
-            hooks=turn_hooks,
-            tools=tools,
-            max_tokens=settings.max_tokens,
+        context = TurnContext(
+            settings=settings, out=out, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
         )
         turn = AgentTurn(
-            out=out,
+            turn=context,
             prompts=self.prompts,
-            conversation=conversation,
             sequence=TurnSequence(manager),
             injections=Injections(conversation, manager),
-            calls=calls,
+            calls=ModelCalls(used.model, self._llm, used.memory, context, tools=tools),
             tools=tools,
             threads=self._threads,
-            tool_use=ToolUse(
-                out=out, executor=executor, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
-            ),
-            tracer=tracer,
-            events=events,
-            hooks=turn_hooks,
+            tool_use=ToolUse(turn=context, executor=executor),
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
-            settings=settings,
         )
         if enable_tools:
             await out.put(*_hidden(options.client_tools, executor.registry))

@@ -77,7 +77,7 @@ class Tracer:
     def after_call(
         self, finished: Finished, first_token_ms: float | None, total_ms: float, *, planned: str
     ) -> Iterator[LLMChunk]:
-        """Report the end of a call. `planned`: the reply to the planning prompt, which nobody hears or reads."""
+        """Report the end of a call. `planned`: the reply to the planning prompt, tag and all."""
         if not self.is_on:
             return
         done = {

@@ -38,7 +38,7 @@ Speak = Callable[[SpokenSentence], Callable[[], None]]
 class Approvals:
     """Join when the client is greeted, leave when it is gone; `leave` answers what its turn asks with no.
 
-    `expect_voice` is told which question a spoken yes or no answers (None: none).
+    `expect_voice` gets the id of the question that a spoken yes or no answers, and None when there is none.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Approvals:
     # --- the client answers
 
     def answer(self, frame: wire.Approval) -> bool:
-        """False: nothing waits for it. Raises FrameError for arguments that cannot be taken; the question stays open."""
+        """Return whether a question waits for it. Raises FrameError for wrong arguments; the question stays open."""
         opened = self.broker.find(self.user, frame.id)
         if opened is None:
             return False
@@ -171,7 +171,7 @@ class Approvals:
             return False
 
     async def keep(self, opened: OpenQuestion, answer: Answer, facts: TurnFacts) -> bool:
-        """Remember a yes as its human wished. False: it could not be kept for good; it is for the conversation.
+        """Remember a yes as its human wished; return False if it could be kept for the conversation only.
 
         What is kept for good is kept in the store alone, so that revoking it there counts here too.
         """

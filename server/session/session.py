@@ -21,7 +21,7 @@ from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
 from server.session.turn_request import TurnRequest, enabled_skills
-from server.session.turn_run import ClientCalls, unstarted_record
+from server.session.turn_run import ClientCalls
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
@@ -148,7 +148,7 @@ class Session:
             self._outbox.refuse("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$")
         elif (reason := self._services.speech.unavailable_reason) is None:
             self._has_refused_sound = False
-            self._speech_input.feed(data, self._turns.playback)
+            self._speech_input.microphone.feed(data, self._turns.playback)
         elif not self._has_refused_sound:
             self._has_refused_sound = True
             self.refuse_speech(reason)
@@ -156,7 +156,7 @@ class Session:
     @property
     def unjudged_sound_ms(self) -> float:
         """Sound that was taken and that voice detection has not judged yet; too much of it is refused."""
-        return self._speech_input.unjudged_ms
+        return self._speech_input.microphone.unjudged_ms
 
     def refuse(self, error: FrameError) -> None:
         """Answer a frame that is wrong; the connection goes on."""
@@ -219,8 +219,7 @@ class Session:
         check_formats(frame, self._services.speech.opus)
         self._settings = self._settings.with_configure(frame, self._rights)
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            detection = self._settings.turn_detection
-            self._speech_input.configure(self._settings.input, detection=detection)
+            self._speech_input.microphone.configure(self._settings.input, self._settings.turn_detection)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
         if frame.nudges is not UNSET:
@@ -368,7 +367,7 @@ class Session:
         extra_hooks: Sequence[HookInfo] = (),
         text: str | None = None,
     ) -> TurnRequest:
-        is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed)
+        is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.microphone.is_fed)
         if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
             is_heard = self._turns.is_spoken
         return TurnRequest(
@@ -487,9 +486,8 @@ class Session:
         """End the turn that a transcript has named, as a `chat` with that state came instead: the client may wait for it."""
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
-            snapshot = self._services.skills.current
-            record = unstarted_record(state, snapshot, enabled_skills(self._settings.turn.skills, snapshot))
-            self._turns.end_unstarted(turn_id, record, shows_trace=self._settings.turn.trace)
+            now_s, settings = self._services.now_s(), self._settings.turn
+            self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, received_s=now_s, state=state))
 
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""

@@ -34,7 +34,7 @@ class SpeechOwner(Protocol):
     def send(self, frame: wire.ServerFrame) -> None: ...
 
     def barge_in(self) -> None:
-        """End the running turn before this returns, if speech may: somebody speaks."""
+        """End the running turn before this returns, if speech may: the user speaks."""
 
     @property
     def transcript_leads_to(self) -> LeadsTo:

@@ -46,7 +46,7 @@ def skills_frame(
     shows_texts: bool,
 ) -> wire.Skills:
     tests = _shown_tests(services, principal)
-    of_tests = [found for report in tests.values() for found in report.diagnostics]
+    of_tests = [one for report in tests.values() for one in report.diagnostics]
     return wire.Skills(
         skills=_skill_items(snapshot, selected, tests, shows_texts=shows_texts),
         diagnostics=_diagnostic_items([*snapshot.diagnostics, *of_tests]),
@@ -112,11 +112,11 @@ def _beginning(text: str, max_chars: int) -> str:
 def _diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
     return [
         wire.DiagnosticItem(
-            severity=found.severity,
-            skill=found.skill or None,
-            file=found.file or None,
-            path=found.path or None,
-            message=found.message,
+            severity=one.severity,
+            skill=one.skill or None,
+            file=one.file or None,
+            path=one.path or None,
+            message=one.message,
         )
-        for found in diagnostics
+        for one in diagnostics
     ]

@@ -115,7 +115,7 @@ class Preparation:
 
 
 class TurnTimer:
-    """Time limit of one turn, which stands still while somebody else is waited for.
+    """Time limit of one turn, which stands still while the turn waits for others.
 
     `async with timer.running(limit_s): …`; within it, in any task, `with timer.paused(): …`.
     Pauses may overlap; the timer goes on when the last one ends. Outside
@@ -158,7 +158,7 @@ class TurnTimer:
                 self._go_on()
 
     def give_back(self, seconds: float) -> None:
-        """Extend the limit: so much of the time that has passed was somebody else's."""
+        """Extend the limit: so much of the time that has passed was not the turn's."""
         limit = self._limit
         if self._pauses:
             self._left_s += seconds

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Final
 
 from server import log
-from server.agent.chunks import HookRecord
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.metrics import Metrics
@@ -16,7 +15,7 @@ from server.session.outbox import Outbox
 from server.session.services import Services
 from server.session.speech_output import Metered, PlaybackClock
 from server.session.turn_request import TurnRequest
-from server.session.turn_run import ClientCalls, TurnRun, writer_for
+from server.session.turn_run import ClientCalls, TurnRun
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire
 
@@ -90,15 +89,7 @@ class Turns:
             return False
         self.remember(request.id)
         self.is_spoken = request.channel == "voice"
-        run = TurnRun(
-            request,
-            self._services,
-            self._outbox,
-            self._approvals,
-            self._client_calls,
-            metered=self._metered,
-            on_end=self._finish,
-        )
+        run = self._new_run(request, self._finish)
         self.running, self.playback = run, run.playback
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it;
@@ -129,13 +120,16 @@ class Turns:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
         return True
 
-    def end_unstarted(self, turn_id: str, record: HookRecord, *, shows_trace: bool) -> None:
+    def end_unstarted(self, request: TurnRequest) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
         self.interrupt()
-        now_s = self._services.now_s()
-        writer = writer_for(self._services, self._outbox, turn_id, record, received_s=now_s, shows_trace=shows_trace)
-        writer.start("voice", [])
-        writer.end("interrupted")
+        run = self._new_run(request, lambda *_: None)
+        run.writer.start("voice", [])
+        run.end("interrupted")
+
+    def _new_run(self, request: TurnRequest, on_end: Callable[[TurnWriter, wire.Metrics], None]) -> TurnRun:
+        services, outbox, approvals, calls = self._services, self._outbox, self._approvals, self._client_calls
+        return TurnRun(request, services, outbox, approvals, calls, metered=self._metered, on_end=on_end)
 
     async def aclose(self) -> None:
         """After `interrupt`: wait until everything that the turns started has unwound."""
