@@ -22,10 +22,13 @@ class ToolStarted:
     """Parsed; the model's text where it was not valid JSON."""
 
 
+NoticeLevel = Literal["info", "warning", "error"]
+
+
 @dataclass(frozen=True, slots=True)
 class NoticeGiven:
     code: str
-    level: Literal["info", "warning", "error"]
+    level: NoticeLevel
     message: str
 
 

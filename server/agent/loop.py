@@ -83,9 +83,7 @@ class AgentTurn:
             if self._needs_tools:
                 await self._loop()
         if not self._has_spoken and not self.tool_use.is_handled and not self.tool_use.is_left_open:
-            await self.turn.out.put(
-                LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
-            )
+            await self.turn.notify("reply_empty", "warning", "the model gave an empty reply; try again")
         await self.turn.out.put(*self.turn.tracer.end(self.sequence.silent_hooks()))
 
     async def _start(self) -> None:
@@ -95,7 +93,7 @@ class AgentTurn:
             )
         if dropped := self.turn.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
-            await self.turn.out.put(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
+            await self.turn.notify("tool_messages_unpaired", "warning", text)
         await self._search("after_user_input")
         await self.turn.out.put(*self.injections.report(self.sequence.start()))
         if answered := self.turn.conversation.answered:
@@ -151,7 +149,7 @@ class AgentTurn:
         self.turn.events.begin_round(number)
         if is_last:
             text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
-            await self.turn.out.put(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
+            await self.turn.notify("max_rounds_reached", "warning", text)
         name, prompt = self._step_prompt(number, is_last=is_last)
         timings: tuple[Timing, ...] = ("before_each_agent", "before_first_agent")
         await self._search(*timings[: 2 if number == 1 else 1])
@@ -208,7 +206,7 @@ class AgentTurn:
         await gate.close(reply)
         if request.purpose != "round" and (added := [call.name for call in reply.calls if call not in by_model]):
             text = f"a hook added tool calls where none are run ({request.purpose}): {', '.join(added)}"
-            await self.turn.out.put(LLMChunk(notice=NoticeGiven("tool_call_ignored", "warning", text)))
+            await self.turn.notify("tool_call_ignored", "warning", text)
         await self.turn.out.put(*self.turn.tracer.hook_reports())
         self._has_spoken |= gate.has_shown
         self.turn.events.llm_response(reply)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from server import config
-from server.agent.chunks import LLMChunk, NoticeGiven
+from server.agent.chunks import LLMChunk
 from server.agent.messages import Origin, find_violation
 from server.agent.prompt_fit import (
     MAX_IMAGES,
@@ -96,9 +96,6 @@ class ModelCalls:
         self._tools = tools
         self._clock_s = clock_s
         self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
-        self._has_told_trimmed = False
-        self._has_told_unseen = False
-        self._has_told_choice = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
         self._limit_tokens = 0  # what the last fitting had
 
@@ -211,10 +208,8 @@ class ModelCalls:
 
     async def tell_choice_ignored(self) -> None:
         """Say, once a turn, that the client's choice of tools is not followed."""
-        if not self._has_told_choice:
-            self._has_told_choice = True
-            text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
-            await self._turn.out.put(LLMChunk(notice=NoticeGiven("tool_choice_ignored", "warning", text)))
+        text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
+        await self._turn.notify("tool_choice_ignored", "warning", text, once=True)
 
     async def _with_possible_choice(self, request: ModelRequest) -> ModelRequest:
         """Leave the choice to the model where the tool is not there, or its endpoint has refused such a choice."""
@@ -232,10 +227,8 @@ class ModelCalls:
     async def _announce(self, sent: ModelRequest, fitted: Fitted, attempt: int) -> None:
         """Report the call to user and observers before it is made."""
         if dropped := len(fitted.left_out):
-            if not self._has_told_trimmed:
-                self._has_told_trimmed = True
-                text = f"the conversation no longer fits the model: its {dropped} oldest messages were left out"
-                await self._turn.out.put(LLMChunk(notice=NoticeGiven("history_trimmed", "info", text)))
+            text = f"the conversation no longer fits the model: its {dropped} oldest messages were left out"
+            await self._turn.notify("history_trimmed", "info", text, once=True)
             self._turn.events.compressed(dropped=dropped, remaining=len(fitted.messages), is_retry=attempt > 1)
         settings, model = self._settings, self._model.info.name
         self._turn.events.llm_request(sent, model=model, max_tokens=settings.max_tokens, options=settings.options)
@@ -267,10 +260,9 @@ class ModelCalls:
         if given is not None:
             unseen += limit_images(given.messages, limit)
         is_new = any(self._turn.conversation.origin(message).kind in ("user", "turn") for message in unseen)
-        if is_blind and is_new and not self._has_told_unseen:
-            self._has_told_unseen = True
+        if is_blind and is_new:
             text = f"{self._model.info.name} accepts no images; it is only told that there is one"
-            await self._turn.out.put(LLMChunk(notice=NoticeGiven("image_unseen", "warning", text)))
+            await self._turn.notify("image_unseen", "warning", text, once=True)
 
     async def _learn(
         self, error: ProviderError, request: ModelRequest, fitted: Fitted, mode: LateSystem, attempt: int
@@ -285,7 +277,7 @@ class ModelCalls:
                     f"{self._model.info.name} accepts no system message inside a conversation; "
                     "such messages are now sent as wrapped user messages"
                 )
-                await self._turn.out.put(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
+                await self._turn.notify("late_system_as_user", "info", text)
             case ImageRefused() if any(map(has_image, fitted.messages)):
                 self._memory.is_blind = True
             case ToolChoiceRefused() if request.tool_choice not in ("auto", "none"):

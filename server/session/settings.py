@@ -19,7 +19,7 @@ Settings = TypeVar("Settings", bound=Struct)
 
 
 class ClientRights(NamedTuple):
-    """What one client may do that not every client may."""
+    """Rights of one client that not every client has."""
 
     may_trace: bool
     """It may see what the model reads."""

@@ -100,7 +100,7 @@ class TurnGate:
 
 
 class Preparation:
-    """What turns wait for: tasks that must be done, or have failed, before one begins."""
+    """Tasks that must be done, or have failed, before a turn begins."""
 
     def __init__(self) -> None:
         self._pending: set[asyncio.Task[None]] = set()

@@ -159,7 +159,7 @@ class Configure(TurnChoices, tag="configure", kw_only=True):
 
 
 class TurnSettings(Struct, kw_only=True, frozen=True):
-    """What a client may choose for a turn, with the values that count until it does. A turn carries it whole to the agent."""
+    """Choices of a client for a turn, with the values that count until it chooses; carried whole from here to the agent."""
 
     voice: bool = True
     skills: Sequence[str] | None = None
