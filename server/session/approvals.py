@@ -306,7 +306,7 @@ def _real(question: Question) -> object:
 
 
 def _edited(question: Question, arguments: dict[str, object] | None) -> dict[str, object] | None:
-    """The arguments to run instead; None where nothing was changed. Raises FrameError."""
+    """Return the arguments to run instead, or None where nothing was changed. Raises FrameError."""
     try:
         return edited_arguments(question, arguments)
     except MaskLeftOver as error:

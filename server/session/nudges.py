@@ -31,7 +31,7 @@ class NudgedSession(Protocol):
 
     @property
     def may_be_nudged(self) -> bool:
-        """Nobody speaks, no turn runs, no question is open, and the server does not stop."""
+        """Whether all is quiet, no turn runs, no question is open, and the server does not stop."""
 
     @property
     def silent_since_s(self) -> float:

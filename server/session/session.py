@@ -86,7 +86,7 @@ class Session:
 
     @property
     def is_idle(self) -> bool:
-        """Nobody speaks, no turn runs or will follow what was said, and the sound of the last one has been played."""
+        """Whether the user is silent, no turn runs or is to follow what was said, and the last one has been heard out."""
         return self._turns.is_idle and not self._speech_input.is_busy
 
     def _set_running(self, is_running: bool) -> None:

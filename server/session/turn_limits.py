@@ -18,7 +18,7 @@ NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 class UserPlaces:
     """Places that users hold: an account together with all its keys, and each key by itself.
 
-    `per_user` is the limit of each (None: no limit); an account may have another one in `exceptions`.
+    `per_user` is the limit of each, if there is one; an account may have another one in `exceptions`.
     """
 
     def __init__(self, per_user: int | None, exceptions: Mapping[str, int | None] = NO_EXCEPTIONS) -> None:
@@ -27,7 +27,7 @@ class UserPlaces:
         self._held = Counter[Share]()  # only what is held
 
     def full(self, share: Share) -> int | None:
-        """Return the limit that leaves no place for the share; None: there is a place."""
+        """Return the limit that leaves no place for the share, or None if there is a place."""
         for each in _counted(share):
             limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
             if limit is not None and self._held[each] >= limit:
@@ -74,7 +74,7 @@ class TurnGate:
         return self._users.accounts
 
     def enter(self, share: Share | None = None, *, is_spoken: bool = False) -> None:
-        """Take a place, also one of the user whose turn it is (None: no limit of a user counts).
+        """Take a place, also one of the user whose turn it is, unless no limit of a user counts.
 
         Raises TurnError, and then nothing was taken.
 

@@ -63,6 +63,6 @@ class TurnRequest:
 
 
 def enabled_skills(selected: Sequence[str] | None, snapshot: SkillsSnapshot) -> list[str]:
-    """Narrow the operator's skills to the client's selection; None: all of them."""
+    """Narrow the operator's skills to the client's selection, if it made one."""
     known = [skill.name for skill in snapshot.skills]
     return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]

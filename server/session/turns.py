@@ -31,7 +31,7 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limited_share`: the user for whom the turns count (None: they are not limited). `share`: what their work is taken from.
+    `limited_share`: the user for whose limits the turns count, if any. `share`: what their work is taken from.
     `metered` charges the user for their loop time.
     """
 
@@ -68,7 +68,7 @@ class Turns:
 
     @property
     def is_idle(self) -> bool:
-        """No turn runs, and the sound of the last one has been played."""
+        """Whether no turn runs, and the sound of the last one has been played."""
         return self.running is None and not self.playback.is_speaking(self._services.now_s())
 
     def is_used(self, turn_id: str) -> bool:
@@ -99,7 +99,7 @@ class Turns:
         return True
 
     def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
-        """End the running turn (None: whichever it is), saying why; its work unwinds behind its `turn_end`.
+        """End the running turn, or only the one of this id, saying why; its work unwinds behind its `turn_end`.
 
         Of a turn that is over, the sound still to be played is cut.
         """
@@ -110,7 +110,7 @@ class Turns:
             self.playback = PlaybackClock()  # the client has cut it
 
     def report_playback(self, frame: wire.Playback) -> bool:
-        """Take what was heard. False: of a turn that was cut."""
+        """Take what was heard; return False if the turn was cut."""
         playback = self.playback
         if playback.turn_id != frame.turn_id:
             return False
