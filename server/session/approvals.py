@@ -17,8 +17,8 @@ from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
 from server.session.sentence_assembler import SpokenSentence
+from server.session.settings import TurnRequest
 from server.session.turn_limits import TurnTimer
-from server.session.turn_request import TurnRequest
 from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 

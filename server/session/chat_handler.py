@@ -11,7 +11,7 @@ from server.approval.asking import AskHuman
 from server.errors import TurnError
 from server.hooks.layers import NO_LAYERS, HookLayers, TurnLayers
 from server.llm.language_model import Message
-from server.session.turn_request import TurnRequest
+from server.session.settings import TurnRequest
 from server.tools.client_tools import ClientTool
 from skills_engine import HookFacts, HookInfo
 

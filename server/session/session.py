@@ -16,11 +16,17 @@ from server.session.approvals import Approvals
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
-from server.session.settings import ClientRights, ClientSettings, check_formats, check_tool_names
+from server.session.settings import (
+    ClientRights,
+    ClientSettings,
+    TurnRequest,
+    check_formats,
+    check_tool_names,
+    enabled_skills,
+)
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_request import TurnRequest, enabled_skills
 from server.session.turn_run import ClientCalls
 from server.session.turn_writer import code_of
 from server.session.turns import Turns

@@ -13,9 +13,9 @@ from server.session.approvals import Approvals, Speak, TurnAsker
 from server.session.outbox import Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
 from server.session.services import Services
+from server.session.settings import TurnRequest
 from server.session.speech_output import Metered, PlaybackClock, Voice, output_for
 from server.session.turn_limits import TurnTimer
-from server.session.turn_request import TurnRequest
 from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted

@@ -13,8 +13,8 @@ from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.outbox import Outbox
 from server.session.services import Services
+from server.session.settings import TurnRequest
 from server.session.speech_output import Metered, PlaybackClock
-from server.session.turn_request import TurnRequest
 from server.session.turn_run import ClientCalls, TurnRun
 from server.session.turn_writer import TurnWriter, code_of
 from server.wire import frames as wire

@@ -14,8 +14,7 @@ from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
 from server.llm.language_model import ModelInfo
 from server.session.services import Services
-from server.session.settings import ClientRights
-from server.session.turn_request import TurnRequest
+from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import skill_files
 from skill_tools.studio.skill_files import EditError, require_editable

@@ -14,7 +14,7 @@ from server.approval.broker import ApprovalBroker
 from server.approval.remembered import RememberedApprovals
 from server.llm.language_model import Message
 from server.session.chat_handler import ChatHandler
-from server.session.turn_request import TurnRequest
+from server.session.settings import TurnRequest
 from server.toolguard import Permission
 from server.tools.client_tools import ClientTool
 from server.tools.tool_calls import TurnFacts
