@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks.figures import Figure, figure
 from server import config
 from server.hooks.builtin_hooks import BuiltinHook
-from server.hooks.layers import HookLayers, TurnHooks, TurnLayers
+from server.hooks.layers import NO_LAYERS, HookLayers, TurnHooks, TurnLayers
 from server.hooks.stages import StageContext, ToolRan
 from server.llm.language_model import ToolCall, ToolSpec
 from server.tools.executor import ToolExecutor
@@ -30,7 +30,7 @@ class _Idle:
 async def measure(*, is_quick: bool) -> list[Figure]:
     rounds = 2000 if is_quick else 20_000
     with HookLayers(config.HooksSettings()).for_turn(_FACTS) as layers:
-        assert layers is None, "nothing is configured"
+        assert layers is NO_LAYERS, "nothing is configured"
     idle = BuiltinHook("idle", _Idle())
     empty = TurnHooks(TurnLayers(facts=_FACTS))  # as turns have it where there is but a store of media
     hooked = TurnHooks(TurnLayers(facts=_FACTS, hooks=[idle]))

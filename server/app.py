@@ -12,7 +12,7 @@ from typing import Final
 from server import config
 from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, prompts_for
-from server.agent.loop import system_prompt
+from server.agent.prompts import system_prompt
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import StoredApprovals
 from server.approval.replica_broker import ReplicaBroker
@@ -51,8 +51,8 @@ from server.realtime.realtime_routes import RealtimeRoutes
 from server.realtime.session_config import ServerTools
 from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
-from server.session.settings import Services
-from server.session.turn_limits import TurnGate
+from server.session.services import Services
+from server.session.turn_limits import Preparation, TurnGate
 from server.speech.service import SpeechService
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
@@ -132,14 +132,13 @@ class App:
         self._readiness.set("storage", "loading")
         self._show_speech()
         show_speech(self._metrics, self._speech)
-        self._are_hooks_settled = False
+        self._preparation = Preparation()
         self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
         self.storage = Storage(settings.storage, data_dir, on_change=self._show_storage)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit, settings.hooks)
         self._policy_engine.check_config(self.policies.operator_yaml)
-        self._rules_loading: list[asyncio.Task[None]] = []  # few: once loaded, nothing is
         self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
         self.media = _build_media(settings, data_dir, signer)
@@ -258,6 +257,8 @@ class App:
             await self._lasting.aclose()
 
     def _begin_all(self, announce: Announce, address: str) -> None:
+        self.begin(self._readiness.settled("model"), "model loading", before_turns=True)
+        self.begin(self.hooks.settled(), "process hooks starting", before_turns=True)
         self.models.start(address)
         self.begin(self._announce_rest(announce), "announcements")
         self.begin(self._skills.watch(self._note_skills), "skills")
@@ -292,10 +293,13 @@ class App:
             policy_text = "applied" if is_policy_new else "unchanged"
             logger.info("configuration read again: process hooks %s; tool policy %s", what or "unchanged", policy_text)
 
-    def begin(self, work: Coroutine[None, None, None], name: str) -> None:
+    def begin(self, work: Coroutine[None, None, None], name: str, *, before_turns: bool = False) -> None:
+        """Run the work until it ends or the server stops; `before_turns`: turns wait for it."""
         task = asyncio.create_task(work, name=name)
         task.add_done_callback(log_failure)
         self._tasks.append(task)
+        if before_turns:
+            self._preparation.add(task)
 
     async def drain(self) -> None:
         """Refuse what is new, let running turns end (for `listen.drain_s`), close every connection."""
@@ -308,14 +312,14 @@ class App:
             self._agent,
             verify=signer.verify,
             limits=settings.limits,
-            model_ready=self._settled,
+            model_ready=self._preparation.wait,
             layers=self._layers,
             filler=settings.agent.filler,
             hook_tokens=settings.skills.hook_tokens,
         )
         return Services(
             handler=handler,
-            skills=lambda: self._skills.current,
+            skills=self._skills,
             skill_tests=lambda: self._skill_tests.reports,
             sign=signer.sign,
             sign_state=lambda state: state.signed(signer),
@@ -354,19 +358,11 @@ class App:
             builtins=self._layers.builtin_health,
         )
 
-    async def _settled(self) -> None:
-        """A turn waits for what has to be there, or to have failed, before it can begin."""
-        if not self._are_hooks_settled:
-            await self.hooks.settled()
-        await self._readiness.settled("model")
-        if self._rules_loading:
-            await asyncio.wait(self._rules_loading)
-
     async def _warm_up(self, model: LanguageModel) -> list[Message]:
         """Let a model on this machine read what every turn begins with, and return it."""
         prompts, override = prompts_for(model), self._settings.agent.system_prompt
         catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
-        prompt = system_prompt(prompts, override=override, catalog=catalog, language=None)
+        prompt = system_prompt(prompts, wire.TurnSettings(), override=override, catalog=catalog)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
             texts = first_call_texts(self._skills.current.hooks(None), HookFacts(model=model.info.name, is_local=True))
@@ -390,8 +386,8 @@ class App:
     def _load_policy_rules(self, handlers: frozenset[str]) -> None:
         """Load in a thread what a stored policy needs; turns wait for it, the event loop does not."""
         if not self._policy_engine.has_rules(handlers):
-            self.begin(asyncio.to_thread(self._policy_engine.load_rules, handlers), "policy rules")
-            self._rules_loading.append(self._tasks[-1])
+            loading = asyncio.to_thread(self._policy_engine.load_rules, handlers)
+            self.begin(loading, "policy rules", before_turns=True)
 
     def _note_skills(self, snapshot: SkillsSnapshot) -> None:
         self._skill_tests.reloaded(snapshot)
@@ -424,7 +420,6 @@ class App:
             logger.warning("%s has gone: what was read stays in force, and nothing new can be stored", database.name)
 
     def _show_hooks(self) -> None:
-        self._are_hooks_settled = self.hooks.is_settled
         if not (health := self.hooks.health()):
             return
         not_up = [hook.name for hook in health if hook.state != "up"]

@@ -1,6 +1,7 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from skills_engine.conditions.condition import Moment
@@ -38,7 +39,6 @@ class HookManager:
         self.not_fired: list[NotFired] = []
         """The hooks that stayed out of the last injection, though it was of their timing."""
         self._facts = HookFacts() if facts is None else facts
-        self._memory = TurnMemory(self._facts)
         self._budget = self._facts.hook_tokens
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
@@ -57,6 +57,11 @@ class HookManager:
         self._removable: dict[str, list[Message]] = {}  # timing → what `remove` will take out
         self._prompts: dict[int, Message] = {}  # id → prompt; holding it keeps its id from being reused
         self._origins: dict[int, tuple[Message, HookInfo]] = {}  # as above, removed ones included
+
+    @cached_property
+    def _memory(self) -> TurnMemory:
+        """Made for the first hook that is to be decided on: many turns have none."""
+        return TurnMemory(self._facts)
 
     @property
     def state(self) -> HookState | None:
@@ -110,9 +115,8 @@ class HookManager:
 
         It changes nothing but what is known of the texts: it may run in a thread, and go on when the turn is over.
         """
-        moment = self._memory.moment(timing, call, calls, round_number)
         hooks = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None]
-        if hooks and moment.has_long_texts:
+        if hooks and (moment := self._memory.moment(timing, call, calls, round_number)).has_long_texts:
             yield lambda: [self._memory.decide(hook, moment) for hook in hooks]
 
     def remove(self, timing: str) -> None:

@@ -6,15 +6,19 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import structs
+
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
-from server.agent.loop import COMPACT, FULL, AgentTurn, Injections, PromptSet, system_prompt
+from server.agent.loop import AgentTurn, Injections
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
+from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
+from server.agent.turn_context import TurnContext
 from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
 from server.errors import Closed, ServerError
@@ -24,7 +28,7 @@ from server.tools.client_tools import ClientTool
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
 from server.tools.tool_calls import TurnAborted
-from server.wire.frames import ToolChoice
+from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo, HookManager
 from skills_engine.turn_sequence import TurnSequence
 
@@ -34,25 +38,19 @@ _SEARCH_THREADS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class TurnOptions:
+    settings: TurnSettings = TurnSettings()  # noqa: RUF009  # frozen
     catalog: str = ""
-    language: str | None = None
-    instructions: str | None = None
-    """The client's addition to the system prompt."""
-    max_tokens: int | None = None
-    """The client's limit for each model call, in force where it is below the operator's."""
     client_tools: Sequence[ClientTool] = ()
-    tool_choice: ToolChoice = "auto"
-    trace: bool = False
     max_persistent: int = 64
     """The most persistent hooks that the turn injects (L1-30)."""
     hooks_off: Sequence[HookInfo] = ()
     """Hooks of skills that are switched off, for the trace to name."""
-    costs: CostMeter | None = None
-    """Compares, for the trace, the first model call with the last one of the turn before; None = none is known."""
+    costs: CostMeter = field(default_factory=CostMeter)
+    """Compares, for the trace, the first model call with the last one of the turn before, if it knows one."""
     facts: HookFacts = field(default_factory=HookFacts)
     """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
-    layers: TurnLayers | None = None
-    """Process hooks, policy and media; with None the turn runs as if there were none."""
+    layers: TurnLayers = NO_LAYERS
+    """Process hooks, policy and media."""
 
 
 def prompts_for(model: LanguageModel) -> PromptSet:
@@ -110,11 +108,7 @@ class AgentClient:
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
         return system_prompt(
-            self.prompts,
-            override=self._settings.system_prompt,
-            catalog=options.catalog,
-            language=options.language,
-            instructions=options.instructions,
+            self.prompts, options.settings, override=self._settings.system_prompt, catalog=options.catalog
         )
 
     @property
@@ -122,13 +116,13 @@ class AgentClient:
         """Return whether `prefill` does anything: only where every token takes time and none costs money."""
         return self._current.model.is_compact
 
-    def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
+    def prefill(self, messages: Sequence[Message], question: str, *, options: TurnOptions) -> None:
         """Let the model read the beginning of a turn that may come; returns at once (`LanguageModel.prefill`).
 
         `messages` end before the user's new words, which `question` holds as far as they are known.
         """
         conversation = Conversation(self.system_prompt(options), messages)
-        names = self.tool_names if enable_tools and self._settings.planning else ()
+        names = self.tool_names if options.settings.enable_tools and self._settings.planning else ()
         mode = late_mode(self._llm, self._current.model, self._current.memory)
         messages = adapt(conversation.messages, mode, secrets.token_hex(8))
         self._current.model.prefill(messages, question=question, tool_names=names)
@@ -148,22 +142,23 @@ class AgentClient:
         or cancelling the task that reads it, closes the model's stream, cancels
         the tools and abandons hooks; nothing stays behind (L1-32).
         """
-        return streamed(lambda out: self.answer(messages, hooks, enable_tools, out=out, options=options))
+        options = options or TurnOptions()
+        options = replace(options, settings=structs.replace(options.settings, enable_tools=enable_tools))
+        return streamed(lambda out: self.answer(messages, hooks, out=out, options=options))
 
     async def answer(
         self,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         *,
         out: ChunkChannel,
-        options: TurnOptions | None = None,
+        options: TurnOptions,
     ) -> None:
         """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
         used = self._current
         used.turns += 1
         try:
-            await self._answer_with(used, messages, hooks, enable_tools, out, options or TurnOptions())
+            await self._answer_with(used, messages, hooks, out, options)
         finally:
             used.turns -= 1
             used.check()
@@ -173,16 +168,16 @@ class AgentClient:
         used: ModelInUse,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
-        turn_hooks = TurnHooks(options.layers or NO_LAYERS, is_traced=options.trace)
+        settings = options.settings
+        turn_hooks = TurnHooks(options.layers, is_traced=settings.trace)
         events = RuntimeEvents(turn_hooks)
         conversation = Conversation(self.system_prompt(options), messages)
         executor = self._executor.pinned(turn_hooks, client_tools=options.client_tools)
         tools = executor.registry.specs
-        enable_tools = enable_tools and options.tool_choice != "none"
+        enable_tools = settings.enable_tools and settings.tool_choice != "none"
         facts = options.facts
         if not all(hook.is_plain for hook in hooks):
             facts = replace(
@@ -192,38 +187,24 @@ class AgentClient:
                 tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
             )
         manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(conversation, turn_hooks, is_on=options.trace, hooks_off=options.hooks_off, costs=options.costs)
+        tracer = Tracer(
+            conversation, turn_hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs
+        )
         may_add_tools = turn_hooks.pipeline.has("before_llm")
-        calls = ModelCalls(
-            used.model,
-            self._llm,
-            used.memory,
-            out=out,
-            conversation=conversation,
-            tracer=tracer,
-            events=events,
-            hooks=turn_hooks,
-            tools=tools,
-            max_tokens=options.max_tokens,
+        context = TurnContext(
+            settings=settings, out=out, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
         )
         turn = AgentTurn(
-            out=out,
+            turn=context,
             prompts=self.prompts,
-            conversation=conversation,
             sequence=TurnSequence(manager),
             injections=Injections(conversation, manager),
-            calls=calls,
+            calls=ModelCalls(used.model, self._llm, used.memory, context, tools=tools),
             tools=tools,
             threads=self._threads,
-            tool_use=ToolUse(
-                out=out, executor=executor, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
-            ),
-            tracer=tracer,
-            events=events,
-            hooks=turn_hooks,
+            tool_use=ToolUse(turn=context, executor=executor),
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
-            tool_choice="auto" if options.tool_choice == "none" else options.tool_choice,
         )
         if enable_tools:
             await out.put(*_hidden(options.client_tools, executor.registry))

@@ -22,10 +22,13 @@ class ToolStarted:
     """Parsed; the model's text where it was not valid JSON."""
 
 
+NoticeLevel = Literal["info", "warning", "error"]
+
+
 @dataclass(frozen=True, slots=True)
 class NoticeGiven:
     code: str
-    level: Literal["info", "warning", "error"]
+    level: NoticeLevel
     message: str
 
 
@@ -39,9 +42,9 @@ class HookRecord(NamedTuple):
     """Account of a turn's hooks, called for at its end, whatever end that is."""
 
     state: Callable[[], HookState | None]
-    """The state for the next turn (L1-45); None: no hook needs one."""
+    """Returns the state for the next turn (L1-45), or None if no hook needs one."""
     not_fired: Callable[[], Iterable[TraceEvent]]
-    """The reasons why hooks stayed out, unless they were told."""
+    """Returns trace events that say why hooks did not fire; empty if the trace already has them."""
 
 
 ChunkKind = Literal[

@@ -51,7 +51,7 @@ class CallCost:
     hooks: list[tuple[HookName, int]]
     """The prompt hooks in the prompt, in order, copies in the history included."""
     common: CommonStart | None
-    """None: no call before is known."""
+    """The part that is the same as in the call before, if that is known."""
 
 
 class CostMeter:

@@ -9,90 +9,20 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 
-from server.agent.chunks import ChunkChannel, HookRecord, LLMChunk, NoticeGiven, TraceEvent
+from server.agent.chunks import HookRecord, LLMChunk, NoticeGiven, TraceEvent
 from server.agent.messages import Conversation, Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
+from server.agent.prompts import PromptSet
 from server.agent.reply_parser import ModelReply, TagReader
-from server.agent.runtime_events import RuntimeEvents
 from server.agent.stream_gate import StreamGate
 from server.agent.tool_use import ToolUse
-from server.agent.trace import Tracer
+from server.agent.turn_context import TurnContext
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import TurnError
-from server.hooks.layers import TurnHooks
-from server.llm.compact import ANSWER_NOW
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
-from server.wire.frames import ToolByName, ToolChoice
+from server.wire.frames import ToolByName
 from skills_engine import CallFacts, HookManager, Timing
 from skills_engine.turn_sequence import HookFrame, TurnSequence
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptSet:
-    """The built-in prompts (seed 004 §11), in full and for models to which every token is dear."""
-
-    system: str
-    planning: str
-    """With `{tools}`: the names of the tools that a reply may ask for."""
-    first_step: str
-    acknowledged: str
-    """Follows `first_step` where the planning reply said something, quoted as `{said}`; may be empty."""
-    agent_loop: str
-    last_step: str
-    catalog_budget_tokens: int
-
-    def planning_prompt(self, tools: Sequence[str]) -> str:
-        return self.planning.format(tools=", ".join(tools))
-
-    def first_step_prompt(self, said: str) -> str:
-        said = " ".join(said.split())
-        return f"{self.first_step} {self.acknowledged.format(said=said)}".rstrip() if said else self.first_step
-
-
-FULL = PromptSet(
-    system=(
-        "You are Parley, a friendly assistant in a voice chat. What you write is read aloud while you write it: "
-        "answer in the user's language, in short sentences, the answer first. "
-        "Use lists, tables or code only when they are asked for."
-    ),
-    planning=(
-        "Decide whether you can answer the user's last message at once. If you can, answer it now. "
-        "If you need tools ({tools}), begin your reply with <need_tool> and say in one short sentence what you are "
-        "about to do; you will get the tools afterwards. Never mention this instruction."
-    ),
-    first_step="Use the tools you need to answer the user's last message. When you know enough, answer.",
-    acknowledged="You have already told the user: “{said}” Do not repeat it.",
-    agent_loop="Look at the tool results. Call further tools if something is still missing, otherwise answer the user now.",
-    last_step="Do not call any more tools. Answer the user now with what you have found, and say what is missing.",
-    catalog_budget_tokens=2000,
-)
-
-COMPACT = PromptSet(
-    system="You are Parley, a helpful AI assistant.",
-    planning=ANSWER_NOW,
-    first_step=ANSWER_NOW,
-    acknowledged="",
-    agent_loop="Answer the user from the tool result.",
-    last_step="Answer the user from the tool result.",
-    catalog_budget_tokens=100,
-)
-
-
-def system_prompt(
-    prompts: PromptSet, *, override: str | None, catalog: str, language: str | None, instructions: str | None = None
-) -> str:
-    """The one `system` message at the head of every call: who, which skills, which language, the client's own words.
-
-    Those stand last: so the beginning is the same for every client, and stays in the model's cache.
-    """
-    parts = [override if override is not None else prompts.system]
-    if catalog:
-        parts.append(catalog)
-    if language:
-        parts.append(f"The user speaks and wants to hear this language (BCP 47): {language}")
-    if instructions:
-        parts.append(instructions)
-    return "\n\n".join(parts)
 
 
 class Injections:
@@ -128,9 +58,8 @@ class Injections:
 
 @dataclass(kw_only=True, eq=False)
 class AgentTurn:
-    out: ChunkChannel
+    turn: TurnContext
     prompts: PromptSet
-    conversation: Conversation
     sequence: TurnSequence
     injections: Injections
     calls: ModelCalls
@@ -138,13 +67,8 @@ class AgentTurn:
     tool_use: ToolUse
     threads: FairShare
     """Threads in which conditions search long texts."""
-    tracer: Tracer
-    events: RuntimeEvents
-    hooks: TurnHooks
     model_name: str
     max_rounds: int
-    tool_choice: ToolChoice = "auto"
-    """The client's choice for round 1, other than none."""
     _has_spoken: bool = False
     _needs_tools: bool = True  # unless the planning reply says otherwise
     _acknowledgement: str = ""
@@ -154,27 +78,25 @@ class AgentTurn:
         if not has_tools:
             await self._answer_directly()
         else:
-            if planning and self.tool_choice == "auto" and not self.conversation.answered:
+            if planning and self.turn.settings.tool_choice == "auto" and not self.turn.conversation.answered:
                 await self._plan()
             if self._needs_tools:
                 await self._loop()
         if not self._has_spoken and not self.tool_use.is_handled and not self.tool_use.is_left_open:
-            await self.out.put(
-                LLMChunk(notice=NoticeGiven("reply_empty", "warning", "the model gave an empty reply; try again"))
-            )
-        await self.out.put(*self.tracer.end(self.sequence.silent_hooks()))
+            await self.turn.notify("reply_empty", "warning", "the model gave an empty reply; try again")
+        await self.turn.out.put(*self.turn.tracer.end(self.sequence.silent_hooks()))
 
     async def _start(self) -> None:
-        if self.tracer.is_on or self.sequence.state is not None:
-            await self.out.put(
+        if self.turn.tracer.is_on or self.sequence.state is not None:
+            await self.turn.out.put(
                 LLMChunk(hook_record=HookRecord(state=lambda: self.sequence.state, not_fired=self._not_fired))
             )
-        if dropped := self.conversation.dropped:
+        if dropped := self.turn.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
-            await self.out.put(LLMChunk(notice=NoticeGiven("tool_messages_unpaired", "warning", text)))
+            await self.turn.notify("tool_messages_unpaired", "warning", text)
         await self._search("after_user_input")
-        await self.out.put(*self.injections.report(self.sequence.start()))
-        if answered := self.conversation.answered:
+        await self.turn.out.put(*self.injections.report(self.sequence.start()))
+        if answered := self.turn.conversation.answered:
             await self.tool_use.take_outputs(answered)
             await self._end_batch()
 
@@ -188,13 +110,13 @@ class AgentTurn:
 
     async def _end_batch(self) -> None:
         await self._search("after_tool_call", calls=self.tool_use.ran)
-        await self.out.put(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+        await self.turn.out.put(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
 
     def _not_fired(self) -> Iterator[TraceEvent]:
-        return self.tracer.not_fired(self.sequence.silent_hooks())
+        return self.turn.tracer.not_fired(self.sequence.silent_hooks())
 
     async def _answer_directly(self) -> None:
-        self.events.begin_round(1)
+        self.turn.events.begin_round(1)
         await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
         await self._check_choice(())
 
@@ -202,8 +124,8 @@ class AgentTurn:
         names = [tool.name for tool in self.tools]
         await self._search("before_planning")
         persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
-        await self.out.put(*self.injections.report(persistent, prompt="planning_prompt"))
-        prompt = self.conversation.messages[-1]
+        await self.turn.out.put(*self.injections.report(persistent, prompt="planning_prompt"))
+        prompt = self.turn.conversation.messages[-1]
         head = TagReader()
         reply = ModelReply(head)
         request = ModelRequest(purpose="planning", tool_names=names)
@@ -224,17 +146,17 @@ class AgentTurn:
         self.sequence.end_loop()
 
     async def _round(self, number: int, reply: ModelReply, *, is_last: bool) -> None:
-        self.events.begin_round(number)
+        self.turn.events.begin_round(number)
         if is_last:
             text = f"the limit of {self.max_rounds} rounds of tool calls is reached; answering with what is known"
-            await self.out.put(LLMChunk(notice=NoticeGiven("max_rounds_reached", "warning", text)))
+            await self.turn.notify("max_rounds_reached", "warning", text)
         name, prompt = self._step_prompt(number, is_last=is_last)
         timings: tuple[Timing, ...] = ("before_each_agent", "before_first_agent")
         await self._search(*timings[: 2 if number == 1 else 1])
-        await self.out.put(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
+        await self.turn.out.put(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
         request = ModelRequest(
             tools=self.tools,
-            tool_choice="none" if is_last else self.tool_choice if number == 1 else "auto",
+            tool_choice="none" if is_last else self.turn.settings.tool_choice if number == 1 else "auto",
             purpose="last" if is_last else "round",
             denied=self.tool_use.denied,
         )
@@ -247,8 +169,8 @@ class AgentTurn:
 
     async def _check_choice(self, called: Iterable[str]) -> None:
         """Say that the reply is not what the client's choice wanted, if so. `called`: the tools that it calls."""
-        names, wanted = set(called), self.tool_choice
-        if wanted != "auto" and not (wanted.name in names if isinstance(wanted, ToolByName) else names):
+        names, choice = set(called), self.turn.settings.tool_choice
+        if choice not in ("auto", "none") and not (choice.name in names if isinstance(choice, ToolByName) else names):
             await self.calls.tell_choice_ignored()
 
     async def _use_tools(self, reply: ModelReply) -> None:
@@ -265,12 +187,12 @@ class AgentTurn:
         planning: PlanningPrompt | None = None,
         round_number: int | None = None,
     ) -> None:
-        gate = StreamGate(self.hooks, self.out, model=self.model_name, has_spoken=self._has_spoken)
+        gate = StreamGate(self.turn.hooks, self.turn.out, model=self.model_name, has_spoken=self._has_spoken)
         async with aclosing(self.calls.call(request, round_number=round_number, planning=planning)) as events:
             async for event in events:
                 text, aside = reply.read(event)
                 if aside:
-                    await self.out.put(*aside)
+                    await self.turn.out.put(*aside)
                 if text:
                     await gate.pass_on(text)
                 if isinstance(event, Finished):  # before the connection is read to its end, which may take a while
@@ -278,21 +200,21 @@ class AgentTurn:
 
     async def _end_reply(self, request: ModelRequest, reply: ModelReply, gate: StreamGate) -> None:
         text, aside = reply.end()
-        await self.out.put(*aside)
+        await self.turn.out.put(*aside)
         await gate.pass_on(text)
         by_model = reply.calls
         await gate.close(reply)
         if request.purpose != "round" and (added := [call.name for call in reply.calls if call not in by_model]):
             text = f"a hook added tool calls where none are run ({request.purpose}): {', '.join(added)}"
-            await self.out.put(LLMChunk(notice=NoticeGiven("tool_call_ignored", "warning", text)))
-        await self.out.put(*self.tracer.hook_reports())
+            await self.turn.notify("tool_call_ignored", "warning", text)
+        await self.turn.out.put(*self.turn.tracer.hook_reports())
         self._has_spoken |= gate.has_shown
-        self.events.llm_response(reply)
+        self.turn.events.llm_response(reply)
 
     def _step_prompt(self, number: int, *, is_last: bool) -> tuple[str, str]:
         """Return its name and its text."""
         if is_last:
             return "agent_loop_prompt", self.prompts.last_step
-        if number == 1 and not self.conversation.answered:
+        if number == 1 and not self.turn.conversation.answered:
             return "first_step_prompt", self.prompts.first_step_prompt(self._acknowledgement)
         return "agent_loop_prompt", self.prompts.agent_loop

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from server import config
-from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven
-from server.agent.messages import Conversation, Origin, find_violation
+from server.agent.chunks import LLMChunk
+from server.agent.messages import Origin, find_violation
 from server.agent.prompt_fit import (
     MAX_IMAGES,
     Fitted,
@@ -30,10 +30,8 @@ from server.agent.prompt_fit import (
     has_image,
     limit_images,
 )
-from server.agent.runtime_events import RuntimeEvents
-from server.agent.trace import Tracer
+from server.agent.turn_context import TurnContext
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError, ToolChoiceRefused
-from server.hooks.layers import TurnHooks
 from server.hooks.stages import LlmCall
 from server.llm.language_model import (
     Finished,
@@ -86,31 +84,18 @@ class ModelCalls:
         model: LanguageModel,
         settings: config.LlmSettings,
         memory: EndpointMemory,
+        context: TurnContext,
         *,
-        out: ChunkChannel,
-        conversation: Conversation,
-        tracer: Tracer,
-        events: RuntimeEvents,
-        hooks: TurnHooks,
         tools: Sequence[ToolSpec] = (),
-        max_tokens: int | None = None,
         clock_s: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`max_tokens`: a limit for each reply, in force where it is below the operator's."""
         self._model = model
-        self._settings, self._wishes = _limited(settings, model, max_tokens)
+        self._settings, self._wishes = _limited(settings, model, context.settings.max_tokens)
         self._memory = memory
-        self._out = out
-        self._conversation = conversation
-        self._tracer = tracer
-        self._events = events
-        self._hooks = hooks
+        self._turn = context
         self._tools = tools
         self._clock_s = clock_s
         self._mark = secrets.token_hex(8)  # one for the turn: its calls begin alike, so that prompts stay cached
-        self._has_told_trimmed = False
-        self._has_told_unseen = False
-        self._has_told_choice = False
         self._budget_tokens: int | None = None  # of this turn, once a call of it was too long
         self._limit_tokens = 0  # what the last fitting had
 
@@ -125,11 +110,11 @@ class ModelCalls:
         """
         request = replace(request, options=self._wishes)
         given: Fitted | None = None
-        if self._hooks.pipeline.has("before_llm"):
-            await self._out.put(LLMChunk(held=True))
+        if self._turn.hooks.pipeline.has("before_llm"):
+            await self._turn.out.put(LLMChunk(held=True))
             await self._limit_images(None)
             request, given = await self._rewrite(request, planning)
-            await self._out.put(*self._tracer.hook_reports())
+            await self._turn.out.put(*self._turn.tracer.hook_reports())
         for attempt in count(1):
             request = await self._with_possible_choice(request)
             await self._limit_images(given)
@@ -143,12 +128,12 @@ class ModelCalls:
             messages = adapt(fitted.messages, mode, self._mark)
             if violation := find_violation(messages):
                 raise IllegalMessages(f"the message list is invalid: {violation}")
-            question = self._conversation.question
+            question = self._turn.conversation.question
             sent = replace(request, messages=messages, question=defuse(question) if mode == "user" else question)
-            shown = self._tracer.before_call(
+            shown = self._turn.tracer.before_call(
                 sent, fitted, mode=mode, mark=self._mark, round_number=round_number, attempt=attempt
             )
-            await self._out.put(*shown)
+            await self._turn.out.put(*shown)
             await self._announce(sent, fitted, attempt)
             is_answered = False
             planned = ""
@@ -164,8 +149,8 @@ class ModelCalls:
                             planned += event.text
                         if isinstance(event, Finished):
                             total_ms = (self._clock_s() - started_s) * 1000
-                            await self._out.put(
-                                *self._tracer.after_call(event, first_token_ms, total_ms, planned=planned)
+                            await self._turn.out.put(
+                                *self._turn.tracer.after_call(event, first_token_ms, total_ms, planned=planned)
                             )
                         yield event
                 return
@@ -174,7 +159,7 @@ class ModelCalls:
                     raise
                 await self._learn(error, request, fitted, mode, attempt)
                 wait_s = _wait_s(error, attempt)
-                self._events.llm_retry(
+                self._turn.events.llm_retry(
                     attempt=attempt, most=MAX_ATTEMPTS, code=error.code, error=str(error), wait_s=wait_s
                 )
                 await asyncio.sleep(wait_s)
@@ -191,13 +176,13 @@ class ModelCalls:
             options["max_tokens"] = self._settings.max_tokens
         options |= self._settings.options
         tools = list(request.tools if planning is None else self._tools)
-        result = await self._hooks.pipeline.before_llm(
+        result = await self._turn.hooks.pipeline.before_llm(
             LlmCall(
                 model=model,
                 messages=list(shown.messages),
                 tools=tools,
                 options=options,
-                question=self._conversation.question,
+                question=self._turn.conversation.question,
                 origin_of=self._origin_of,
             ),
             registered={tool.name for tool in self._tools},
@@ -217,16 +202,14 @@ class ModelCalls:
         elif request.purpose != "direct":  # there no tools are wanted
             request = replace(request, tools=tuple(result.tools))
         for message in messages:
-            if not self._conversation.knows(message):
-                self._conversation.mark(message, Origin(kind="process_hook"))
+            if not self._turn.conversation.knows(message):
+                self._turn.conversation.mark(message, Origin(kind="process_hook"))
         return request, replace(shown, messages=messages)
 
     async def tell_choice_ignored(self) -> None:
         """Say, once a turn, that the client's choice of tools is not followed."""
-        if not self._has_told_choice:
-            self._has_told_choice = True
-            text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
-            await self._out.put(LLMChunk(notice=NoticeGiven("tool_choice_ignored", "warning", text)))
+        text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
+        await self._turn.notify("tool_choice_ignored", "warning", text, once=True)
 
     async def _with_possible_choice(self, request: ModelRequest) -> ModelRequest:
         """Leave the choice to the model where the tool is not there, or its endpoint has refused such a choice."""
@@ -238,20 +221,18 @@ class ModelCalls:
         return replace(request, tool_choice="auto")
 
     def _origin_of(self, message: Message) -> Mapping[str, Any]:
-        known = self._conversation.knows(message)
-        return (self._conversation.origin(message) if known else Origin(kind="process_hook")).facts()
+        known = self._turn.conversation.knows(message)
+        return (self._turn.conversation.origin(message) if known else Origin(kind="process_hook")).facts()
 
     async def _announce(self, sent: ModelRequest, fitted: Fitted, attempt: int) -> None:
         """Report the call to user and observers before it is made."""
         if dropped := len(fitted.left_out):
-            if not self._has_told_trimmed:
-                self._has_told_trimmed = True
-                text = f"the conversation no longer fits the model: its {dropped} oldest messages were left out"
-                await self._out.put(LLMChunk(notice=NoticeGiven("history_trimmed", "info", text)))
-            self._events.compressed(dropped=dropped, remaining=len(fitted.messages), is_retry=attempt > 1)
+            text = f"the conversation no longer fits the model: its {dropped} oldest messages were left out"
+            await self._turn.notify("history_trimmed", "info", text, once=True)
+            self._turn.events.compressed(dropped=dropped, remaining=len(fitted.messages), is_retry=attempt > 1)
         settings, model = self._settings, self._model.info.name
-        self._events.llm_request(sent, model=model, max_tokens=settings.max_tokens, options=settings.options)
-        await self._out.put(LLMChunk(model_request=True))
+        self._turn.events.llm_request(sent, model=model, max_tokens=settings.max_tokens, options=settings.options)
+        await self._turn.out.put(LLMChunk(model_request=True))
 
     async def _fit(self, request: ModelRequest, given: Fitted | None = None) -> Fitted:
         """Fit the conversation, or what a hook made of it, into the context; `fits` says whether that succeeded."""
@@ -260,14 +241,14 @@ class ModelCalls:
         if budget is None:
             context = self._settings.context_tokens or await self._model.context_tokens()
             if context is None:
-                return Fitted(list(self._conversation.messages if given is None else given.messages), [])
+                return Fitted(list(self._turn.conversation.messages if given is None else given.messages), [])
             budget = context - (self._settings.max_tokens or context // _REPLY_SHARE)
         self._limit_tokens = budget
         if not self._model.is_compact:
             budget -= estimate_tools(request.tools)
         if given is None:
-            return fit(self._conversation, budget_tokens=budget)
-        fitted = fit(self._conversation, budget_tokens=budget, messages=given.messages)
+            return fit(self._turn.conversation, budget_tokens=budget)
+        fitted = fit(self._turn.conversation, budget_tokens=budget, messages=given.messages)
         shortened = [*(m for m in given.shortened if m not in fitted.shortened), *fitted.shortened]
         return replace(fitted, left_out=[*given.left_out, *fitted.left_out], shortened=shortened)
 
@@ -275,14 +256,13 @@ class ModelCalls:
         """Limit the images of the conversation and of what a hook made of it; report once what the model cannot see."""
         is_blind = self._memory.is_blind or self._model.sees_images is False
         limit = 0 if is_blind else MAX_IMAGES
-        unseen = limit_images(self._conversation.messages, limit)
+        unseen = limit_images(self._turn.conversation.messages, limit)
         if given is not None:
             unseen += limit_images(given.messages, limit)
-        is_new = any(self._conversation.origin(message).kind in ("user", "turn") for message in unseen)
-        if is_blind and is_new and not self._has_told_unseen:
-            self._has_told_unseen = True
+        is_new = any(self._turn.conversation.origin(message).kind in ("user", "turn") for message in unseen)
+        if is_blind and is_new:
             text = f"{self._model.info.name} accepts no images; it is only told that there is one"
-            await self._out.put(LLMChunk(notice=NoticeGiven("image_unseen", "warning", text)))
+            await self._turn.notify("image_unseen", "warning", text, once=True)
 
     async def _learn(
         self, error: ProviderError, request: ModelRequest, fitted: Fitted, mode: LateSystem, attempt: int
@@ -297,7 +277,7 @@ class ModelCalls:
                     f"{self._model.info.name} accepts no system message inside a conversation; "
                     "such messages are now sent as wrapped user messages"
                 )
-                await self._out.put(LLMChunk(notice=NoticeGiven("late_system_as_user", "info", text)))
+                await self._turn.notify("late_system_as_user", "info", text)
             case ImageRefused() if any(map(has_image, fitted.messages)):
                 self._memory.is_blind = True
             case ToolChoiceRefused() if request.tool_choice not in ("auto", "none"):

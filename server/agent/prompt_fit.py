@@ -219,7 +219,7 @@ def adapt(messages: Sequence[Message], mode: LateSystem, mark: str) -> list[Mess
     """Return the list as it is sent; the messages given are never changed.
 
     native: as it stands. user: a late `system` message becomes a `user` one,
-    wrapped in lines that hold `mark`, which nobody can know beforehand; such
+    wrapped in lines that hold `mark`, which cannot be known beforehand; such
     lines in other messages are defused, and neighbouring user messages are
     joined. merge: its text joins the first `system` message. In the last two
     the system messages at the head become one, since only the first may be one.

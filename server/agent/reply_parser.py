@@ -67,7 +67,7 @@ class TagReader:
 
     def __init__(self) -> None:
         self.tag: str | None = None
-        """`need_tool`, `no_tool`, or None: no tag, or not yet decided."""
+        """`need_tool` or `no_tool`; None until it is found, if there is one."""
         self.has_text = False
         """Whether anything but white space stood beside the tag."""
         self._held = ""

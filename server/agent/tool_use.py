@@ -9,12 +9,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any
 
-from server.agent.chunks import ChunkChannel, LLMChunk, ToolStarted
-from server.agent.messages import Conversation, Origin, assistant_message, text_of_content
+from server.agent.chunks import LLMChunk, ToolStarted
+from server.agent.messages import Origin, assistant_message, text_of_content
 from server.agent.reply_parser import ModelReply
-from server.agent.runtime_events import RuntimeEvents
-from server.agent.trace import Tracer
-from server.hooks.layers import TurnHooks
+from server.agent.turn_context import TurnContext
 from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError
 from server.tools.executor import MAX_CALLS_PER_BATCH, ToolExecutor
@@ -31,12 +29,8 @@ _IMAGE_NOTE = "[Loaded image from tool result above]"
 class ToolUse:
     """Runs the tool calls of one turn, batch by batch, and appends them to the conversation."""
 
-    out: ChunkChannel
+    turn: TurnContext
     executor: ToolExecutor
-    conversation: Conversation
-    hooks: TurnHooks
-    tracer: Tracer
-    events: RuntimeEvents
     ran: Sequence[CallFacts] = ()
     """The calls of the last batch as hooks look at them: in call order, by the tools that really ran (L1-27)."""
     denied: frozenset[str] = frozenset()
@@ -51,17 +45,17 @@ class ToolUse:
 
         A batch with calls that are left to the client is not appended: it comes back, with their outputs, in another turn.
         """
-        taken = self.conversation.call_ids()
+        taken = self.turn.conversation.call_ids()
         calls = [_with_own_id(call, taken) for call in reply.calls]
         parsed = [parse_arguments(call.arguments) for call in calls]
         sendable = [replace(call, arguments=arguments.as_json) for call, arguments in zip(calls, parsed, strict=True)]
         asked = assistant_message(reply.content, sendable)
-        shown = [await self.hooks.conceal(args.value) for args in parsed]
+        shown = [await self.turn.hooks.conceal(args.value) for args in parsed]
         if any(now is not was.value for now, was in zip(shown, parsed, strict=True)):
             concealed = [replace(call, arguments=json.dumps(value)) for call, value in zip(calls, shown, strict=True)]
-            self.tracer.show_instead(asked, assistant_message(reply.content, concealed))
+            self.turn.tracer.show_instead(asked, assistant_message(reply.content, concealed))
         for call, value in zip(calls, shown, strict=True):
-            await self.out.put(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
+            await self.turn.out.put(LLMChunk(tool_call=ToolStarted(call.id, call.name, value)))
         outcomes: list[ToolOutcome] = []
         try:
             async with aclosing(self.executor.run_batch(calls)) as batch:
@@ -79,7 +73,7 @@ class ToolUse:
             {"role": "tool", "tool_call_id": done.id, "name": done.name, "content": done.content} for done in outcomes
         ]
         for message in (asked, *results, *await self._pictures(outcomes)):
-            self.conversation.append(message, Origin(kind="turn"))
+            self.turn.conversation.append(message, Origin(kind="turn"))
         self.ran = [_call_facts(outcome, asked.value) for outcome, asked in zip(outcomes, parsed, strict=True)]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
@@ -94,21 +88,23 @@ class ToolUse:
             text = text_of_content(result["content"])
             outcome = await self.executor.take_output(call, text)
             if outcome is not None:
-                self.events.tool_ran(outcome)
-                await self.out.put(*self.tracer.hook_reports(), *(LLMChunk(media=item) for item in outcome.media))
+                self.turn.events.tool_ran(outcome)
+                await self.turn.out.put(
+                    *self.turn.tracer.hook_reports(), *(LLMChunk(media=item) for item in outcome.media)
+                )
                 if outcome.content != text:
                     result["content"] = text = outcome.content
             asked = parse_arguments(call.arguments).value
             self.ran = [*self.ran, _call_facts(outcome or ToolOutcome(id=call.id, name=call.name, content=text), asked)]
 
     async def _report(self, outcome: ToolOutcome) -> None:
-        self.events.tool_ran(outcome)
-        await self.out.put(*self.tracer.hook_reports(), LLMChunk(tool_result=outcome))
-        await self.out.put(*(LLMChunk(media=item) for item in outcome.media))
+        self.turn.events.tool_ran(outcome)
+        await self.turn.out.put(*self.turn.tracer.hook_reports(), LLMChunk(tool_result=outcome))
+        await self.turn.out.put(*(LLMChunk(media=item) for item in outcome.media))
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""
-        store = self.hooks.layers.media
+        store = self.turn.hooks.layers.media
         if store is None:
             return []
         parts = []

@@ -36,12 +36,9 @@ class Tracer:
         *,
         is_on: bool,
         hooks_off: Sequence[HookInfo] = (),
-        costs: CostMeter | None = None,
+        costs: CostMeter,
     ) -> None:
-        """`hooks_off`: those of skills that are switched off; they are only named, with that reason.
-
-        `costs` knows the last call of the turn before; None = no call before this turn is known.
-        """
+        """`hooks_off`: those of skills that are switched off; they are only named, with that reason."""
         self._conversation = conversation
         self._hooks_off = tuple(hooks_off)
         self._hooks = hooks
@@ -80,7 +77,7 @@ class Tracer:
     def after_call(
         self, finished: Finished, first_token_ms: float | None, total_ms: float, *, planned: str
     ) -> Iterator[LLMChunk]:
-        """Report the end of a call. `planned`: the reply to the planning prompt, which nobody hears or reads."""
+        """Report the end of a call. `planned`: the reply to the planning prompt, tag and all."""
         if not self.is_on:
             return
         done = {
@@ -167,8 +164,6 @@ class Tracer:
         }
 
     def _cost(self, fitted: Fitted, mode: LateSystem, mark: str) -> CallCost:
-        if self._costs is None:
-            self._costs = CostMeter()
         head, rest = sent_order(fitted.messages, mode)
         wrapped = f"user {mark}"  # unlike in other turns
         prompt = [self._prompt_part(message, "system") for message in head]

@@ -11,12 +11,12 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
-from server.bounded.fair_share import SLICE_S
+from server.bounded.fair_share import SLICE_S, Share
 from server.bounded.token_bucket import TokenBucket
 from server.errors import Closed, FrameError
 from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
+from server.session.services import Services
 from server.session.session import Session
-from server.session.settings import Services
 
 logger = logging.getLogger(__name__)
 
@@ -226,7 +226,7 @@ class Connection:
         logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:
             self.session.greet()
-            await self._loop_share.metered(share, self._read())
+            await self._loop_share.metered(share, self._read(share))
         finally:
             self._socket.reading_ended.set_result(None)
             self.session.hang_up()
@@ -264,7 +264,7 @@ class Connection:
             self.session.interrupt()
             self.close(self._ends.code, self._ends.reason)
 
-    async def _read(self) -> None:
+    async def _read(self, share: Share) -> None:
         spent_s = 0.0  # on messages, since others have last gone first
         while True:
             self._is_listening = True
@@ -274,7 +274,7 @@ class Connection:
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
-            await self._loop_share.turn(self.principal.share)
+            await self._loop_share.turn(share)
             began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
                 await self._handle(message.type, message.data)

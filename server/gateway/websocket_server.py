@@ -15,8 +15,8 @@ from server.gateway.auth import Authenticator
 from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
 from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
+from server.session.services import Services
 from server.session.session import Session
-from server.session.settings import Services
 from server.session.turn_limits import UserPlaces
 from server.wire.frames import PROTOCOL
 

@@ -90,8 +90,8 @@ class HookLayers:
         self._settings = settings
 
     @contextmanager
-    def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers | None]:
-        """Lend a turn its layers; None where nothing is configured: it runs as if there were none.
+    def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers]:
+        """Lend a turn its layers; NO_LAYERS where nothing is configured.
 
         Hooks that a reload replaces live until the last turn that has them ends.
         """
@@ -109,11 +109,11 @@ class HookLayers:
 
     def _layers(
         self, facts: TurnFacts, ask: AskHuman | None, settings: config.HooksSettings, processes: Sequence[Hook]
-    ) -> TurnLayers | None:
+    ) -> TurnLayers:
         hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
         policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
         if not hooks and policy is None and self._media is None:
-            return None
+            return NO_LAYERS
         return TurnLayers(
             facts=facts,
             hooks=hooks,

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from server.errors import FrameError
 from server.realtime.client_events import ResponseWishes
@@ -28,24 +29,18 @@ from server.wire import frames as wire
 
 def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
     """Return all fields of the `configure` that puts it into force."""
-    heard, said = config.audio.input, config.audio.output
+    heard = config.audio.input
     detection = heard.turn_detection
     return {
+        **_choices(config),
         "respond": "manual",
         "client_tools": "end",
         "conversation": conversation,
         "transcribe_only": config.type == "transcription",
-        "voice": config.output_modalities == ["audio"],
         "input": wire.InputFormat(sample_rate=rate_of(heard.format)),
         "turn_detection": _detection(detection),
         "barge_in": detection is not None and detection.interrupt_response,
         "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,
-        "speaker": said.speaker,
-        "speed": said.speed,
-        "instructions": config.instructions or None,
-        "max_tokens": _tokens(config.max_output_tokens),
-        "tools": _tools(config.tools),
-        "tool_choice": _choice(config.tool_choice),
         "trace": "parley.trace" in config.extras,
     }
 
@@ -71,44 +66,41 @@ def spec_of(
     if wishes.audio is not None:
         given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
         output = convert(merge(msgspec.to_builtins(output), given), OutputConfig, at="response.audio.output")
-    modalities = wishes.output_modalities or config.output_modalities
+    given = {
+        "output_modalities": wishes.output_modalities or None,
+        "instructions": wishes.instructions,
+        "max_output_tokens": wishes.max_output_tokens,
+        "tools": None if wishes.tools is None else asked.tools,
+        "tool_choice": wishes.tool_choice,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    own = structs.replace(config, audio=structs.replace(config.audio, output=output), **given)
+    session = _choices(config)
     return ResponseSpec(
         id=response_id,
         conversation_id=None if wishes.conversation == "none" else conversation_id,
-        is_spoken=modalities == ["audio"],
+        is_spoken=own.output_modalities == ["audio"],
         sound=output.format,
         voice=output.speaker,
-        max_output_tokens=wishes.max_output_tokens or config.max_output_tokens,
+        max_output_tokens=own.max_output_tokens,
         metadata=wishes.metadata,
-        overrides=_overrides(wishes, asked.tools, output, modalities, config),
+        overrides={name: value for name, value in _choices(own).items() if value != session[name]},
         input=items,
     )
 
 
-def _overrides(
-    wishes: ResponseWishes,
-    tools: list[FunctionTool | McpTool],
-    output: OutputConfig,
-    modalities: list[Any],
-    config: SessionConfig,
-) -> dict[str, Any]:
-    """Return the fields of `respond` in which a response differs from its session."""
-    fields: dict[str, Any] = {}
-    if modalities != config.output_modalities:
-        fields["voice"] = modalities == ["audio"]
-    if output.speaker != config.audio.output.speaker:
-        fields["speaker"] = output.speaker
-    if output.speed != config.audio.output.speed:
-        fields["speed"] = output.speed
-    if wishes.instructions is not None:
-        fields["instructions"] = wishes.instructions or None
-    if wishes.max_output_tokens is not None:
-        fields["max_tokens"] = _tokens(wishes.max_output_tokens)
-    if wishes.tools is not None:
-        fields["tools"] = _tools(tools)
-    if wishes.tool_choice is not None:
-        fields["tool_choice"] = _choice(wishes.tool_choice)
-    return fields
+def _choices(config: SessionConfig) -> dict[str, Any]:
+    """Return what the configuration chooses for turns, as fields of `configure` and `respond`."""
+    limit = config.max_output_tokens
+    return {
+        "voice": config.output_modalities == ["audio"],
+        "speaker": config.audio.output.speaker,
+        "speed": config.audio.output.speed,
+        "instructions": config.instructions or None,
+        "max_tokens": limit if isinstance(limit, int) else None,
+        "tools": _tools(config.tools),
+        "tool_choice": _choice(config.tool_choice),
+    }
 
 
 def _detection(detection: ServerVad | SemanticVad | None) -> wire.DetectionSettings:
@@ -137,7 +129,3 @@ def _tools(tools: list[FunctionTool | McpTool]) -> list[wire.ToolItem]:
 
 def _choice(choice: ToolChoices) -> Any:
     return wire.ToolByName(name=choice.name) if isinstance(choice, FunctionChoice) else choice
-
-
-def _tokens(limit: int | str) -> int | None:
-    return limit if isinstance(limit, int) else None

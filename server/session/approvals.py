@@ -16,8 +16,8 @@ from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
 from server.errors import FrameError
-from server.session.chat_handler import TurnRequest
 from server.session.sentence_assembler import SpokenSentence
+from server.session.settings import TurnRequest
 from server.session.turn_limits import TurnTimer
 from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
@@ -38,7 +38,7 @@ Speak = Callable[[SpokenSentence], Callable[[], None]]
 class Approvals:
     """Join when the client is greeted, leave when it is gone; `leave` answers what its turn asks with no.
 
-    `expect_voice` is told which question a spoken yes or no answers (None: none).
+    `expect_voice` gets the id of the question that a spoken yes or no answers, and None when there is none.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Approvals:
     # --- the client answers
 
     def answer(self, frame: wire.Approval) -> bool:
-        """False: nothing waits for it. Raises FrameError for arguments that cannot be taken; the question stays open."""
+        """Return whether a question waits for it. Raises FrameError for wrong arguments; the question stays open."""
         opened = self.broker.find(self.user, frame.id)
         if opened is None:
             return False
@@ -171,7 +171,7 @@ class Approvals:
             return False
 
     async def keep(self, opened: OpenQuestion, answer: Answer, facts: TurnFacts) -> bool:
-        """Remember a yes as its human wished. False: it could not be kept for good; it is for the conversation.
+        """Remember a yes as its human wished; return False if it could be kept for the conversation only.
 
         What is kept for good is kept in the store alone, so that revoking it there counts here too.
         """
@@ -225,7 +225,7 @@ class TurnAsker:
         self._timer = timer
         self._speak = speak
         self._is_over = False
-        of_client = [tool for tool in request.tools if tool.name not in own]
+        of_client = [tool for tool in request.settings.tools if tool.name not in own]
         self._definitions = {tool.name: [tool.description, tool.parameters] for tool in of_client}
         self._line = asyncio.Lock()  # first come, first served
         self._opened: OpenQuestion | None = None
@@ -306,7 +306,7 @@ def _real(question: Question) -> object:
 
 
 def _edited(question: Question, arguments: dict[str, object] | None) -> dict[str, object] | None:
-    """The arguments to run instead; None where nothing was changed. Raises FrameError."""
+    """Return the arguments to run instead, or None where nothing was changed. Raises FrameError."""
     try:
         return edited_arguments(question, arguments)
     except MaskLeftOver as error:

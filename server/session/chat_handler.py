@@ -1,25 +1,19 @@
 """Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from server import config
-from server.accounts.principal import Principal
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import ChunkChannel, LLMChunk
-from server.agent.costs import CostMeter
-from server.agent.messages import SystemPolicy, Verify, admit, user_texts
+from server.agent.messages import Verify, admit, user_texts
 from server.approval.asking import AskHuman
 from server.errors import TurnError
-from server.hooks.layers import HookLayers, TurnLayers
+from server.hooks.layers import NO_LAYERS, HookLayers, TurnLayers
 from server.llm.language_model import Message
-from server.session.speech_output import Voice
+from server.session.settings import TurnRequest
 from server.tools.client_tools import ClientTool
-from server.tools.tool_calls import TurnFacts
-from server.wire import frames as wire
-from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot
-from skills_engine.conditions.turn_facts import Channel
+from skills_engine import HookFacts, HookInfo
 
 _NO_FACTS: Final = HookFacts()
 """For turns whose hooks ask for none."""
@@ -37,60 +31,16 @@ class Agent(Protocol):
     @property
     def tool_names(self) -> Collection[str]: ...
 
-    def prefill(
-        self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions
-    ) -> None: ...
+    def prefill(self, messages: Sequence[Message], question: str, *, options: TurnOptions) -> None: ...
 
     async def answer(
         self,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         *,
         out: ChunkChannel,
         options: TurnOptions,
     ) -> None: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class TurnRequest:
-    """A turn as it was asked for, with the version of the skills that it keeps to its end."""
-
-    id: str
-    trigger: wire.TurnTrigger
-    messages: list[wire.Message]
-    snapshot: SkillsSnapshot
-    skills: list[str]
-    enable_tools: bool
-    language: str | None
-    trace: bool
-    policy: SystemPolicy
-    principal: Principal
-    facts: TurnFacts
-    """The turn as process hooks and policy know it: its user, session and conversation."""
-    voice: Voice | None
-    """None: the reply is text only."""
-    received_s: float
-    """When the client's `chat` came, or the user stopped speaking."""
-    channel: Channel = "text"
-    trigger_text: HookInfo | None = None
-    """Puts the text in whose trigger began the turn."""
-    hook_state: HookState = field(default_factory=HookState)
-    """The state of hooks after the turn before."""
-    recognized_s: float | None = None
-    """When the words of a spoken turn were known."""
-    text: str | None = None
-    """The reply of a turn that no model answers."""
-    costs: CostMeter | None = None
-    """Knows the last model call of this client, for the trace."""
-    instructions: str | None = None
-    """The client's addition to the system prompt."""
-    max_tokens: int | None = None
-    """The client's limit for each model call, in force where it is below the operator's."""
-    tools: Sequence[wire.ToolItem] = ()
-    """The client's own."""
-    tool_choice: wire.ToolChoice = "auto"
-    client_tools: wire.ClientTools = "wait"
 
 
 class ChatHandler:
@@ -129,11 +79,10 @@ class ChatHandler:
         if not self._agent.does_prefill:
             return
         try:
-            admitted = admit(request.messages, policy=request.policy, verify=self._verify)
+            admitted = admit(request.messages, policy=request.system_messages, verify=self._verify)
         except TurnError:
             return
-        options = self._options(request)
-        self._agent.prefill(admitted.messages, words, request.enable_tools, options=options)
+        self._agent.prefill(admitted.messages, words, options=self._options(request))
 
     async def answer(
         self,
@@ -147,34 +96,28 @@ class ChatHandler:
 
         `ask` asks the user of the client; without it, what needs a human's yes is refused. `tools`: the client's.
         """
-        admitted = admit(request.messages, policy=request.policy, verify=self._verify)
+        admitted = admit(request.messages, policy=request.system_messages, verify=self._verify)
         await out.put(*(LLMChunk(notice=notice) for notice in admitted.notices))
         await self._model_ready()
-        hooks = request.snapshot.hooks(request.skills)
-        if request.trigger_text is not None:
-            hooks.append(request.trigger_text)
+        hooks = [*request.snapshot.hooks(request.skills), *request.extra_hooks]
         with self._layers.for_turn(request.facts, ask) as layers:  # a reload counts from the next turn
             options = self._options(request, tools, layers, facts=self._hook_facts(request, hooks))
-            await self._agent.answer(admitted.messages, hooks, request.enable_tools, out=out, options=options)
+            await self._agent.answer(admitted.messages, hooks, out=out, options=options)
 
     def _options(
         self,
         request: TurnRequest,
         tools: Sequence[ClientTool] = (),
-        layers: TurnLayers | None = None,
+        layers: TurnLayers = NO_LAYERS,
         *,
         facts: HookFacts = _NO_FACTS,
     ) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
         return TurnOptions(
+            settings=request.settings,
             catalog=catalog.text,
-            language=request.language,
-            instructions=request.instructions,
-            max_tokens=request.max_tokens,
             client_tools=tools,
-            tool_choice=request.tool_choice,
-            trace=request.trace,
-            hooks_off=request.snapshot.hooks_off(request.skills) if request.trace else (),
+            hooks_off=request.snapshot.hooks_off(request.skills) if request.settings.trace else (),
             costs=request.costs,
             max_persistent=self._limits.max_hook_frames_per_turn,
             facts=facts,
@@ -192,7 +135,7 @@ class ChatHandler:
         return HookFacts(
             user_messages=user_texts(request.messages),
             channel=request.channel,
-            language=request.language,
+            language=request.settings.language,
             user=principal.account if principal.is_logged_in else None,
             is_operator=principal.is_operator,
             skills=frozenset(request.skills),

@@ -13,7 +13,7 @@ from skills_engine import HookFacts, TriggerInfo
 OPEN_S: Final = 60.0
 """Time in which a nudge may be answered."""
 BUSY_STEP_S: Final = 1.0
-"""Time after which a silence that was due is looked for again, while somebody speaks or is asked."""
+"""Time after which a silence that was due is looked for again, while a side speaks or a human is asked."""
 CONDITION_STEP_S: Final = 30.0
 """Time after which conditions that kept a nudge out are asked again."""
 
@@ -31,7 +31,7 @@ class NudgedSession(Protocol):
 
     @property
     def may_be_nudged(self) -> bool:
-        """Nobody speaks, no turn runs, no question is open, and the server does not stop."""
+        """Whether all is quiet, no turn runs, no question is open, and the server does not stop."""
 
     @property
     def silent_since_s(self) -> float:

@@ -15,6 +15,7 @@ from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
 
+_BROKEN: Final = (1011, "internal error")
 _BATCH: Final = 32  # messages written before the event loop may do something else
 
 
@@ -84,7 +85,7 @@ class Outbox:
         self._waiting: deque[tuple[Kind, bytes]] = deque()
         self._bytes = 0  # sum of what is in _waiting
         self._idle: asyncio.Future[None] | None = None  # while `run` waits for a message, or the end
-        self._drained: asyncio.Future[None] | None = None  # while somebody waits in `room`
+        self._drained: asyncio.Future[None] | None = None  # while a turn waits in `room`
         self._stall: asyncio.TimerHandle | None = None  # armed while past `high`
         self._stalled_at_bytes = 0  # unsent when the timer was armed
         self._close: tuple[int, str] | None = None  # set: nothing more is taken
@@ -142,7 +143,7 @@ class Outbox:
 
     def abandon(self) -> None:
         """The connection is gone, or something broke here (1011): drop what waits. Idempotent."""
-        self._end(1011, "internal error")
+        self._end(*_BROKEN)
 
     async def run(self) -> None:
         """Write until `finish`, `abandon` or the end of the connection; then close the socket."""
@@ -156,8 +157,7 @@ class Outbox:
         finally:
             self._patience = None
             self.abandon()
-        assert self._close is not None
-        await self._socket.close(*self._close)
+        await self._socket.close(*(self._close or _BROKEN))
 
     async def _write_all(self) -> None:
         while not self._is_closed:

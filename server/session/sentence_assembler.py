@@ -18,7 +18,7 @@ MAX_PIECE_CHARS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """An exact slice of the reply; `spoken` is what is said instead (None: the text itself, "": nothing).
+    """An exact slice of the reply; `spoken`, unless it is None, is said instead ("" is silence).
 
     approval: id of the question that is said aloud here; `text` is "" then.
     """

@@ -3,43 +3,41 @@
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, assert_never
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
 from server.bounded.fair_share import Share
 from server.errors import FrameError, TurnError
 from server.session.approvals import Approvals
-from server.session.chat_handler import TurnRequest
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
+from server.session.services import Services
 from server.session.settings import (
+    ClientRights,
     ClientSettings,
-    Services,
+    TurnRequest,
     check_formats,
     check_tool_names,
     enabled_skills,
-    may_instruct,
-    may_trace,
-    snapshot_of,
-    turn_request,
-    with_state,
 )
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_run import ClientCalls, unstarted_record
+from server.session.turn_run import ClientCalls
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookState, SkillsSnapshot, TriggerInfo
+from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
+_NO_STATE: Final = HookState()
 _NO_INSTRUCTIONS: Final = "this server takes no instructions and no tools from you, so they count as none; log in, or see security.client_instructions"
 
 
@@ -64,13 +62,12 @@ class Session:
         self._outbox = outbox
         self._principal = principal
         self._settings = ClientSettings()
-        self._may_trace = may_trace(services.security, principal)
-        self._may_instruct = may_instruct(services.security, principal)
+        self._rights = ClientRights.of(principal, services.security)
         self._has_refused_sound = False  # and nothing has changed since
         self._costs = CostMeter()
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
-        self._nudges: Nudges | None = None  # most clients want none
+        self._nudges = Nudges(self, services.now_s)
         share = principal.limited_share or Share(self.id)
         self._speech_input = SpeechInput(services.speech, self, share=share, now_s=services.now_s)
         self._approvals = Approvals(
@@ -89,24 +86,24 @@ class Session:
             self._client_calls,
             limited_share=principal.limited_share,
             share=share,
+            metered=partial(services.loop_share.metered, principal.share),
             on_running=self._set_running,
             on_over=on_turn_over,
         )
 
     @property
     def is_idle(self) -> bool:
-        """Nobody speaks, no turn runs or will follow what was said, and the sound of the last one has been played."""
+        """Whether the user is silent, no turn runs or is to follow what was said, and the last one has been heard out."""
         return self._turns.is_idle and not self._speech_input.is_busy
 
     def _set_running(self, is_running: bool) -> None:
         self._speech_input.set_turn(is_running=is_running)
-        if self._nudges is not None:
-            self._nudges.stir()
+        self._nudges.stir()
 
     def greet(self) -> None:
-        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._may_trace)
+        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._rights.may_trace)
         self.send(ready)
-        if (skills := self._skills_frame(self._services.skills())).diagnostics:
+        if (skills := self._skills_frame(self._services.skills.current)).diagnostics:
             self.send(skills)
         for notice in self._services.open_notices():
             self.send(notice)
@@ -117,18 +114,17 @@ class Session:
 
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
         self.send(self._skills_frame(snapshot))
-        if self._nudges is not None:
-            self._nudges.rearm()
+        self._nudges.rearm()
 
     def _skills_frame(self, snapshot: SkillsSnapshot) -> wire.Skills:
-        selected, shows_texts = self._settings.skills, self._may_trace
+        selected, shows_texts = self._settings.turn.skills, self._rights.may_trace
         return skills_frame(self._services, self._principal, snapshot, selected, shows_texts=shows_texts)
 
     def send_speech(self, status: wire.SpeechStatus) -> None:
-        self.send(wire.Speech(**msgspec.structs.asdict(status)))
+        self.send(wire.Speech(**structs.asdict(status)))
 
     def send_model(self) -> None:
-        self.send(wire.Model(**msgspec.structs.asdict(model_item(self._services))))
+        self.send(wire.Model(**structs.asdict(model_item(self._services))))
 
     def receive_text(self, data: bytes) -> None:
         received_s = self._services.now_s()
@@ -169,7 +165,7 @@ class Session:
             self.refuse(FrameError("audio_misaligned", "sound is 16-bit samples: send whole ones", path="$"))
         elif (reason := self._services.speech.unavailable_reason) is None:
             self._has_refused_sound = False
-            self._speech_input.feed(data, self._turns.playback)
+            self._speech_input.microphone.feed(data, self._turns.playback)
         elif not self._has_refused_sound:
             self._has_refused_sound = True
             self.refuse(FrameError("speech_unavailable", reason))
@@ -177,7 +173,7 @@ class Session:
     @property
     def unjudged_sound_ms(self) -> float:
         """Sound that was taken and that voice detection has not judged yet; too much of it is refused."""
-        return self._speech_input.unjudged_ms
+        return self._speech_input.microphone.unjudged_ms
 
     def refuse(self, error: FrameError | TurnError, *, ref: str | UnsetType = UNSET) -> None:
         """Send an error that belongs to no turn; the connection goes on."""
@@ -189,14 +185,12 @@ class Session:
 
     def interrupt(self, *, message: str | None = None) -> None:
         """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
-        if self._nudges is not None:
-            self._nudges.user_acted()
+        self._nudges.user_acted()
         self._turns.interrupt(message=message)
 
     def hang_up(self) -> None:
         """The client is gone: what its turn asks is answered with no, and the turn ends."""
-        if self._nudges is not None:
-            self._nudges.switch(is_on=False)
+        self._nudges.switch(is_on=False)
         self._approvals.leave()
         self._turns.interrupt()
 
@@ -212,7 +206,7 @@ class Session:
         Raises FrameError or TurnError for one that is refused. A server that stops may then still run a turn, which
         the client that sent a `chat` or `speak` has cut.
         """
-        if self._nudges is not None and isinstance(frame, _ACTS) and getattr(frame, "nudge", None) is None:
+        if isinstance(frame, _ACTS) and getattr(frame, "nudge", None) is None:
             self._nudges.user_acted()
         match frame:
             case wire.Chat():
@@ -233,7 +227,7 @@ class Session:
             case wire.History():
                 self._speech_input.history(frame)
             case wire.Playback():
-                if self._turns.report_playback(frame) and self._nudges is not None:
+                if self._turns.report_playback(frame):
                     self._nudges.stir()
             case wire.Approval():
                 if not self._approvals.answer(frame):
@@ -248,72 +242,104 @@ class Session:
         return ()
 
     def _configure(self, frame: wire.Configure) -> list[wire.Notice]:
-        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
+        self._check_tool_names(frame)
         check_formats(frame, self._services.speech.opus)
-        self._settings = self._settings.with_configure(
-            frame, may_trace=self._may_trace, may_instruct=self._may_instruct
-        )
+        self._settings = self._settings.with_configure(frame, self._rights)
         if frame.turn_detection is not UNSET or frame.input is not UNSET:
-            detection = self._settings.turn_detection
-            self._speech_input.configure(self._settings.input, detection=detection)
+            self._speech_input.microphone.configure(self._settings.input, self._settings.turn_detection)
         if frame.language is not UNSET:
             self._speech_input.set_language(frame.language)
-        if frame.nudges is not UNSET and (frame.nudges or self._nudges is not None):
-            self._nudges = self._nudges or Nudges(self, self._services.now_s)
+        if frame.nudges is not UNSET:
             self._nudges.switch(is_on=frame.nudges)
-        elif self._nudges is not None:
+        else:
             self._nudges.rearm()
         notices = []
-        if frame.trace is True and not self._settings.trace:
+        if frame.trace is True and not self._rights.may_trace:
             notices.append(_info("trace_not_allowed", "the trace is for operators; see security.trace"))
         if self._is_silenced(frame):
             notices.append(_info("instructions_not_allowed", _NO_INSTRUCTIONS))
         return notices
 
-    def _is_silenced(self, frame: wire.TurnSettings) -> bool:
+    def _check_tool_names(self, frame: wire.TurnChoices) -> None:
+        """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
+        if frame.tools and self._rights.may_instruct:
+            check_tool_names(frame.tools, frozenset(self._services.handler.tool_names))
+
+    def _is_silenced(self, frame: wire.TurnChoices) -> bool:
         """Return whether it holds words to the model that do not reach it."""
-        return bool(frame.instructions or frame.tools) and not self._may_instruct
+        return bool(frame.instructions or frame.tools) and not self._rights.may_instruct
 
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> list[wire.Notice]:
         turn_id = self._unused_id(frame)
-        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
-        settings = self._settings.with_turn(frame, may_instruct=self._may_instruct)
-        snapshot = snapshot_of(self._services, self._principal, frame)
-        trigger: wire.TurnTrigger = "chat" if frame.nudge is None else "nudge"
-        request = self._request(turn_id, trigger, frame.messages, settings, received_s=received_s, snapshot=snapshot)
-        if frame.nudge is not None:
-            request = replace(request, trigger_text=self._answered(frame.nudge, request).hook)
+        settings, snapshot = self._chosen(frame)
+        trigger = None if frame.nudge is None else self._nudged(frame.nudge)
+        state, problem = self._state_of(frame)
+        request = self._request(
+            turn_id,
+            "chat" if trigger is None else "nudge",
+            frame.messages,
+            settings,
+            received_s=received_s,
+            snapshot=snapshot,
+            state=state,
+            extra_hooks=() if trigger is None else (trigger.hook,),
+        )
+        if trigger is not None and (path := trigger.why_not(self._with_model(request))) is not None:
+            name = f"{trigger.skill}/{trigger.name}"
+            text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
+            raise FrameError("nudge_unknown", text, path="$.nudge")
         self._speech_input.discard()
-        request, problem = with_state(self._services, request, frame.state)
-        self._end_announced_turn(request.hook_state)
+        self._end_announced_turn(state)
         self._turns.begin(request)
         return self._notices_of(problem, frame, turn_id)
 
     def _respond(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError, TurnError."""
         turn_id = self._unused_id(frame)
-        check_tool_names(self._services, frame, may_instruct=self._may_instruct)
+        settings, snapshot = self._chosen(frame)
         spoken = self._speech_input.transcribed
         words = None if frame.utterance is None else spoken.find(frame.utterance)
         is_awaited = words is not None and self._services.now_s() < spoken.response_due_s
+        state, problem = self._state_of(frame)
         request = self._request(
             turn_id,
             "chat" if words is None else "voice",
             frame.messages,
-            self._settings.with_turn(frame, may_instruct=self._may_instruct),
+            settings,
             received_s=received_s if words is None else words.stopped_s,
             recognized_s=None if words is None else words.recognized_s,
-            snapshot=snapshot_of(self._services, self._principal, frame),
+            snapshot=snapshot,
+            state=state,
         )
-        request, problem = with_state(self._services, request, frame.state)
         self._turns.begin(request, is_spoken=is_awaited)
         spoken.response_due_s = NEVER
         if words is not None and self._has_lost_floor:
             self._turns.interrupt()
             return []  # nothing of the turn follows its end
         return self._notices_of(problem, frame, turn_id)
+
+    def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
+        """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
+        self._check_tool_names(frame)
+        settings, snapshot = self._rights.lay_over(self._settings.turn, frame), self._services.skills.current
+        if frame.hook_texts is UNSET or not frame.hook_texts:
+            return settings, snapshot
+        if not self._principal.is_operator:
+            raise FrameError("frame_invalid", "other texts of hooks are for operators", path="$.hook_texts")
+        try:
+            return settings, snapshot.with_hook_texts(frame.hook_texts)
+        except KeyError as error:
+            text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
+            raise FrameError("frame_invalid", text, path="$.hook_texts") from None
+
+    def _state_of(self, source: wire.TurnFrame | wire.History) -> tuple[HookState, str]:
+        """Return what hooks remember, and what is wrong with that; a wrong state counts as none."""
+        try:
+            return self._services.read_state(source.state) if source.state is not None else _NO_STATE, ""
+        except StateInvalidError as error:
+            return _NO_STATE, f"{error}; hooks have forgotten what they did in this conversation"
 
     def _notices_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
         """Return notices of what the turn, which has begun, goes without."""
@@ -322,17 +348,11 @@ class Session:
             notices.append(_warning("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
         return notices
 
-    def _answered(self, nudge: str, request: TurnRequest) -> TriggerInfo:
-        """Return the trigger of the nudge that the turn answers. Raises FrameError."""
-        is_possible = self._nudges is not None and not self._speech_input.is_busy
-        trigger = self._nudges.take(nudge) if self._nudges is not None and is_possible else None
+    def _nudged(self, nudge: str) -> TriggerInfo:
+        """Return the trigger of the nudge, which is answered now. Raises FrameError."""
+        trigger = None if self._speech_input.is_busy else self._nudges.take(nudge)
         if trigger is None:
             text = "this nudge is not open: it was answered, a minute has passed, or the user has said something since"
-            raise FrameError("nudge_unknown", text, path="$.nudge")
-        if (path := trigger.why_not(self._with_model(request))) is not None:
-            text = (
-                f"the trigger {trigger.skill}/{trigger.name} does not fire in this conversation: {path} does not hold"
-            )
             raise FrameError("nudge_unknown", text, path="$.nudge")
         return trigger
 
@@ -343,11 +363,10 @@ class Session:
         if voice.state != "ready":
             reason = "the voice is still loading" if voice.state == "loading" else voice.reason
             raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
-        settings = replace(self._settings, voice=True, skills=[])
-        request = self._request(turn_id, "speak", [], settings, received_s=received_s)
+        settings = structs.replace(self._settings.turn, voice=True, skills=[])
         self._speech_input.discard()
-        self._end_announced_turn(request.hook_state)
-        self._turns.begin(replace(request, text=frame.text))
+        self._end_announced_turn(_NO_STATE)
+        self._turns.begin(self._request(turn_id, "speak", [], settings, received_s=received_s, text=frame.text))
 
     def _unused_id(self, frame: wire.TurnFrame | wire.Speak) -> str:
         """Return the id of the turn that the frame starts. Raises FrameError where it may start none of this id."""
@@ -366,38 +385,45 @@ class Session:
         turn_id: str,
         trigger: wire.TurnTrigger,
         messages: list[wire.Message],
-        settings: ClientSettings,
+        settings: wire.TurnSettings,
         *,
         received_s: float,
         recognized_s: float | None = None,
         snapshot: SkillsSnapshot | None = None,
+        state: HookState = _NO_STATE,
+        extra_hooks: Sequence[HookInfo] = (),
+        text: str | None = None,
     ) -> TurnRequest:
-        is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.is_fed)
+        is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.microphone.is_fed)
         if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
             is_heard = self._turns.is_spoken
-        return turn_request(
-            self._services,
-            self._principal,
-            settings,
+        return TurnRequest(
+            id=turn_id,
             session_id=self.id,
-            turn_id=turn_id,
             trigger=trigger,
             channel="voice" if is_heard else "text",
             messages=messages,
+            settings=settings,
+            output=self._settings.output,
+            snapshot=self._services.skills.current if snapshot is None else snapshot,
+            principal=self._principal,
+            system_messages=self._rights.system_messages,
             received_s=received_s,
             recognized_s=recognized_s,
-            snapshot=snapshot,
+            extra_hooks=extra_hooks,
+            hook_state=state,
             costs=self._costs,
+            text=text,
         )
 
     # --- nudges; these are for Nudges (NudgedSession), and for a timeout of the Realtime dialect
 
     def triggers(self) -> Sequence[TriggerInfo]:
-        snapshot = self._services.skills()
-        return snapshot.triggers(enabled_skills(self._settings.skills, snapshot))
+        snapshot = self._services.skills.current
+        return snapshot.triggers(enabled_skills(self._settings.turn.skills, snapshot))
 
     def trigger_facts(self) -> HookFacts:
-        return self._with_model(self._request("", "nudge", [], self._settings, received_s=self._services.now_s()))
+        return self._with_model(self._request("", "nudge", [], self._settings.turn, received_s=self._services.now_s()))
 
     def _with_model(self, request: TurnRequest) -> HookFacts:
         model = self._services.model()
@@ -417,7 +443,7 @@ class Session:
     def barge_in(self) -> None:
         if self._settings.barge_in:
             self.interrupt()
-        elif self._nudges is not None:
+        else:
             self._nudges.user_acted()
 
     @property
@@ -437,15 +463,16 @@ class Session:
         is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
         before = () if history is None else history.messages
         messages = [*before, wire.Message(role="user", content=words.text)]
+        state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
         request = self._request(
             turn_id,
             "voice",
             messages,
-            self._settings,
+            self._settings.turn,
             received_s=words.stopped_s,
             recognized_s=words.recognized_s,
+            state=state,
         )
-        request, problem = with_state(self._services, request, None if history is None else history.state)
         try:
             self._turns.begin(request, is_spoken=True)
         except TurnError as error:
@@ -467,7 +494,7 @@ class Session:
     def prefill(self, history: list[wire.Message], words: str) -> None:
         if self._turns.running is not None or self._settings.transcribe_only:
             return  # it would hold up the turn that goes on, or be for nothing
-        request = self._request("", "voice", history, self._settings, received_s=self._services.now_s())
+        request = self._request("", "voice", history, self._settings.turn, received_s=self._services.now_s())
         self._services.handler.prefill(request, words)
 
     @property
@@ -481,9 +508,8 @@ class Session:
         """End the turn that a transcript has named, as a `chat` with that state came instead: the client may wait for it."""
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
-            snapshot = self._services.skills()
-            record = unstarted_record(state, snapshot, enabled_skills(self._settings.skills, snapshot))
-            self._turns.end_unstarted(turn_id, record, shows_trace=self._settings.trace)
+            now_s, settings = self._services.now_s(), self._settings.turn
+            self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, received_s=now_s, state=state))
 
     def _can_hear(self) -> bool:
         """Whether speech is recognised without a key, which would interrupt the turn."""

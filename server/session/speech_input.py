@@ -13,7 +13,6 @@ from server.approval.yes_no import is_lasting_yes, yes_or_no
 from server.bounded.fair_share import Share, ShareFull
 from server.errors import FrameError, SpeechError
 from server.session.microphone import Microphone
-from server.session.speech_output import PlaybackClock
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
@@ -91,7 +90,7 @@ class SpeechInput:
         self._speech = speech
         self._owner = owner
         self._now_s = now_s
-        self._microphone = Microphone(speech, self._handle, on_open=self._update_listener, send=owner.send, now_s=now_s)
+        self.microphone = Microphone(speech, self._handle, on_open=self._update_listener, send=owner.send, now_s=now_s)
         self._language: str | None = None
         self._question: str | None = None  # a spoken yes or no answers it
         self._asked_s = 0.0  # when it was sent
@@ -108,14 +107,6 @@ class SpeechInput:
 
     # --- what the client sends
 
-    def feed(self, sound: bytes, clock: PlaybackClock) -> None:
-        """Take a message of the microphone; `clock` knows whether the assistant can be heard in it."""
-        self._microphone.feed(sound, clock)
-
-    def configure(self, sound: wire.InputFormat, *, detection: wire.DetectionSettings) -> None:
-        """Take such sound from now on; discards the utterance under way. Raises SpeechUnavailable without Opus."""
-        self._microphone.configure(sound, detection)
-
     def set_language(self, language: str | None) -> None:
         self._language = language
 
@@ -124,8 +115,8 @@ class SpeechInput:
 
         Raises FrameError where none can begin. Whether there is one to end may be known later (`no_utterance`).
         """
-        is_key = self._microphone.detection.mode == "push_to_talk"
-        detector = self._microphone.detector
+        is_key = self.microphone.detection.mode == "push_to_talk"
+        detector = self.microphone.detector
         match frame:
             case wire.SpeechStart() if not is_key:
                 text = 'configure `turn_detection: "push_to_talk"` first; here the server listens'
@@ -134,7 +125,7 @@ class SpeechInput:
                 self._owner.barge_in()
                 raise FrameError("speech_unavailable", reason)
             case wire.SpeechStart():
-                self._microphone.open().key_down()
+                self.microphone.open().key_down()
             case _ if detector is None:
                 return [] if is_key else [_no_utterance(frame.ref)]
             case wire.SpeechEnd():
@@ -145,19 +136,18 @@ class SpeechInput:
 
     def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
-        found = self._utterances.get(frame.utterance)
-        if found is not None and found.history is not None and not found.history.done():
-            found.history.set_result(frame)
-            self._prefill(found, "")
+        utterance = self._utterances.get(frame.utterance)
+        if utterance is not None and utterance.history is not None and not utterance.history.done():
+            utterance.history.set_result(frame)
+            self._prefill(utterance, "")
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
         self.transcribed.response_due_s = NEVER
-        if self._microphone.detector is not None:
-            self._microphone.detector.discard()
-        for utterance in self._ended():
-            assert utterance.answering is not None, "it has ended"
-            utterance.answering.cancel()
+        if self.microphone.detector is not None:
+            self.microphone.detector.discard()
+        for utterance, answering in self._ended():
+            answering.cancel()
             if not utterance.has_transcript:
                 self._send_nothing(utterance)
         self._carried = ""
@@ -167,7 +157,7 @@ class SpeechInput:
         self._update_listener()
 
     def expect_reply(self, question: str | None) -> None:
-        """Id of the question that the next utterance answers; None: speech is speech again."""
+        """Take the next utterance as an answer to the question of this id; with None, as speech again."""
         self._question, self._asked_s = question, self._now_s()
         self._update_listener()
 
@@ -177,24 +167,14 @@ class SpeechInput:
         return self._speaking is not None
 
     @property
-    def is_fed(self) -> bool:
-        """The client's microphone is on: its sound comes in."""
-        return self._microphone.is_fed
-
-    @property
-    def unjudged_ms(self) -> float:
-        """Sound that waits for voice detection."""
-        return self._microphone.unjudged_ms
-
-    @property
     def is_busy(self) -> bool:
         """Something is being said, perhaps, or was said and is not answered yet."""
         return bool(self._utterances) or self._now_s() < self.transcribed.response_due_s
 
     async def aclose(self) -> None:
         """Nothing is sent after this begins."""
-        if self._microphone.detector is not None:
-            self._microphone.detector.close()
+        if self.microphone.detector is not None:
+            self.microphone.detector.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -203,8 +183,8 @@ class SpeechInput:
 
     def _update_listener(self) -> None:
         """While a reply is expected no turn is to be interrupted: a short word is enough."""
-        if self._microphone.detector is not None:
-            self._microphone.detector.turns.turn(is_running=self._is_turn_running and self._question is None)
+        if self.microphone.detector is not None:
+            self.microphone.detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
     def _handle(self, event: UtteranceEvent) -> None:
         self.last_speech_s = self._now_s()
@@ -242,7 +222,7 @@ class SpeechInput:
     def _has_asked(self) -> bool:
         """Whether the user can know of the question by now."""
         now_s = self._now_s()
-        has_heard = self._question is None or self._microphone.playback.has_asked(self._question, now_s)
+        has_heard = self._question is None or self.microphone.playback.has_asked(self._question, now_s)
         return has_heard and now_s - self._asked_s >= ASKED_S
 
     def _is_refused(self, event: UtteranceEvent) -> bool:
@@ -275,7 +255,7 @@ class SpeechInput:
         if utterance.question is None:
             self._send_stopped(utterance)  # after recognition has begun: sending takes time, too
         ended = self._ended()
-        before = ended[-1].answering if ended else None
+        before = ended[-1][1] if ended else None
         utterance.answering = self._start(self._answer(utterance, recognition, before), f"utterance {utterance.id}")
         utterance.answering.add_done_callback(lambda _: self._settle(utterance, recognition))
 
@@ -285,9 +265,9 @@ class SpeechInput:
         recognition.cancel()
         self._utterances.pop(utterance.id, None)
 
-    def _ended(self) -> list[_Utterance]:
-        """Utterances that are over and not yet answered."""
-        return [utterance for utterance in self._utterances.values() if utterance.answering is not None]
+    def _ended(self) -> list[tuple[_Utterance, asyncio.Task[None]]]:
+        """Return the utterances that are over and not yet answered, with the tasks that answer them."""
+        return [(each, each.answering) for each in self._utterances.values() if each.answering is not None]
 
     # --- from sound to words
 
@@ -295,9 +275,9 @@ class SpeechInput:
         text = await self._recognize(utterance, audio)
         if isinstance(text, _NotRecognized):
             return text
-        if self._microphone.detector is not None and self._speaking == utterance.id:
+        if self.microphone.detector is not None and self._speaking == utterance.id:
             is_reply = utterance.question is not None and yes_or_no(text, self._language) is not None
-            self._microphone.detector.turns.hint(is_reply or sounds_complete(text))
+            self.microphone.detector.turns.hint(is_reply or sounds_complete(text))
             if text:
                 self._prefill(utterance, text)
         return text
@@ -367,7 +347,7 @@ class SpeechInput:
         return ""
 
     def _is_reply(self, utterance: _Utterance, text: str) -> bool:
-        """Answer the question that was open when it was detected. False: it is speech, which starts a turn."""
+        """Answer the question that was open when it was detected; return False for speech, which starts a turn."""
         question = utterance.question
         if question is None:
             return False
@@ -434,7 +414,7 @@ class SpeechInput:
             early.cancel()
 
     def _start(self, work: Coroutine[None, None, T], name: str) -> asyncio.Task[T]:
-        task = asyncio.create_task(work, name=name)
+        task = asyncio.create_task(work, name=name)  # awaited by `aclose`
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(_retrieve)
@@ -454,6 +434,6 @@ def _has_failed(task: asyncio.Task[Any]) -> bool:
 
 
 def _retrieve(task: asyncio.Task[Any]) -> None:
-    """Fetch the exception of a recognition that nobody awaits any more, which asyncio would log."""
+    """Fetch the exception of a recognition that is not awaited any more, which asyncio would log."""
     if not task.cancelled():
         task.exception()

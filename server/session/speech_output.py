@@ -44,7 +44,12 @@ _LEAST_MS_A_CHAR: Final = 50  # sound of a sentence that is not synthesised yet;
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
 
+_OUTPUT: Final = wire.OutputFormat()
 _QUEUED: Final = frozenset(("sentence", "hook", "tool_call", "tool_result", "media"))
+
+
+Metered = Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]]
+"""Charges a user for the loop time of such work."""
 
 
 class PlaybackClock:
@@ -113,24 +118,28 @@ class PlaybackClock:
         return self._heard_at_s + (self._sent_ms - self._heard_ms) / 1000 + TAIL_S
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Voice:
     """The voice of one turn."""
 
     synthesizer: Synthesizer
-    language: str | None
-    max_ahead_ms: float
-    speaker: str | None = None
-    speed: float = 1.0
-    format: Literal["pcm16", "opus"] = "pcm16"
+    settings: wire.TurnSettings
+    output: wire.OutputFormat = _OUTPUT
     now_s: Callable[[], float] = time.perf_counter
-    metered: Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]] = lambda work: work
-    """Charges the turn's user for the loop time of such work."""
+    metered: Metered = lambda work: work
 
-    def synthesize(self, request: SpeechRequest) -> AsyncGenerator[Sound, None]:
+    @property
+    def is_ready(self) -> bool:
+        """Return whether the turn is to be spoken, and the engine is there."""
+        return self.settings.voice and self.synthesizer.status.state == "ready"
+
+    def synthesize(self, words: str, due_in_s: Callable[[], float]) -> AsyncGenerator[Sound, None]:
         """Yield the sound in its format. Raises as the synthesizer, and where there is no Opus."""
-        sound = self.synthesizer.synthesize(request)
-        return opus_of(sound) if self.format == "opus" else sound
+        chosen = self.settings
+        sound = self.synthesizer.synthesize(
+            SpeechRequest(words, chosen.language, chosen.speaker, chosen.speed, due_in_s)
+        )
+        return opus_of(sound) if self.output.format == "opus" else sound
 
 
 @dataclass
@@ -275,7 +284,7 @@ class SpeechOutput:
         return left
 
     def _begin(self, sentence: SpokenSentence) -> _Synthesis:
-        synthesis = _Synthesis(sentence, asked_s=self._voice.now_s(), speed=self._voice.speed)
+        synthesis = _Synthesis(sentence, asked_s=self._voice.now_s(), speed=self._voice.settings.speed)
         self._unsent.append(synthesis)
         work = self._voice.metered(self._synthesize(synthesis))
         synthesis.task = asyncio.create_task(work, name=f"synthesis {self._writer.id}")  # awaited by `running`
@@ -298,12 +307,9 @@ class SpeechOutput:
 
     async def _fetch(self, synthesis: _Synthesis) -> None:
         """Put the sound into the queue of chunks. Raises SpeechError for what is too long or too slow."""
-        voice = self._voice
         due_in_s = partial(self._due_in_s, synthesis)
         due_s = asyncio.get_running_loop().time() + max(0.0, due_in_s())
-        words = synthesis.sentence.words
-        request = SpeechRequest(words, voice.language, voice.speaker, voice.speed, due_in_s)
-        sound = voice.synthesize(request)
+        sound = self._voice.synthesize(synthesis.sentence.words, due_in_s)
         try:
             async with asyncio.timeout_at(due_s + self._slack_s) as limit, aclosing(sound) as chunks:
                 async for chunk in chunks:
@@ -379,7 +385,7 @@ class SpeechOutput:
         moved_s, heard_ms = self._voice.now_s(), 0.0
         while not self._is_hurried:
             now_s = self._voice.now_s()
-            too_much_ms = self._clock.ahead_ms(now_s) - self._voice.max_ahead_ms
+            too_much_ms = self._clock.ahead_ms(now_s) - self._voice.output.max_ahead_ms
             if too_much_ms <= 0:
                 return
             if self._clock.heard_ms(now_s) > heard_ms:
@@ -392,9 +398,7 @@ TurnOutput = TextOutput | SpeechOutput
 
 
 def output_for(
-    writer: TurnWriter, voice: Voice | None, clock: PlaybackClock, *, room: Callable[[], Awaitable[None]]
+    writer: TurnWriter, voice: Voice, clock: PlaybackClock, *, room: Callable[[], Awaitable[None]]
 ) -> TurnOutput:
-    """Return the output of a turn; without a voice, or while its engine is not there, sentences leave as text."""
-    if voice is None or voice.synthesizer.status.state != "ready":
-        return TextOutput(writer)
-    return SpeechOutput(writer, voice, clock, room=room)
+    """Return the output of a turn; while its voice is not ready, sentences leave as text."""
+    return SpeechOutput(writer, voice, clock, room=room) if voice.is_ready else TextOutput(writer)

@@ -34,7 +34,7 @@ class SpeechOwner(Protocol):
     def send(self, frame: wire.ServerFrame) -> None: ...
 
     def barge_in(self) -> None:
-        """End the running turn before this returns, if speech may: somebody speaks."""
+        """End the running turn before this returns, if speech may: the user speaks."""
 
     @property
     def transcript_leads_to(self) -> LeadsTo:
@@ -44,7 +44,7 @@ class SpeechOwner(Protocol):
         """Return the id of the turn that a transcript will start."""
 
     def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: wire.History | None) -> None:
-        """Start that turn; history None: the client sent none in time."""
+        """Start that turn, with the history if the client has sent it in time."""
 
     def prefill(self, history: list[wire.Message], words: str) -> None:
         """Prepare for a turn that will probably begin so, while the user still speaks.
@@ -54,7 +54,7 @@ class SpeechOwner(Protocol):
 
     @property
     def is_draining(self) -> bool:
-        """The server stops: what is under way is served, and nothing new begins."""
+        """Whether the server stops: what is under way is served, and nothing new begins."""
 
     def refuse(self, error: FrameError) -> None:
         """Report that the server stops, or that recognition has failed."""

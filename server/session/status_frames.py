@@ -1,6 +1,6 @@
 """Frames that tell a client what there is: the server, its model, and skills with their hooks, triggers, tests and defects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from server import __version__
 from server.accounts.principal import Principal
-from server.session.settings import Services
+from server.session.services import Services
 from server.wire import frames as wire
 from skills_engine import Diagnostic, Skill, SkillsSnapshot
 from skills_engine.diagnostics import SkillTestReport
@@ -25,7 +25,7 @@ def ready_frame(services: Services, principal: Principal, session_id: str, *, sh
         protocol=wire.PROTOCOL,
         session_id=session_id,
         server=f"parley/{__version__}",
-        skills=_skill_items(services.skills(), None, tests, shows_texts=shows_texts),
+        skills=_skill_items(services.skills.current, None, tests, shows_texts=shows_texts),
         model=model_item(services),
         speech=services.speech.status,
         limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -41,12 +41,12 @@ def skills_frame(
     services: Services,
     principal: Principal,
     snapshot: SkillsSnapshot,
-    selected: list[str] | None,
+    selected: Sequence[str] | None,
     *,
     shows_texts: bool,
 ) -> wire.Skills:
     tests = _shown_tests(services, principal)
-    of_tests = [found for report in tests.values() for found in report.diagnostics]
+    of_tests = [one for report in tests.values() for one in report.diagnostics]
     return wire.Skills(
         skills=_skill_items(snapshot, selected, tests, shows_texts=shows_texts),
         diagnostics=_diagnostic_items([*snapshot.diagnostics, *of_tests]),
@@ -66,7 +66,7 @@ def _shown_tests(services: Services, principal: Principal) -> dict[str, SkillTes
 
 
 def _skill_items(
-    snapshot: SkillsSnapshot, selected: list[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
+    snapshot: SkillsSnapshot, selected: Sequence[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
 ) -> list[wire.SkillItem]:
     """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
     count = sum(len(skill.hooks) for skill in snapshot.skills)
@@ -112,11 +112,11 @@ def _beginning(text: str, max_chars: int) -> str:
 def _diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
     return [
         wire.DiagnosticItem(
-            severity=found.severity,
-            skill=found.skill or None,
-            file=found.file or None,
-            path=found.path or None,
-            message=found.message,
+            severity=one.severity,
+            skill=one.skill or None,
+            file=one.file or None,
+            path=one.path or None,
+            message=one.message,
         )
-        for found in diagnostics
+        for one in diagnostics
     ]

@@ -18,7 +18,7 @@ NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 class UserPlaces:
     """Places that users hold: an account together with all its keys, and each key by itself.
 
-    `per_user` is the limit of each (None: no limit); an account may have another one in `exceptions`.
+    `per_user` is the limit of each, if there is one; an account may have another one in `exceptions`.
     """
 
     def __init__(self, per_user: int | None, exceptions: Mapping[str, int | None] = NO_EXCEPTIONS) -> None:
@@ -27,7 +27,7 @@ class UserPlaces:
         self._held = Counter[Share]()  # only what is held
 
     def full(self, share: Share) -> int | None:
-        """Return the limit that leaves no place for the share; None: there is a place."""
+        """Return the limit that leaves no place for the share, or None if there is a place."""
         for each in _counted(share):
             limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
             if limit is not None and self._held[each] >= limit:
@@ -74,7 +74,7 @@ class TurnGate:
         return self._users.accounts
 
     def enter(self, share: Share | None = None, *, is_spoken: bool = False) -> None:
-        """Take a place, also one of the user whose turn it is (None: no limit of a user counts).
+        """Take a place, also one of the user whose turn it is, unless no limit of a user counts.
 
         Raises TurnError, and then nothing was taken.
 
@@ -99,8 +99,23 @@ class TurnGate:
         self._gauge.set(self._running)
 
 
+class Preparation:
+    """Tasks that must be done, or have failed, before a turn begins."""
+
+    def __init__(self) -> None:
+        self._pending: set[asyncio.Task[None]] = set()
+
+    def add(self, task: asyncio.Task[None]) -> None:
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def wait(self) -> None:
+        if self._pending:
+            await asyncio.wait(self._pending)
+
+
 class TurnTimer:
-    """Time limit of one turn, which stands still while somebody else is waited for.
+    """Time limit of one turn, which stands still while the turn waits for others.
 
     `async with timer.running(limit_s): …`; within it, in any task, `with timer.paused(): …`.
     Pauses may overlap; the timer goes on when the last one ends. Outside
@@ -143,7 +158,7 @@ class TurnTimer:
                 self._go_on()
 
     def give_back(self, seconds: float) -> None:
-        """Extend the limit: so much of the time that has passed was somebody else's."""
+        """Extend the limit: so much of the time that has passed was not the turn's."""
         limit = self._limit
         if self._pauses:
             self._left_s += seconds

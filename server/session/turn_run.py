@@ -10,17 +10,16 @@ from server.agent.chunks import HookRecord, LLMChunk
 from server.agent.trace import not_fired_events
 from server.errors import Closed, ProviderError, TurnError
 from server.session.approvals import Approvals, Speak, TurnAsker
-from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
 from server.session.sentence_assembler import SentenceAssembler, SpokenSentence, TTSResult, in_pieces
-from server.session.settings import Services
-from server.session.speech_output import PlaybackClock, output_for
+from server.session.services import Services
+from server.session.settings import TurnRequest
+from server.session.speech_output import Metered, PlaybackClock, Voice, output_for
 from server.session.turn_limits import TurnTimer
 from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted
 from server.wire import frames as wire
-from skills_engine import HookState, SkillsSnapshot
 from skills_engine.turn_sequence import SilentHook
 
 logger = logging.getLogger(__name__)
@@ -58,26 +57,11 @@ class ClientCalls:
             del self._open[key]
 
 
-class TurnClient:
-    """Lets the client of one turn run its tools (AskClient)."""
-
-    def __init__(self, calls: ClientCalls, turn: TurnWriter) -> None:
-        self._calls = calls
-        self._turn = turn
-
-    async def ask(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
-        self.announce(call_id, name, arguments)
-        output = await self._calls.wait(self._turn.id, call_id)
-        return ToolAnswer(for_llm=output.content, is_error=output.is_error)
-
-    def announce(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        self._turn.write_client_call(call_id, name, arguments)
-
-
 class TurnRun:
     """Owns a turn: its request, what it writes and says, its questions to the user, its client's calls, its playback.
 
-    It is the channel of its agent (ChunkChannel), which runs in the task of `run`.
+    It is the channel of its agent (ChunkChannel), which runs in the task of `run`, and lets the client run its tools
+    (AskClient).
     """
 
     def __init__(
@@ -88,10 +72,12 @@ class TurnRun:
         approvals: Approvals,
         client_calls: ClientCalls,
         *,
+        metered: Metered,
         on_end: Callable[[TurnWriter, wire.Metrics], None],
     ) -> None:
-        """`on_end` is called once, when `turn_end` has been written, with its figures."""
+        """`metered` charges the user for loop time. `on_end` gets the figures once `turn_end` has been written."""
         self.request = request
+        settings = request.settings
         self.playback = PlaybackClock(request.id, began_s=request.received_s)
         """Playback of its sound, also when it is over."""
         self._services = services
@@ -99,19 +85,29 @@ class TurnRun:
         self._outbox = outbox
         self._on_end = on_end
         self._is_ending = False
-        self.writer = writer_for(
-            services,
-            outbox,
+        self.writer = TurnWriter(
             request.id,
-            unstarted_record(request.hook_state, request.snapshot, request.skills),
+            outbox.send,
+            send_sound=outbox.send_sound,
+            sign=services.sign,
+            sign_state=services.sign_state,
             received_s=request.received_s,
             recognized_s=request.recognized_s,
-            shows_trace=request.trace,
+            hook_record=_unstarted_record(request),
+            shows_trace=settings.trace,
+            clock=services.now_s,
         )
-        self._assembler = SentenceAssembler(is_spoken=request.voice is not None, language=request.language)
-        self._output = output_for(self.writer, request.voice, self.playback, room=outbox.room)
+        self._assembler = SentenceAssembler(is_spoken=settings.voice, language=settings.language)
+        voice = Voice(
+            synthesizer=services.speech.synthesizer,
+            settings=settings,
+            output=request.output,
+            now_s=services.now_s,
+            metered=metered,
+        )
+        self._output = output_for(self.writer, voice, self.playback, room=outbox.room)
         self._timer = TurnTimer()
-        own = self._handler.tool_names if request.tools else ()
+        own = self._handler.tool_names if settings.tools else ()
         self._asker = TurnAsker(approvals, request, own, timer=self._timer, speak=self._output.speak)
         self._client_calls = client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
@@ -164,6 +160,14 @@ class TurnRun:
                 self._filler.observe(chunk)
                 await self._write(chunk)
 
+    async def ask(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        self.announce(call_id, name, arguments)
+        output = await self._client_calls.wait(self.request.id, call_id)
+        return ToolAnswer(for_llm=output.content, is_error=output.is_error)
+
+    def announce(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        self.writer.write_client_call(call_id, name, arguments)
+
     async def _write(self, chunk: LLMChunk) -> None:
         for piece in in_pieces(chunk):
             await self._say_all(self._assembler.feed(piece))
@@ -198,11 +202,10 @@ class TurnRun:
         return None
 
     def _client_tools(self) -> Sequence[ClientTool]:
-        request = self.request
-        if not request.tools:
+        settings = self.request.settings
+        if not settings.tools:
             return ()
-        client = TurnClient(self._client_calls, self.writer)
-        return client_tools(request.tools, client, are_left_open=request.client_tools == "end")
+        return client_tools(settings.tools, self, are_left_open=settings.client_tools == "end")
 
     async def _say_all(self, results: Iterable[TTSResult]) -> None:
         loop = asyncio.get_running_loop()
@@ -223,36 +226,11 @@ class TurnRun:
         self.end("error", message=str(error))
 
 
-def unstarted_record(before: HookState, snapshot: SkillsSnapshot, skills: Sequence[str] | None) -> HookRecord:
+def _unstarted_record(request: TurnRequest) -> HookRecord:
     """Return the record of a turn that ends before any hook is put in."""
-    hooks = snapshot.hooks(skills)
-    state = before.next(()) if any(hook.has_memory for hook in hooks) else None
-    silent_hooks = (SilentHook(hook, "no_start") for hook in hooks)
-    return HookRecord(lambda: state, lambda: not_fired_events(silent_hooks, snapshot.hooks_off(skills)))
-
-
-def writer_for(
-    services: Services,
-    outbox: Outbox,
-    turn_id: str,
-    record: HookRecord,
-    *,
-    received_s: float,
-    recognized_s: float | None = None,
-    shows_trace: bool,
-) -> TurnWriter:
-    return TurnWriter(
-        turn_id,
-        outbox.send,
-        send_sound=outbox.send_sound,
-        sign=services.sign,
-        sign_state=services.sign_state,
-        received_s=received_s,
-        recognized_s=recognized_s,
-        hook_record=record,
-        shows_trace=shows_trace,
-        clock=services.now_s,
-    )
+    hooks, off = request.snapshot.hooks(request.skills), request.snapshot.hooks_off(request.skills)
+    state = request.hook_state.next(()) if any(hook.has_memory for hook in hooks) else None
+    return HookRecord(lambda: state, lambda: not_fired_events((SilentHook(hook, "no_start") for hook in hooks), off))
 
 
 class Filler:

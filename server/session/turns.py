@@ -7,15 +7,14 @@ from collections.abc import Callable
 from typing import Final
 
 from server import log
-from server.agent.chunks import HookRecord
 from server.bounded.fair_share import Share, turn_share
 from server.metrics import Metrics
 from server.session.approvals import Approvals
-from server.session.chat_handler import TurnRequest
 from server.session.outbox import Outbox
-from server.session.settings import Services
-from server.session.speech_output import PlaybackClock
-from server.session.turn_run import ClientCalls, TurnRun, writer_for
+from server.session.services import Services
+from server.session.settings import TurnRequest
+from server.session.speech_output import Metered, PlaybackClock
+from server.session.turn_run import ClientCalls, TurnRun
 from server.session.turn_writer import TurnWriter
 from server.wire import frames as wire
 
@@ -31,7 +30,8 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limited_share`: the user for whom the turns count (None: they are not limited). `share`: what their work is taken from.
+    `limited_share`: the user for whose limits the turns count, if any. `share`: what their work is taken from.
+    `metered` charges the user for their loop time.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Turns:
         *,
         limited_share: Share | None,
         share: Share,
+        metered: Metered,
         on_running: Callable[[bool], None],
         on_over: Callable[[], None] | None,
     ) -> None:
@@ -52,6 +53,7 @@ class Turns:
         self._client_calls = client_calls
         self._limited_share = limited_share
         self._share = share
+        self._metered = metered
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -65,7 +67,7 @@ class Turns:
 
     @property
     def is_idle(self) -> bool:
-        """No turn runs, and the sound of the last one has been played."""
+        """Whether no turn runs, and the sound of the last one has been played."""
         return self.running is None and not self.playback.is_speaking(self._services.now_s())
 
     def is_used(self, turn_id: str) -> bool:
@@ -89,18 +91,16 @@ class Turns:
         gate.enter(self._limited_share, is_spoken=is_spoken)
         self.remember(request.id)
         self.is_spoken = request.channel == "voice"
-        services, outbox = self._services, self._outbox
-        run = TurnRun(request, services, outbox, self._approvals, self._client_calls, on_end=self._finish)
+        run = self._new_run(request, self._finish)
         self.running, self.playback = run, run.playback
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it;
         # `aclose` awaits the task
-        work = services.loop_share.metered(request.principal.share, self._run(run))
-        self._task = asyncio.create_task(work, name=f"turn {request.id}")
+        self._task = asyncio.create_task(self._metered(self._run(run)), name=f"turn {request.id}")
         run.start()
 
     def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
-        """End the running turn (None: whichever it is), saying why; its work unwinds behind its `turn_end`.
+        """End the running turn, or only the one of this id, saying why; its work unwinds behind its `turn_end`.
 
         Of a turn that is over, the sound still to be played is cut.
         """
@@ -111,7 +111,7 @@ class Turns:
             self.playback = PlaybackClock()  # the client has cut it
 
     def report_playback(self, frame: wire.Playback) -> bool:
-        """Take what was heard. False: of a turn that was cut."""
+        """Take what was heard; return False if the turn was cut."""
         playback = self.playback
         if playback.turn_id != frame.turn_id:
             return False
@@ -121,13 +121,16 @@ class Turns:
             self._services.metrics.first_audible.observe(playback.first_audible_s - playback.began_s)
         return True
 
-    def end_unstarted(self, turn_id: str, record: HookRecord, *, shows_trace: bool) -> None:
+    def end_unstarted(self, request: TurnRequest) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
         self.interrupt()
-        now_s = self._services.now_s()
-        writer = writer_for(self._services, self._outbox, turn_id, record, received_s=now_s, shows_trace=shows_trace)
-        writer.start("voice", [])
-        writer.end("interrupted")
+        run = self._new_run(request, lambda *_: None)
+        run.writer.start("voice", [])
+        run.end("interrupted")
+
+    def _new_run(self, request: TurnRequest, on_end: Callable[[TurnWriter, wire.Metrics], None]) -> TurnRun:
+        services, outbox, approvals, calls = self._services, self._outbox, self._approvals, self._client_calls
+        return TurnRun(request, services, outbox, approvals, calls, metered=self._metered, on_end=on_end)
 
     async def aclose(self) -> None:
         """After `interrupt`: wait until everything that the turns started has unwound."""

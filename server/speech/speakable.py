@@ -57,12 +57,12 @@ class SpokenText:
 
     def __init__(self, language: str | None = None) -> None:
         """`language` (BCP 47, English by default): in which formulas are said."""
-        self._formulas = Formulas(language)
+        self._language = language
         self.begin_reply()
 
     def begin_reply(self) -> None:
         """Close what the reply before has left open."""
-        self._formulas.close()
+        self._formulas: Formulas | None = None  # since a line with a mark of one: most replies have none
         self._fence: str | None = None  # what closes the block we are in
         self._is_line_start = True
 
@@ -92,11 +92,13 @@ class SpokenText:
             return ""
         if fence:
             self._fence = fence[1]
-            self._formulas.close()
+            self._formulas = None
             return ""
         if starts:
             line = _QUOTE.sub("", line)
-        line = self._formulas.replace(line, is_whole=is_whole)
+        if self._formulas is not None or "$" in line or "\\" in line:
+            self._formulas = self._formulas or Formulas(self._language)
+            line = self._formulas.replace(line, is_whole=is_whole)
         if starts:
             if _TABLE_ROW.match(line) or _RULE.match(line):
                 return ""

@@ -1,5 +1,6 @@
 """Text frames from the client, and the messages of a conversation in them. An unknown `type` is refused by the decoder, unknown fields are ignored."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -126,8 +127,8 @@ class DetectionSettings(Struct, kw_only=True, frozen=True):
     """Longest silence within an utterance: 8, 4 or 2 s. Without effect where `silence_ms` is given."""
 
 
-class TurnSettings(ClientFrame, kw_only=True):
-    """Settings of turns: of all that follow, or of the one that the frame starts."""
+class TurnChoices(ClientFrame, kw_only=True):
+    """Changes to the TurnSettings of all turns that follow, or of the one that the frame starts."""
 
     voice: bool | UnsetType = UNSET
     skills: SkillNames | UnsetType | None = UNSET
@@ -143,7 +144,7 @@ class TurnSettings(ClientFrame, kw_only=True):
     client_tools: ClientTools | UnsetType = UNSET
 
 
-class Configure(TurnSettings, tag="configure", kw_only=True):
+class Configure(TurnChoices, tag="configure", kw_only=True):
     """For the rest of the connection; fields left out keep their value."""
 
     turn_detection: Literal["server_vad", "push_to_talk"] | DetectionSettings | UnsetType = UNSET
@@ -161,7 +162,30 @@ class Configure(TurnSettings, tag="configure", kw_only=True):
     """false: speech does not end the running turn."""
 
 
-class TurnFrame(TurnSettings, kw_only=True):
+class TurnSettings(Struct, kw_only=True, frozen=True):
+    """Choices of a client for a turn, with the values that count until it chooses; carried whole from here to the agent."""
+
+    voice: bool = True
+    skills: Sequence[str] | None = None
+    enable_tools: bool = True
+    language: str | None = None
+    speaker: str | None = None
+    speed: float = 1.0
+    instructions: str | None = None
+    """The client's addition to the system prompt."""
+    max_tokens: int | None = None
+    """Limit for each model call, in force where it is below the operator's."""
+    tools: Sequence[ToolItem] = ()
+    """The client's own."""
+    tool_choice: ToolChoice = "auto"
+    """The choice for round 1."""
+    client_tools: ClientTools = "wait"
+    conversation: str | None = None
+    """The client's own id of the conversation."""
+    trace: bool = False
+
+
+class TurnFrame(TurnChoices, kw_only=True):
     """Base of the frames that start a turn with a history."""
 
     messages: list[Message]

@@ -20,8 +20,8 @@ from server.wire.frames import (
     ServerFrame,
     TextPart,
     ToolItem,
+    TurnChoices,
     TurnFrame,
-    TurnSettings,
 )
 
 MAX_IMAGE_BYTES = 5 << 20
@@ -77,7 +77,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
             _check_messages(frame.messages, max_messages)
     if isinstance(frame, Chat) and frame.nudge is None:
         _check_last(frame.messages)
-    if isinstance(frame, TurnSettings):
+    if isinstance(frame, TurnChoices):
         _check_tools(frame.tools)
     return frame
 

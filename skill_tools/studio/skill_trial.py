@@ -12,7 +12,8 @@ from server.accounts.principal import Principal
 from server.agent.chunks import ChunkChannel
 from server.bounded.fair_share import Share, turn_share
 from server.errors import TurnError
-from server.session.settings import ClientSettings, Services, turn_request
+from server.session.services import Services
+from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
@@ -49,9 +50,7 @@ class SkillTrial:
         snapshot: SkillsSnapshot,
         messages: list[wire.Message],
         out: ChunkChannel,
-        *,
-        enable_tools: bool,
-        language: str | None,
+        settings: wire.TurnSettings,
     ) -> None:
         """Answer the last message with all skills of `snapshot`; `out` gets what happens, piece by piece.
 
@@ -59,16 +58,16 @@ class SkillTrial:
         """
         session_id, turn_id = "studio-" + secrets.token_hex(4), secrets.token_hex(8)
         turn_share.set(principal.limited_share or Share(session_id))
-        request = turn_request(
-            self.services,
-            principal,
-            ClientSettings(voice=False, enable_tools=enable_tools, language=language),
+        request = TurnRequest(
+            id=turn_id,
             session_id=session_id,
-            turn_id=turn_id,
             trigger="chat",
             messages=messages,
-            received_s=self.services.now_s(),
+            settings=settings,
             snapshot=snapshot,
+            principal=principal,
+            system_messages=ClientRights.of(principal, self.services.security).system_messages,
+            received_s=self.services.now_s(),
         )
         limit_s = self.services.limits.max_turn_s
         limit = asyncio.timeout(limit_s)

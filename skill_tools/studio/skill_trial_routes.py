@@ -172,7 +172,7 @@ class SkillTrialRoutes:
         if not request.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.services.skills(), folder, request)
+        snapshots = await attempt(_versions, self._trial.services.skills.current, folder, request)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
                 return await self._answer(call, request, snapshots)
@@ -206,9 +206,8 @@ class SkillTrialRoutes:
         messages.append(wire.Message(role="user", content=request.text))
         failure = None
         try:
-            await self._trial.answer(
-                call.principal, snapshot, messages, lines, enable_tools=request.tools, language=request.language
-            )
+            settings = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
+            await self._trial.answer(call.principal, snapshot, messages, lines, settings)
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
         except TurnAborted as aborted:
@@ -253,7 +252,7 @@ class _VersionLines:
 def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, request.files) as place:
-        edited = with_skill(trial.services.skills(), folder, place, request.skills_off)
+        edited = with_skill(trial.services.skills.current, folder, place, request.skills_off)
         hooks = edited.hooks(None)
         diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)

@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
+from server.wire.frames import TurnSettings
 from tests.hooks.fakes import FakeHook, layers_of
 
 PLANNED = "<need_tool>Let me look."
 
 
 def with_hooks(*hooks: FakeHook, trace: bool = False, **more: Any) -> TurnOptions:
-    return TurnOptions(layers=layers_of(*hooks, **more), trace=trace)
+    return TurnOptions(settings=TurnSettings(trace=trace), layers=layers_of(*hooks, **more))
 
 
 def adding(*names: str) -> Callable[[dict[str, Any]], Mapping[str, Any]]:

@@ -8,6 +8,7 @@ import pytest
 
 from server.agent.agent_client import TurnOptions
 from server.errors import ToolError
+from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo
 from skills_engine.conditions.condition import Condition, Moment
 from skills_engine.hook_entries import TIMINGS
@@ -153,7 +154,7 @@ async def test_the_inspector_names_reason_and_path_of_what_did_not_fire() -> Non
         HookInfo("off", "a.md", "before_planning", "system", False, "[off]", "diary", enabled=False),
     ]
 
-    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True))
+    chunks = await play(agent_for(model), hooks, options=TurnOptions(settings=TurnSettings(trace=True)))
 
     [data] = [chunk.trace.data for chunk in chunks if chunk.trace and chunk.trace.event == "not_fired"]
     assert [(item["hook"], item["reason"], item.get("path")) for item in data["hooks"]] == [

@@ -11,6 +11,7 @@ from server.agent.prompt_fit import estimate_tokens, estimate_tools
 from server.config import LlmSettings
 from server.errors import ContextTooLong, ProviderRateLimited
 from server.tools.registry import Tool
+from server.wire.frames import TurnSettings
 from tests.agent.scene import agent_for, given, listed, notices, play, texts, told, tool, traces
 from tests.hooks.fakes import hook, layers_of
 from tests.support.scripted_model import ScriptedModel, call, say
@@ -157,7 +158,7 @@ async def test_what_is_left_out_before_and_behind_a_hook_is_said(words: str, kep
         return {"request": {"messages": [*params["messages"], {"role": "user", "content": words}]}}
 
     model = ScriptedModel([say("Hi.")], context_tokens=900)
-    options = TurnOptions(layers=layers_of(hook(before_llm=add)), trace=True)
+    options = TurnOptions(settings=TurnSettings(trace=True), layers=layers_of(hook(before_llm=add)))
 
     chunks = await play(agent_for(model), messages=OLD, enable_tools=False, options=options)
 
@@ -264,7 +265,7 @@ async def test_the_trace_shows_what_the_model_read_before_and_after_a_result_was
     model = ScriptedModel([call("first"), call("second"), say("Line 3.")], context_tokens=2000)
     tools = [answering("first", LINES[:3000]), answering("second", LINES[:3000])]
 
-    chunks = await play(agent_for(model, tools, planning=False), options=TurnOptions(trace=True))
+    chunks = await play(agent_for(model, tools, planning=False), options=TurnOptions(settings=TurnSettings(trace=True)))
 
     shown = {message["id"]: message["content"] for message in listed(chunks)}
     calls = [data for _, data in traces(chunks, "model_call")]

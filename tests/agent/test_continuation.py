@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.agent.agent_client import TurnOptions
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from server.llm.language_model import Message
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted

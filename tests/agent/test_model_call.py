@@ -9,11 +9,13 @@ import pytest
 
 from server.agent import model_call
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
-from server.agent.loop import FULL
+from server.agent.costs import CostMeter
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
+from server.agent.prompts import FULL
 from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
+from server.agent.turn_context import TurnContext
 from server.config import LlmSettings
 from server.errors import (
     ContextTooLong,
@@ -184,17 +186,14 @@ async def test_the_first_token_is_the_first_text_or_call_and_no_reasoning(
     turn_hooks = TurnHooks(NO_LAYERS)
 
     async def make_the_call(out: ChunkChannel) -> None:
-        calls = ModelCalls(
-            model,
-            AUTO,
-            EndpointMemory(),
+        context = TurnContext(
             out=out,
             conversation=conversation,
-            tracer=Tracer(conversation, turn_hooks, is_on=True),
-            events=RuntimeEvents(turn_hooks),
             hooks=turn_hooks,
-            clock_s=lambda: model.now_s,
+            tracer=Tracer(conversation, turn_hooks, is_on=True, costs=CostMeter()),
+            events=RuntimeEvents(turn_hooks),
         )
+        calls = ModelCalls(model, AUTO, EndpointMemory(), context, clock_s=lambda: model.now_s)
         async for _ in calls.call(ModelRequest()):
             pass
 

@@ -4,7 +4,7 @@ import pytest
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import NoticeGiven
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import SYSTEM, USER, agent_for, given, hook, notices, play, told
 from tests.support.scripted_model import ScriptedModel, call, say

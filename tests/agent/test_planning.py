@@ -3,7 +3,7 @@
 import pytest
 
 from server.agent.chunks import NoticeGiven
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from tests.agent.scene import SYSTEM, USER, agent_for, given, notices, play, texts, told
 from tests.support.scripted_model import ScriptedModel, call, say, think
 

@@ -7,6 +7,7 @@ import pytest
 from server.agent.agent_client import TurnOptions
 from server.config import LlmSettings
 from server.llm.language_model import Finished, LateSystem, TextDelta
+from server.wire.frames import TurnSettings
 from tests.agent.scene import agent_for, play
 from tests.support.scripted_model import ScriptedModel
 
@@ -23,7 +24,7 @@ async def test_a_prefill_is_how_the_first_call_of_the_turn_begins(
 ) -> None:
     model = ScriptedModel([[TextDelta("Because."), Finished("stop")]], is_compact=True, late_system=needed)
     agent = agent_for(model, llm=LlmSettings(late_system=configured))
-    agent.prefill(HISTORY, "Why?", True, options=TurnOptions())
+    agent.prefill(HISTORY, "Why?", options=TurnOptions())
     await play(agent, messages=[*HISTORY, {"role": "user", "content": "Why?"}])
 
     [(messages, question, names)] = model.read
@@ -33,8 +34,8 @@ async def test_a_prefill_is_how_the_first_call_of_the_turn_begins(
 
 async def test_without_tools_or_planning_no_tool_is_to_be_chosen() -> None:
     model = ScriptedModel(is_compact=True)
-    agent_for(model).prefill(HISTORY, "", False, options=TurnOptions())
-    agent_for(model, planning=False).prefill(HISTORY, "", True, options=TurnOptions())
+    agent_for(model).prefill(HISTORY, "", options=TurnOptions(settings=TurnSettings(enable_tools=False)))
+    agent_for(model, planning=False).prefill(HISTORY, "", options=TurnOptions())
 
     assert [names for _, _, names in model.read] == [[], []]
 

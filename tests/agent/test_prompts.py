@@ -3,35 +3,40 @@
 import pytest
 
 from server.agent.agent_client import AgentClient, TurnOptions
-from server.agent.loop import COMPACT, FULL, PromptSet, system_prompt
+from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
 from server.config import AgentSettings, LlmSettings, ToolsSettings
 from server.tools.executor import ToolExecutor
 from server.tools.registry import ToolRegistry
+from server.wire.frames import TurnSettings
 from tests.agent.scene import agent_for
 from tests.support.scripted_model import ScriptedModel
 
 
 def test_the_system_prompt_names_catalogue_and_language_behind_who_speaks() -> None:
-    prompt = system_prompt(FULL, override=None, catalog="- diary: writes", language="de")
+    prompt = system_prompt(FULL, TurnSettings(language="de"), override=None, catalog="- diary: writes")
 
     assert prompt == (
         f"{FULL.system}\n\n- diary: writes\n\nThe user speaks and wants to hear this language (BCP 47): de"
     )
-    told = system_prompt(FULL, override=None, catalog="- diary: writes", language="de", instructions="Rhyme.")
+    told = system_prompt(
+        FULL, TurnSettings(language="de", instructions="Rhyme."), override=None, catalog="- diary: writes"
+    )
     assert told == f"{prompt}\n\nRhyme."
-    assert system_prompt(FULL, override=None, catalog="", language=None) == FULL.system
+    assert system_prompt(FULL, TurnSettings(), override=None, catalog="") == FULL.system
 
 
 @pytest.mark.parametrize("override", ["Be a pirate.", ""])
 def test_the_operator_s_system_prompt_replaces_the_built_in_one(override: str) -> None:
-    assert system_prompt(FULL, override=override, catalog="", language=None) == override
+    assert system_prompt(FULL, TurnSettings(), override=override, catalog="") == override
 
 
 def test_the_agent_builds_the_system_prompt_of_its_options() -> None:
     agent = agent_for(ScriptedModel())
 
-    assert agent.system_prompt(TurnOptions(catalog="- diary", language="de", instructions="Rhyme.")) == system_prompt(
-        FULL, override="You are a test.", catalog="- diary", language="de", instructions="Rhyme."
+    assert agent.system_prompt(
+        TurnOptions(settings=TurnSettings(language="de", instructions="Rhyme."), catalog="- diary")
+    ) == system_prompt(
+        FULL, TurnSettings(language="de", instructions="Rhyme."), override="You are a test.", catalog="- diary"
     )
 
 

@@ -10,12 +10,13 @@ from server.agent.agent_client import TurnOptions
 from server.config import LlmSettings
 from server.errors import ContextTooLong
 from server.llm.language_model import Finished, TextDelta
+from server.wire.frames import TurnSettings
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import agent_for, play
 from tests.hooks.fakes import hook
 from tests.support.scripted_model import ScriptedModel
 
-LIMITED = TurnOptions(max_tokens=50)
+LIMITED = TurnOptions(settings=TurnSettings(max_tokens=50))
 OLD = [{"role": role, "content": "x" * 400} for _ in range(4) for role in ("user", "assistant")]
 
 
@@ -53,7 +54,7 @@ async def test_a_hook_is_shown_the_limit_in_force_and_may_change_it() -> None:
     scripted = model()
     agent = agent_for(scripted, llm=LlmSettings(max_tokens=90))
     for one in (own, shorter):
-        await play(agent, enable_tools=False, options=replace(with_hooks(one), max_tokens=50))
+        await play(agent, enable_tools=False, options=replace(with_hooks(one), settings=LIMITED.settings))
 
     assert own.params("before_llm")["options"] == {"max_tokens": 50, "temperature": None}
     assert [request.options for request in scripted.requests] == [
@@ -67,9 +68,13 @@ async def test_the_context_keeps_room_for_a_reply_of_that_length() -> None:
     scripted = model(context_tokens=1000)
     agent = agent_for(scripted)
     for limit in (50, 600):
-        await play(agent, messages=question, enable_tools=False, options=TurnOptions(max_tokens=limit))
+        await play(
+            agent, messages=question, enable_tools=False, options=TurnOptions(settings=TurnSettings(max_tokens=limit))
+        )
     with pytest.raises(ContextTooLong):
-        await play(agent, messages=question, enable_tools=False, options=TurnOptions(max_tokens=1000))
+        await play(
+            agent, messages=question, enable_tools=False, options=TurnOptions(settings=TurnSettings(max_tokens=1000))
+        )
 
     assert len(scripted.messages(0)) > len(scripted.messages(1))
     assert len(scripted.requests) == 2
@@ -79,7 +84,7 @@ async def test_a_limit_that_the_endpoint_refuses_does_not_shorten_the_turns_of_o
     scripted = model(ContextTooLong("long"))
     agent = agent_for(scripted)
     with pytest.raises(ContextTooLong):
-        await play(agent, enable_tools=False, options=TurnOptions(max_tokens=1_000_000))
+        await play(agent, enable_tools=False, options=TurnOptions(settings=TurnSettings(max_tokens=1_000_000)))
     await play(agent, messages=[*OLD, {"role": "user", "content": "Why?"}], enable_tools=False)
 
     assert len(scripted.messages(1)) == len(OLD) + 2

@@ -15,6 +15,7 @@ from server.errors import Closed, ContextTooLong, ImageRefused, ProviderUnreacha
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import Message, ModelRequest, ReasoningDelta, ToolCall
 from server.tools.tool_calls import ToolOutcome, TurnAborted
+from server.wire.frames import TurnSettings
 from tests.agent.hooked import PLANNED, with_hooks
 from tests.agent.scene import QUESTION, agent_for, play, tool
 from tests.hooks.fakes import FACTS, FakeHook, hook, layers_of
@@ -139,7 +140,8 @@ async def test_a_turn_whose_channel_is_closed_was_aborted_and_has_not_failed() -
 
     with pytest.raises(Closed):
         agent = agent_for(ScriptedModel([say("Noon.")]))
-        await agent.answer(QUESTION, [], False, out=Gone(), options=observer.options)
+        options = replace(observer.options, settings=TurnSettings(enable_tools=False))
+        await agent.answer(QUESTION, [], out=Gone(), options=options)
 
     assert [(level, payload["Status"]) for level, payload in observer.heard] == [("warn", "aborted")]
 

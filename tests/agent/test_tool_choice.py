@@ -6,7 +6,7 @@ import pytest
 
 from server.agent.agent_client import TurnOptions
 from server.errors import ProviderProtocol, ToolChoiceRefused
-from server.wire.frames import ToolByName, ToolChoice
+from server.wire.frames import ToolByName, ToolChoice, TurnSettings
 from tests.agent.hooked import adding, with_hooks
 from tests.agent.scene import agent_for, notices, play
 from tests.hooks.fakes import hook as process_hook
@@ -16,7 +16,7 @@ ALPHA = ToolByName(name="alpha")
 
 
 def choosing(choice: ToolChoice) -> TurnOptions:
-    return TurnOptions(tool_choice=choice)
+    return TurnOptions(settings=TurnSettings(tool_choice=choice))
 
 
 @pytest.mark.parametrize("choice", ["required", ALPHA])
@@ -72,7 +72,10 @@ async def test_a_tool_that_a_hook_adds_can_be_chosen() -> None:
     model = ScriptedModel([say("Hi.")])
     options = with_hooks(process_hook(before_llm=adding("gamma")))
 
-    await play(agent_for(model), options=TurnOptions(layers=options.layers, tool_choice=ToolByName(name="gamma")))
+    await play(
+        agent_for(model),
+        options=TurnOptions(settings=TurnSettings(tool_choice=ToolByName(name="gamma")), layers=options.layers),
+    )
 
     assert model.requests[0].tool_choice == ToolByName(name="gamma")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from server.errors import ToolError
 from server.llm.language_model import Finished, ToolCall
 from tests.agent.scene import SYSTEM, USER, agent_for, hook, play, texts, told, tool

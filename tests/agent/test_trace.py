@@ -4,15 +4,16 @@ from typing import Any
 
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.agent.loop import FULL
+from server.agent.prompts import FULL
 from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.language_model import Finished, TextDelta, Usage
+from server.wire.frames import TurnSettings
 from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import QUESTION, agent_for, hook, listed, notices, play, told, traces
 from tests.support.scripted_model import ScriptedModel, call, say
 
-ON = TurnOptions(trace=True)
+ON = TurnOptions(settings=TurnSettings(trace=True))
 
 
 def model_calls(chunks: list[LLMChunk]) -> list[dict[str, Any]]:
@@ -232,7 +233,7 @@ async def reasons(model: ScriptedModel, *, max_persistent: int = 64, **keys: Any
         hook("after_tool_call", "filtered", tool_filter=["beta"]),
         hook("after_user_input", "kept", persistent=True),
     ]
-    options = TurnOptions(trace=True, max_persistent=max_persistent)
+    options = TurnOptions(settings=TurnSettings(trace=True), max_persistent=max_persistent)
     enable_tools = keys.pop("enable_tools", True)
     chunks = await play(agent_for(model, **keys), hooks, enable_tools=enable_tools, options=options)
     found = [item for _, data in traces(chunks, "not_fired") for item in data["hooks"]]
@@ -278,7 +279,7 @@ async def test_a_filter_that_nearly_names_a_tool_that_ran_says_which() -> None:
     model = ScriptedModel([say("<need_tool>"), call("alpha"), say("Hi.")])
     hooks = [hook("after_tool_call", "misspelt", tool_filter=["weather", "alhpa"])]
 
-    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True))
+    chunks = await play(agent_for(model), hooks, options=TurnOptions(settings=TurnSettings(trace=True)))
 
     [item] = [item for _, data in traces(chunks, "not_fired") for item in data["hooks"]]
     assert item["reason"] == "tool_filter names none of: alpha (did you mean alpha?)"
@@ -301,7 +302,9 @@ async def test_a_hook_that_the_limit_kept_out_says_so_at_every_timing() -> None:
     hooks = [*(hook(timing, persistent=True) for timing in TIMINGS)]
     hooks.append(hook("after_tool_call", "filtered", persistent=True, tool_filter=["beta"]))
 
-    chunks = await play(agent_for(model), hooks, options=TurnOptions(trace=True, max_persistent=0))
+    chunks = await play(
+        agent_for(model), hooks, options=TurnOptions(settings=TurnSettings(trace=True), max_persistent=0)
+    )
 
     [(_, data)] = traces(chunks, "not_fired")
     assert [item["hook"] for item in data["hooks"]] == [*TIMINGS, "filtered"]
@@ -309,7 +312,7 @@ async def test_a_hook_that_the_limit_kept_out_says_so_at_every_timing() -> None:
 
 
 async def test_hooks_of_skills_that_are_off_are_named_too() -> None:
-    options = TurnOptions(trace=True, hooks_off=[hook("before_planning", "asleep")])
+    options = TurnOptions(settings=TurnSettings(trace=True), hooks_off=[hook("before_planning", "asleep")])
     chunks = await play(agent_for(ScriptedModel([say("Hi.")])), [], options=options)
 
     [(_, data)] = traces(chunks, "not_fired")
@@ -318,7 +321,7 @@ async def test_hooks_of_skills_that_are_off_are_named_too() -> None:
 
 async def test_the_reply_to_the_planning_prompt_is_told() -> None:
     model = ScriptedModel([say("<need_tool>"), say("Hi.")])
-    chunks = await play(agent_for(model), [], options=TurnOptions(trace=True))
+    chunks = await play(agent_for(model), [], options=TurnOptions(settings=TurnSettings(trace=True)))
 
     assert [data.get("reply") for _, data in traces(chunks, "model_done")] == ["<need_tool>", None]
 

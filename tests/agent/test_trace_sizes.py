@@ -12,11 +12,11 @@ from server.agent.chunks import LLMChunk
 from server.agent.trace import MAX_FRAME_BYTES
 from server.llm.language_model import Message
 from server.wire import codec
-from server.wire.frames import Trace
+from server.wire.frames import Trace, TurnSettings
 from tests.agent.scene import QUESTION, agent_for, hook, listed, play, tool, traces
 from tests.support.scripted_model import ScriptedModel, call, say
 
-ON = TurnOptions(trace=True)
+ON = TurnOptions(settings=TurnSettings(trace=True))
 
 
 def sizes(chunks: list[LLMChunk]) -> list[int]:

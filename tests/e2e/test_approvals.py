@@ -298,7 +298,9 @@ async def test_silence_means_no_and_the_turn_says_so(
 
         assert page.count("approval_request") == 1
         await expect(page.tab.get_by_role("alertdialog")).to_have_count(0)
-        await expect(page.tab.locator(".turn")).to_contain_text("current_time did not run: there was no answer in time.")
+        await expect(page.tab.locator(".turn")).to_contain_text(
+            "current_time did not run: there was no answer in time."
+        )
         assert "Tokyo" not in last_result(model)
 
 

@@ -2,11 +2,12 @@
 
 import pytest
 
-from server.agent.loop import COMPACT, system_prompt
 from server.agent.prompt_fit import adapt
+from server.agent.prompts import COMPACT, system_prompt
 from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, compact_turn, is_looping, opening, turn_to_prefill
 from server.llm.compact_reply import quotation
 from server.llm.language_model import LateSystem, Message
+from server.wire.frames import TurnSettings
 from skills_engine.skills_context_manager import build_catalog
 from tests.skills_engine.test_skills_context_manager import skill
 
@@ -238,7 +239,7 @@ def test_ordinary_repetition_is_none(text: str) -> None:
 
 
 def test_what_a_client_adds_to_the_system_prompt_stands_before_the_words_of_hooks() -> None:
-    prompt = system_prompt(COMPACT, override="You are Parley.", catalog="", language=None, instructions="Rhyme.")
+    prompt = system_prompt(COMPACT, TurnSettings(instructions="Rhyme."), override="You are Parley.", catalog="")
     sent = adapt([m("system", prompt), m("user", "Hi"), m("system", "Be brief.")], "user", "4f1c")
 
     assert compact_turn(sent).messages()[0] == m("system", "You are Parley.\n\nRhyme.\n\nBe brief.")

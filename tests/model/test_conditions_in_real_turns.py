@@ -15,6 +15,7 @@ from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.errors import ToolError
 from server.llm.language_model import Finished, Message, ModelInfo, ToolCall
+from server.wire.frames import TurnSettings
 from skills_engine import CallFacts, HookFacts, HookInfo, HookState
 from tests.agent.scene import agent_for, tool, traces
 from tests.hooks.fakes import at, layers_of
@@ -108,8 +109,8 @@ def play_really(script: TurnScript, hooks: Sequence[HookInfo], facts: HookFacts)
 
     model = NamedModel(script)
     options = TurnOptions(
+        settings=TurnSettings(trace=True),
         facts=facts,
-        trace=True,
         max_persistent=script.max_persistent,
         layers=layers_of(at("before_tool", judge)),
     )

@@ -13,7 +13,8 @@ from server.approval.asking import Answer, AskHuman, Question
 from server.approval.broker import ApprovalBroker
 from server.approval.remembered import RememberedApprovals
 from server.llm.language_model import Message
-from server.session.chat_handler import ChatHandler, TurnRequest
+from server.session.chat_handler import ChatHandler
+from server.session.settings import TurnRequest
 from server.toolguard import Permission
 from server.tools.client_tools import ClientTool
 from server.tools.tool_calls import TurnFacts
@@ -80,7 +81,7 @@ class AskingAgent(FakeAgent):
     asks: list[AskHuman] = field(default_factory=list)
 
     async def chat_stream(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]:
         request, ask = _ASKED.get()
         self.requests.append(request)

@@ -16,8 +16,8 @@ from server.llm.language_model import Message, ModelInfo, Usage
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
 from server.session.outbox import Kind, Outbox
+from server.session.services import Services
 from server.session.session import Session
-from server.session.settings import Services
 from server.session.turn_limits import TurnGate
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
@@ -49,7 +49,6 @@ Step = LLMChunk | BaseException | Pause | Yield
 class AskedTurn:
     messages: list[Message]
     hooks: list[HookInfo]
-    enable_tools: bool
     options: TurnOptions
     is_closed: bool = False
 
@@ -66,26 +65,25 @@ class FakeAgent:
     read: list[tuple[list[Message], str]] = field(default_factory=list)
     """The prefills it was asked for: history and words."""
 
-    def prefill(self, messages: Sequence[Message], question: str, enable_tools: bool, *, options: TurnOptions) -> None:
+    def prefill(self, messages: Sequence[Message], question: str, *, options: TurnOptions) -> None:
         self.read.append((list(messages), question))
 
     async def answer(
         self,
         messages: Sequence[Message],
         hooks: Sequence[HookInfo],
-        enable_tools: bool,
         *,
         out: ChunkChannel,
         options: TurnOptions,
     ) -> None:
-        async with aclosing(self.chat_stream(messages, hooks, enable_tools, options=options)) as chunks:
+        async with aclosing(self.chat_stream(messages, hooks, options=options)) as chunks:
             async for chunk in chunks:
                 await out.put(chunk)
 
     async def chat_stream(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]:
-        asked = AskedTurn(list(messages), list(hooks), enable_tools, options)
+        asked = AskedTurn(list(messages), list(hooks), options)
         self.asked.append(asked)
         steps = self.turns[min(len(self.asked), len(self.turns)) - 1]
         try:
@@ -162,7 +160,7 @@ class SessionHarness:
         )
         self.services = Services(
             handler=answering,
-            skills=lambda: self.snapshot,
+            skills=self,
             sign_state=lambda state: state.signed(SIGNER),
             read_state=lambda text: HookState.read(text, SIGNER),
             sign=lambda skill, name, _role, _content: f"sig of {skill}/{name}",
@@ -195,6 +193,11 @@ class SessionHarness:
         self.outbox.abandon()
         assert self._writer is not None
         await self._writer
+
+    @property
+    def current(self) -> SkillsSnapshot:
+        """The skills in force (Skills)."""
+        return self.snapshot
 
     @property
     def frames(self) -> list[Frame]:

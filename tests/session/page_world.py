@@ -65,7 +65,7 @@ class NumberingAgent(FakeAgent):
         self._count = 0
 
     async def chat_stream(
-        self, messages: Sequence[Message], hooks: Sequence[HookInfo], enable_tools: bool, *, options: TurnOptions
+        self, messages: Sequence[Message], hooks: Sequence[HookInfo], *, options: TurnOptions
     ) -> AsyncGenerator[LLMChunk, None]:
         reply = self._replies[self._count % len(self._replies)]
         self._count += 1

@@ -27,7 +27,7 @@ async def asked(turns: list[dict[str, Any]], **harness_settings: Any) -> tuple[l
             harness.chat(id=f"t{count}", **fields)
             await harness.until("turn_end", count)
         notices = [frame for frame in harness.frames if frame["type"] == "notice"]
-    return [turn.options.instructions for turn in agent.asked], [frame["code"] for frame in notices]
+    return [turn.options.settings.instructions for turn in agent.asked], [frame["code"] for frame in notices]
 
 
 async def test_a_turn_s_instructions_stand_in_for_those_of_the_connection_and_null_takes_them_away() -> None:
@@ -53,7 +53,7 @@ async def test_a_spoken_turn_goes_by_those_of_the_connection() -> None:
         await talk.silence()
         await talk.until("turn_end")
 
-    assert [turn.options.instructions for turn in talk.agent.asked] == ["Rhyme."]
+    assert [turn.options.settings.instructions for turn in talk.agent.asked] == ["Rhyme."]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ async def test_a_response_without_an_utterance_is_a_turn_of_text_and_needs_no_ne
 
     assert [frame["trigger"] for frame in talk.frames if frame["type"] == "turn_start"] == ["chat", "chat"]
     assert [[m["content"] for m in turn.messages] for turn in talk.agent.asked] == [["hello there", "Hi."], []]
-    assert talk.agent.asked[1].options.instructions == "Greet."
+    assert talk.agent.asked[1].options.settings.instructions == "Greet."
 
 
 @pytest.mark.parametrize(
@@ -364,4 +364,4 @@ async def test_a_turn_has_its_own_voice_and_language() -> None:
 
     assert talk.synthesizer.spoken_as == [("ben", 1.5), ("ben", 1.5), ("ann", 1.0)]
     assert [language for _, language in talk.synthesizer.asked] == ["de", "de", "en"]
-    assert [turn.options.max_tokens for turn in talk.agent.asked] == [7, 7, None]
+    assert [turn.options.settings.max_tokens for turn in talk.agent.asked] == [7, 7, None]

@@ -458,7 +458,11 @@ async def test_configure_lasts_and_fields_left_out_keep_their_value() -> None:
         harness.chat()
         await harness.until("turn_end", 3)
 
-    assert [(a.enable_tools, a.options.language) for a in agent.asked] == [(False, "de"), (True, "de"), (False, None)]
+    assert [(a.options.settings.enable_tools, a.options.settings.language) for a in agent.asked] == [
+        (False, "de"),
+        (True, "de"),
+        (False, None),
+    ]
 
 
 async def test_a_turn_s_limit_of_tokens_stands_in_for_that_of_the_connection_and_null_takes_it_away() -> None:
@@ -477,7 +481,7 @@ async def test_a_turn_s_limit_of_tokens_stands_in_for_that_of_the_connection_and
         harness.chat()
         await harness.until("turn_end", 5)
 
-    assert [asked.options.max_tokens for asked in agent.asked] == [200, 50, None, 200, None]
+    assert [asked.options.settings.max_tokens for asked in agent.asked] == [200, 50, None, 200, None]
     assert [frame["path"] for frame in harness.frames if frame["type"] == "error"] == ["$.max_tokens"]
 
 
@@ -509,7 +513,7 @@ async def test_the_trace_is_for_those_who_may_see_it(allowed: bool | str, is_loc
         harness.chat()
         await harness.until("turn_end")
 
-    assert agent.asked[0].options.trace is traces
+    assert agent.asked[0].options.settings.trace is traces
     assert [f["code"] for f in harness.frames if f["type"] == "notice"] == ([] if traces else ["trace_not_allowed"])
 
 
@@ -521,7 +525,7 @@ async def test_an_operator_may_see_the_trace_from_anywhere() -> None:
         harness.chat()
         await harness.until("turn_end")
 
-    assert agent.asked[0].options.trace
+    assert agent.asked[0].options.settings.trace
 
 
 async def test_an_operator_may_try_other_texts_of_hooks_for_a_turn() -> None:

@@ -14,7 +14,7 @@ from server.speech.tts import EmbeddedSynthesizer
 from server.speech.worker import SpeechWorker
 from server.speech.worker_child import PREFIX, lengths, parse
 from server.speech.worker_process import SpeechJob, WorkerProcess
-from server.wire.frames import SpeechPart
+from server.wire.frames import SpeechPart, TurnSettings
 from tests.support.virtual_loop import VirtualLoop
 
 RATE = 16_000
@@ -109,12 +109,7 @@ class House:
             clock=now_s,
         )
         writer.start("chat", [])
-        voice = Voice(
-            synthesizer=self.synthesizer,
-            language="en",
-            max_ahead_ms=30_000,
-            now_s=now_s,
-        )
+        voice = Voice(self.synthesizer, TurnSettings(language="en"), now_s=now_s)
         output = SpeechOutput(writer, voice, PlaybackClock("t", began_s=now_s()), room=_no_wait)
         async with output.running():
             for text in sentences:

@@ -28,6 +28,7 @@ from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
 
 SPOKEN = ["sentence", SOUND, SOUND, "sentence_end"]
 SILENT = ["sentence", "sentence_end"]
+ENGLISH = wire.TurnSettings(language="en")
 QUESTION = SpokenSentence("", "May I?", approval="q1")
 
 
@@ -38,7 +39,7 @@ class Stage:
         self,
         synthesizer: FakeSynthesizer | None = None,
         *,
-        max_ahead_ms: float = 30_000,
+        max_ahead_ms: int = 30_000,
         patience_s: float = 60.0,
         slack_s: float = 60.0,
     ) -> None:
@@ -57,7 +58,7 @@ class Stage:
         )
         self.turn.start("chat", [])
         self.frames.clear()
-        voice = Voice(synthesizer=self.synthesizer, language="en", max_ahead_ms=max_ahead_ms)
+        voice = Voice(self.synthesizer, ENGLISH, wire.OutputFormat(max_ahead_ms=max_ahead_ms))
         self.output: TurnOutput = SpeechOutput(
             self.turn, voice, self.clock, room=self.room, patience_s=patience_s, slack_s=slack_s
         )
@@ -117,8 +118,8 @@ class Loading(FakeSynthesizer):
     status = wire.SpeechPart(state="loading")
 
 
-@pytest.mark.parametrize("voice", [None, Voice(synthesizer=Loading(), language="en", max_ahead_ms=30_000)])
-async def test_without_a_voice_sentences_leave_at_once_as_text_and_nothing_is_asked_aloud(voice: Voice | None) -> None:
+@pytest.mark.parametrize("voice", [Voice(FakeSynthesizer(), wire.TurnSettings(voice=False)), Voice(Loading(), ENGLISH)])
+async def test_without_a_voice_sentences_leave_at_once_as_text_and_nothing_is_asked_aloud(voice: Voice) -> None:
     stage = Stage()
     output = output_for(stage.turn, voice, stage.clock, room=stage.room)
 
@@ -365,7 +366,7 @@ async def test_a_lost_client_is_told_after_the_last_word_as_well() -> None:
 
 async def test_the_agent_waits_when_it_is_far_ahead_of_the_voice() -> None:
     pause = Pause()
-    stage = Stage(FakeSynthesizer({"first": [pause, CHUNK]}), max_ahead_ms=math.inf)
+    stage = Stage(FakeSynthesizer({"first": [pause, CHUNK]}), max_ahead_ms=600_000)
     told = 0
 
     async def tell() -> None:

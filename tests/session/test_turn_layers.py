@@ -6,7 +6,7 @@ import pytest
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.hooks.layers import HookLayers
+from server.hooks.layers import NO_LAYERS, HookLayers
 from server.hooks.process.host import HookHost
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
@@ -98,7 +98,6 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
         await harness.until("turn_end", 2)
 
     given = agent.asked[0].options.layers
-    assert given is not None
     assert [hook.name for hook in given.hooks] == ["hook"]
     assert (given.facts.turn_id, given.facts.user_message, given.stream_gate) == ("t1", "hi", "sentence")
     assert given.ask is not None
@@ -116,7 +115,7 @@ async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config
         harness.chat()
         await harness.until("turn_end")
 
-    assert agent.asked[0].options.layers is None
+    assert agent.asked[0].options.layers is NO_LAYERS
 
 
 async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:
@@ -129,5 +128,5 @@ async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:
         harness.chat()
         await harness.until("turn_end", 2)
 
-    policies = [asked.options.layers.respond_policy for asked in agent.asked if asked.options.layers]
+    policies = [asked.options.layers.respond_policy for asked in agent.asked]
     assert policies == ["injected", "any"]

@@ -14,6 +14,7 @@ from skills_engine import SkillsSnapshot
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 
 ANNA = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True, is_operator=True)
+SETTINGS = wire.TurnSettings(voice=False, enable_tools=False, language="de")
 
 
 class Texts:
@@ -27,7 +28,7 @@ class Texts:
 async def answered(trial: SkillTrial) -> list[str]:
     out = Texts()
     messages = [wire.Message(role="user", content="Hi")]
-    await trial.answer(ANNA, SkillsSnapshot(), messages, out, enable_tools=False, language="de")
+    await trial.answer(ANNA, SkillsSnapshot(), messages, out, SETTINGS)
     return out.texts
 
 
@@ -37,7 +38,7 @@ async def test_the_answer_is_shown_piece_by_piece_with_the_skills_it_was_given()
         assert await answered(SkillTrial(harness.services)) == ["One.", "Two."]
 
     [asked] = agent.asked
-    assert (asked.messages[-1]["content"], asked.enable_tools, asked.options.language) == ("Hi", False, "de")
+    assert (asked.messages[-1]["content"], asked.options.settings) == ("Hi", SETTINGS)
     assert asked.is_closed
 
 

@@ -1,0 +1,50 @@
+"""Services that all sessions of the process share."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from server import config
+from server.approval.broker import ApprovalBroker
+from server.bounded.fair_share import LoopShare
+from server.llm.language_model import ModelInfo
+from server.metrics import Metrics
+from server.session.chat_handler import ChatHandler
+from server.session.turn_limits import TurnGate
+from server.session.turn_writer import Sign, SignState
+from server.speech.service import SpeechService
+from server.wire import frames as wire
+from skills_engine import HookState, SkillsSnapshot
+from skills_engine.diagnostics import SkillTestReport
+
+
+class Skills(Protocol):
+    """The skills of the server, as a session needs them; SkillsLibrary is the real one."""
+
+    @property
+    def current(self) -> SkillsSnapshot:
+        """The version in force."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    handler: ChatHandler
+    skills: Skills
+    sign: Sign
+    sign_state: SignState
+    read_state: Callable[[str], HookState]
+    """Raises StateInvalidError."""
+    gate: TurnGate
+    metrics: Metrics
+    limits: config.LimitsSettings
+    security: config.SecuritySettings
+    model: Callable[[], ModelInfo]
+    speech: SpeechService
+    loop_share: LoopShare = field(default_factory=LoopShare)
+    broker: ApprovalBroker = field(default_factory=ApprovalBroker)
+    skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
+    open_notices: Callable[[], Sequence[wire.Notice]] = tuple
+    """Notices from before a client came that still hold."""
+    now_s: Callable[[], float] = time.perf_counter
+    """The clock of turns and playback."""
