@@ -9,9 +9,10 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 
+from server.bounded.fair_share import account_of
 from server.storage.audit_entry import AuditRecord, rfc3339
 from server.storage.database import Database
-from server.storage.schema import audit, storable
+from server.storage.schema import AUDIT_ACCOUNT, audit, storable
 
 MAX_PAGE: Final = 500
 
@@ -53,8 +54,12 @@ async def read_page(
     """Read one page. Entries added meanwhile neither repeat nor hide others. Raises BadCursor, StorageError."""
     after = _read_cursor(cursor) if cursor else None
     size = min(limit, MAX_PAGE)
-    statement = _select(wanted, after, oldest_first).limit(size + 1)
-    return await database.read(lambda connection: _page(connection.execute(statement).all(), size))
+
+    def read(connection: sa.Connection) -> AuditPage:
+        statement = _select(wanted, after, oldest_first, connection.dialect.name).limit(size + 1)
+        return _page(connection.execute(statement).all(), size)
+
+    return await database.read(read)
 
 
 async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
@@ -75,7 +80,7 @@ def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
     )
 
 
-def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool) -> sa.Select[Any]:
+def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool, dialect: str) -> sa.Select[Any]:
     conditions: list[sa.ColumnElement[bool]] = [
         audit.c[name] == storable(value, 256)
         for name in ("session", "turn", "phase", "outcome", "handler")
@@ -83,7 +88,9 @@ def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bo
     ]
     if wanted.user is not None:
         user = storable(wanted.user, 256)
-        conditions.append((audit.c.user == user) | audit.c.user.startswith(f"{user}/", autoescape=True))
+        conditions.append(sa.literal_column(AUDIT_ACCOUNT[dialect]) == account_of(user))
+        if user != account_of(user):  # `==` would let SQLite put the name into the account's expression: no index
+            conditions.append(audit.c.user.between(user, user))
     if wanted.tool is not None and wanted.tool.endswith("*"):
         conditions.append(audit.c.tool.startswith(storable(wanted.tool[:-1], 256), autoescape=True))
     elif wanted.tool is not None:
