@@ -19,8 +19,8 @@ MAX_PAGE: Final = 500
 Text = Annotated[str, Meta(max_length=256)]
 
 
-class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A filter for entries: all given fields must match."""
+class EntryFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Values that an entry has to have, those that are given."""
 
     user: Text | None = None
     """With the holders of the user's Realtime keys."""
@@ -31,11 +31,16 @@ class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     phase: Text | None = None
     outcome: Text | None = None
     handler: Text | None = None
+    text: Text | None = None
+    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
+
+
+class AuditFilter(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A filter for entries: all given fields must match."""
+
     since_us: int | None = None
     until_us: int | None = None
     """Not included."""
-    text: Text | None = None
-    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
 
 
 class AuditPage(Struct, frozen=True, kw_only=True):

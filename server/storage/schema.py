@@ -157,7 +157,9 @@ def _audit_account(connection: sa.Connection) -> None:
     """Find a user's entries and those of the holders of the user's keys through one index, newest first."""
     account = AUDIT_ACCOUNT[connection.dialect.name]
     connection.execute(sa.text("DROP INDEX IF EXISTS parley_audit_user"))
-    connection.execute(sa.text(f"CREATE INDEX parley_audit_account ON {audit.name} ({account}, ts_us, id)"))
+    connection.execute(
+        sa.text(f"CREATE INDEX IF NOT EXISTS parley_audit_account ON {audit.name} ({account}, ts_us, id)")
+    )
 
 
 # Each brings a database one version on, in one transaction with the others that it still needs.

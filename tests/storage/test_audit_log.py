@@ -30,7 +30,7 @@ from server.storage.audit_entry import (
 )
 from server.storage.audit_log import USER_BYTES_A_MINUTE, AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
-from server.storage.audit_verify import Verification, verify
+from server.storage.audit_verify import AuditVerification, verify
 from server.storage.database import Database
 from server.storage.schema import CLOCK_STEADY, audit, audit_days, numbers
 from server.storage.steady_time import NEEDED_S, SteadyTime
@@ -76,7 +76,7 @@ async def change(database: Database, statement: sa.Executable) -> None:
     await database.write(lambda connection: connection.execute(statement))
 
 
-async def verified(database: Database, *, now: float = NOON, keep_days: int = 90) -> Verification:
+async def verified(database: Database, *, now: float = NOON, keep_days: int = 90) -> AuditVerification:
     return await verify(database, keep_days=keep_days, now=lambda: now)
 
 
