@@ -10,7 +10,8 @@ from aiohttp import web
 
 from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError
-from server.gateway.connection import LOGIN_OVER, TIME_OVER, ConnectionContext
+from server.gateway.connection import LOGIN_OVER, TIME_OVER
+from server.gateway.dialect import ConnectionContext
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator
 from server.session.outbox import Kind, Outbox
