@@ -3,7 +3,6 @@
 import math
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
@@ -15,6 +14,7 @@ from server.accounts.credentials import SessionCookies, TokenTable, session_id_o
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, Principal, network_of
 from server.accounts.realtime_keys import RealtimeKey, RealtimeKeys
+from server.bounded.bounded_dict import BoundedDict
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5
@@ -168,7 +168,7 @@ class FailedAttempts:
     """
 
     def __init__(self) -> None:
-        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()  # address → how many, the last at
+        self._failures = BoundedDict[str, tuple[int, float]](MAX_ADDRESSES)  # address → how many, the last at
 
     def __len__(self) -> int:
         return len(self._failures)
@@ -183,7 +183,5 @@ class FailedAttempts:
 
     def note_failure(self, address: str, now_s: float) -> None:
         key = network_of(address)
-        count, last_s = self._failures.pop(key, (0, 0.0))
+        count, last_s = self._failures.get(key, (0, 0.0))
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
-        if len(self._failures) > MAX_ADDRESSES:
-            self._failures.popitem(last=False)
