@@ -189,10 +189,8 @@ class MediaStore:
 
     def _open_image(self, ref: str) -> tuple[str, bytes]:
         item_id = media_id(ref)
-        read = self._read(item_id) if item_id else None
-        if item_id is None or read is None:
+        if item_id is None or (stored := self._read(item_id)) is None:
             raise MediaError(f"{ref[:80]} {self._gone}")
-        stored = read
         if stored.content_type not in content_types.IMAGES_FOR_MODELS:
             raise MediaError(f"{stored.name} is {stored.content_type}: models accept only PNG, JPEG and WebP")
         if stored.size > MAX_MODEL_IMAGE_BYTES:

@@ -232,25 +232,19 @@ def _open_pidfd(process: ProcessInfo) -> int | None:
 async def _all_ended(handles: Iterable[int], by: float) -> None:
     """Wait for processes by their pidfds, until loop time `by` at the latest."""
     loop = asyncio.get_running_loop()
-    waiting = set(handles)
-    done = asyncio.Event()
+    ends = {handle: loop.create_future() for handle in handles}
 
     def ended(handle: int) -> None:
         loop.remove_reader(handle)
-        waiting.discard(handle)
-        if not waiting:
-            done.set()
+        ends[handle].set_result(None)
 
-    for handle in list(waiting):
+    for handle in ends:
         loop.add_reader(handle, ended, handle)
     try:
-        if waiting:
-            async with asyncio.timeout_at(by):
-                await done.wait()
-    except TimeoutError:
-        logger.debug("%d processes of a child have not ended", len(waiting))
+        if ends:
+            await asyncio.wait(ends.values(), timeout=max(0.0, by - loop.time()))
     finally:
-        for handle in waiting:
+        for handle in ends:
             loop.remove_reader(handle)
 
 
