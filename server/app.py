@@ -35,8 +35,7 @@ from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
-from server.media.references import MediaError
-from server.media.signed_urls import UrlSigner
+from server.media.references import MediaError, UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
 from server.models.file_model import FileModel

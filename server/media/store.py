@@ -24,8 +24,17 @@ from server import config
 from server.bounded.fair_share import account_of
 from server.media import content_types
 from server.media.eviction import Coming, Kept, choose_leaving
-from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
-from server.media.signed_urls import OWNER_CHARS, UrlSigner
+from server.media.references import (
+    OWNER_CHARS,
+    SCHEME,
+    Loaded,
+    MediaError,
+    UrlSigner,
+    clean_name,
+    media_id,
+    read_data_url,
+    read_path,
+)
 
 logger = logging.getLogger(__name__)
 
