@@ -85,7 +85,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. A second signal ends the process at once.
 
-    `announce` gets the lines for whoever started us, the first one when
+    `announce` gets the lines for the operator, the first one when
     connections are accepted. SIGHUP takes over what `read_again` gives. Raises
     ConfigError for what keeps it from starting.
     """

@@ -40,7 +40,7 @@ class PageSessions(Protocol):
         ...
 
     async def end(self, session_id: str) -> str | None:
-        """End a session; return its user, None: it was not open. Raises StorageError."""
+        """End a session; return its user if it was open. Raises StorageError."""
         ...
 
 
@@ -68,7 +68,7 @@ class Accounts:
 
     @property
     def is_empty(self) -> bool:
-        """Nobody can log in."""
+        """Whether no way to log in is configured."""
         return not self._tokens and self._jwt is None
 
     async def by_token(self, token: str, address: str) -> Identity:
@@ -138,7 +138,7 @@ class Accounts:
         """Return what the key says, with the rights that its maker has now. Raises AuthError.
 
         A configured token that was taken away takes the keys that it made along, and so does the end of the page's
-        session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: nobody guesses one,
+        session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: they cannot be guessed,
         and a foreign page could make its visitor send them.
         """
         key = self._realtime_keys.read(value)
@@ -174,7 +174,7 @@ class FailedAttempts:
         return len(self._failures)
 
     def wait_s(self, address: str, now_s: float) -> float:
-        """0: the address may try."""
+        """Return the time until the address may try again."""
         count, last_s = self._failures.get(network_of(address), (0, 0.0))
         if count < FREE_TRIES or now_s - last_s >= FORGET_S:
             return 0.0

@@ -70,7 +70,7 @@ class TokenTable:
         return found
 
     def by_mark(self, mark: str) -> Identity | None:
-        """Returns the user of the token, as configured now; None: it was taken away."""
+        """Return the user of the token, as configured now, or None if it was taken away."""
         return self._by_mark.get(mark)
 
 

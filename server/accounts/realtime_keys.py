@@ -25,7 +25,7 @@ _INVALID: Final = "the Realtime key is not valid here; make one with POST /v1/re
 class RealtimeKey(msgspec.Struct, array_like=True, frozen=True):
     """The content of a key: the user who made it, its own name, and the defaults of the sessions it opens.
 
-    It is signed, not secret: whoever holds the key can read it.
+    It is signed, not secret: its holder can read it.
     """
 
     expires_at_s: int

@@ -52,7 +52,7 @@ class ServerWebSocket(web.WebSocketResponse):
 
 
 class AiohttpSocket:
-    """A WebSocket as the outbox writes to it. `reading_ended` gets its result from whoever reads the socket."""
+    """A WebSocket as the outbox writes to it. `reading_ended` gets its result from the socket's reader."""
 
     def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
         self.reading_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

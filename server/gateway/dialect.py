@@ -40,7 +40,7 @@ class Dialect(Protocol):
     def session(self) -> Session: ...
 
     async def admit(self, now_s: float) -> bool:
-        """Judge the rate of messages, for each of them. False: it is dropped, and the client was told. May wait."""
+        """Return whether the next message is not too many; one that is dropped is reported to the client. May wait."""
         ...
 
     async def receive(self, data: bytes, *, is_text: bool) -> None:

@@ -50,7 +50,7 @@ class Loaded:
 
 
 def media_id(reference: str) -> str | None:
-    """The id of a `media://` reference; None: it is something else. Raises MediaError for a malformed one."""
+    """Return the id of a `media://` reference, None for other references. Raises MediaError for a malformed one."""
     if not reference.startswith(SCHEME):
         return None
     if not _ID.fullmatch(found := reference.removeprefix(SCHEME)):

@@ -82,7 +82,7 @@ def body_of(entry: AuditEntry) -> str:
 
 
 def _short_body(entry: AuditEntry) -> str:
-    """Empty: it is too long to stay whole, or something in it is empty or cannot be written."""
+    """Return the body of an entry that needs no cutting, else an empty text."""
     if entry.arguments == {}:
         return ""
     try:

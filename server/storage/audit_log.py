@@ -147,7 +147,7 @@ class AuditLog:
         self._arrived.set()
 
     async def _write_batch(self) -> bool:
-        """Write what is queued, up to a batch; False = the database does not serve, and nothing was lost."""
+        """Write what is queued, up to a batch; return False where the database does not serve: nothing is lost then."""
         batch = [self._queue[index] for index in range(min(_BATCH, len(self._queue)))]
         today = self._today()
         try:
@@ -189,7 +189,7 @@ class AuditLog:
             logger.exception("days of the audit log could not be closed or pruned")
 
     def _prune(self, connection: sa.Connection, oldest: str, now_us: int) -> bool:
-        """Take some entries of the oldest closed day away, and at last the day, of which an entry tells; False: none is."""
+        """Delete some entries of the oldest closed day, at last the day itself; return whether one is too old."""
         is_old = (audit_days.c.day < oldest) & audit_days.c.closed_us.is_not(None)
         found = connection.execute(sa.select(audit_days).where(is_old).order_by(audit_days.c.day).limit(1)).first()
         if found is None:

@@ -13,7 +13,7 @@ from server.storage.audit_log import GRACE, oldest_kept
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 
-_PAGE: Final = 100  # entries hashed in a thread with nobody else running: a millisecond
+_PAGE: Final = 100  # entries hashed in a thread, which no other thread interrupts: a millisecond
 
 
 class _PrunedEntry(msgspec.Struct):
@@ -77,7 +77,7 @@ def _check_page(
     if row is None:  # pruned meanwhile
         return True, None
     its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day))
-    if check.count:  # else also what somebody has put before the first
+    if check.count:  # else also what was put before the first
         its = its.where(audit.c.number > check.count)
     rows = connection.execute(its.order_by(audit.c.number).limit(_PAGE)).all()
     if problem := check.feed(Link(entry.number, entry.body, entry.hash, entry._asdict()) for entry in rows):

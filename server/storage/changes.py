@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 _POLL_S: Final = 0.25
 _SILENCE_S: Final = 15.0
-"""After so long without a word somebody looks all the same: a pooler may have lost our LISTEN."""
+"""Time without a notification after which the tables are read all the same: a pooler may have lost our LISTEN."""
 _ANSWER_S: Final = 5.0
 _RETRY_FROM_S: Final = 0.5
 _RETRY_TO_S: Final = 5.0
@@ -61,7 +61,7 @@ def _channel(name: str) -> str:
 async def watch_changes(database: Database, name: str) -> AsyncIterator[asyncio.Event]:
     """An event that is set when something may have changed: at first, on every word, after every lost connection.
 
-    Many changes are one event; whoever waits clears it before it looks.
+    Many changes are one event; clear it before you look.
     """
     changed = asyncio.Event()
     changed.set()
@@ -104,7 +104,7 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                 wait_s = _RETRY_FROM_S
                 while True:
-                    changed.set()  # at first: what happened while nobody listened
+                    changed.set()  # at first: for what was not heard
                     async for _ in connection.notifies(timeout=_SILENCE_S, stop_after=1):
                         changed.set()
                     async with asyncio.timeout(_ANSWER_S):

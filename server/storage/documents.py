@@ -62,7 +62,7 @@ class DocumentStore:
             self._learn(changed)
 
     async def put(self, owner: str, body: bytes, *, if_version: int, by: str) -> StoredDocument | None:
-        """Store the next version; None = another version than `if_version` is there (0: none), nothing is changed.
+        """Store the next version, or return None where another version than `if_version` is stored (0 for no document).
 
         When this returns, the document outlives the process and is in force here.
         Raises StorageError, and ValueError for a body too large.

@@ -56,7 +56,7 @@ class PageSessionTable:
         return session_id in self._open
 
     async def has(self, session_id: str) -> bool:
-        """Return whether it is open; another replica may have opened it just now. The database down: no."""
+        """Return whether it is open; asking the database for one that another replica opened just now. False if it is down."""
         if session_id not in self._open:
             try:
                 await self.refresh()
@@ -79,7 +79,7 @@ class PageSessionTable:
         await self.refresh()
 
     async def list(self, user: str | None) -> list[PageSession]:
-        """Return the newest MAX_LISTED; None: everybody's."""
+        """Return the newest MAX_LISTED sessions, of all users without `user`."""
         is_wanted = page_sessions.c.ends_us > int(self._now() * 1_000_000)
         if user is not None:
             is_wanted &= page_sessions.c.user == user
@@ -99,7 +99,7 @@ class PageSessionTable:
         ]
 
     async def end(self, session_id: str, user: str | None = None) -> str | None:
-        """End a session, of the user or (None) of anybody; return whose it was, None: there is none."""
+        """End a session, of any user without `user`; return its user, or None where there is no such session."""
         is_it = page_sessions.c.id == storable(session_id, 32)
         if user is not None:
             is_it &= page_sessions.c.user == user

@@ -61,7 +61,7 @@ class QuestionTable:
         return self._database.retry_after_s
 
     async def publish(self, asker: str, *, id_: str, user: str, body: str, left_s: float) -> bool:
-        """False: the asker's lease is over, and its other questions with it; it needs another name. Idempotent."""
+        """Add a question; return False if the asker's lease is over: it needs another name then. Idempotent."""
 
         def write(connection: sa.Connection) -> bool:
             if connection.scalar(sa.select(questions.c.id).where(questions.c.id == id_)) is not None:
@@ -85,7 +85,7 @@ class QuestionTable:
         return await self._database.write(write)
 
     async def renew(self, asker: str) -> bool:
-        """False, as for `publish`. Forgets what ended a minute ago, whoever asked it."""
+        """Extend the asker's lease, and forget what ended a minute ago; return False as `publish` does."""
 
         def write(connection: sa.Connection) -> bool:
             now_us = self._now_us(connection)
@@ -106,7 +106,7 @@ class QuestionTable:
         await self._database.write(write)
 
     async def answer(self, id_: str, answer: str, *, by: str) -> SharedQuestion | None:
-        """Answer it if it is live and nobody has. The row as it is then, with the answer that was first; None: gone."""
+        """Answer a live question that has no answer; return its row, with the answer that was first, unless it is gone."""
 
         def write(connection: sa.Connection) -> SharedQuestion | None:
             now_us = self._now_us(connection)

@@ -10,7 +10,7 @@ from server.errors import ConfigError
 
 _metadata: Final = sa.MetaData()
 _ROW_ID: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what is declared INTEGER
-_LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of whoever migrates
+_LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of migrations
 
 CLOCK_SEEN: Final = "clock_seen_us"
 CLOCK_STEADY: Final = "clock_steady_us"

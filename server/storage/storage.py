@@ -39,7 +39,7 @@ class Storage:
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
 
     async def wait(self, stop: asyncio.Event) -> bool:
-        """Wait for the database, for `storage.wait_s` at most; `running` says whether it is there. False: `stop` was set."""
+        """Wait for the database, for `storage.wait_s` at most; `running` finds out whether it is there. Return False if `stop` was set."""
         waiting = asyncio.create_task(wait_for_database(self.database, self._wait_s), name="database wait")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         try:

@@ -134,7 +134,7 @@ class AuditRoutes:
         return ApiAnswer(page)
 
     async def _export(self, call: ApiCall) -> web.StreamResponse:
-        """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
+        """Refuse at once what cannot begin; what breaks later breaks the connection, so that it is not taken for all."""
         wanted = _filter(call, call.query)
         with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
