@@ -138,10 +138,10 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
         first, _, second = text.partition(".")
         place = int(first), int(second)
+        if not all(0 <= number < 1 << 63 for number in place):
+            raise ValueError
     except ValueError:
         raise BadCursor("not a valid cursor; use `next` of the previous page") from None
-    if not all(0 <= number < 1 << 63 for number in place):
-        raise BadCursor("not a valid cursor; use `next` of the previous page")
     return place
 
 

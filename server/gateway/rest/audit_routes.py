@@ -148,7 +148,7 @@ class AuditRoutes:
                 response = web.StreamResponse(headers=_headers(kind, call.query.format))
                 await response.prepare(call.request)
                 try:
-                    await self._send(response, head())
+                    await self._send(response, head)
                     async for page in _following(first, pages):
                         await self._send(response, await asyncio.to_thread(write, page))
                     async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
@@ -245,16 +245,8 @@ def _headers(kind: str, suffix: str) -> dict[str, str]:
     }
 
 
-def _no_head() -> bytes:
-    return b""
-
-
 def json_lines(page: list[AuditRecord]) -> bytes:
     return b"".join(msgspec.json.encode(record) + b"\n" for record in page)
-
-
-def csv_head() -> bytes:
-    return _csv([_COLUMNS])
 
 
 def csv_lines(page: list[AuditRecord]) -> bytes:
@@ -289,7 +281,7 @@ def _csv(rows: list[Any]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-_FORMATS: Final[dict[str, tuple[str, Callable[[list[AuditRecord]], bytes], Callable[[], bytes]]]] = {
-    "jsonl": ("application/jsonl; charset=utf-8", json_lines, _no_head),
-    "csv": ("text/csv; charset=utf-8; header=present", csv_lines, csv_head),
+_FORMATS: Final[dict[str, tuple[str, Callable[[list[AuditRecord]], bytes], bytes]]] = {
+    "jsonl": ("application/jsonl; charset=utf-8", json_lines, b""),
+    "csv": ("text/csv; charset=utf-8; header=present", csv_lines, _csv([_COLUMNS])),
 }
