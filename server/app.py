@@ -6,6 +6,7 @@ import resource
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,19 +24,18 @@ from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.http import HttpServer
 from server.gateway.login import LOGIN_FILES, LoginRoutes
-from server.gateway.probes import Probes, Readiness, show_speech, show_storage
+from server.gateway.probes import Probes, show_speech, show_storage
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.rest_api import RestApi
 from server.gateway.rest.session_routes import SessionRoutes
-from server.gateway.websocket_server import Broadcaster, WebSocketServer
+from server.gateway.websocket_server import WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
 from server.hooks.process.host import HookHost
 from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import LanguageModel, Message, ModelInfo
-from server.media.references import MediaError
-from server.media.signed_urls import UrlSigner
+from server.media.references import MediaError, UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
 from server.models.file_model import FileModel
@@ -54,19 +54,19 @@ from server.session.chat_handler import ChatHandler
 from server.session.services import Services
 from server.session.turn_limits import Preparation, TurnGate
 from server.speech.service import SpeechService
+from server.status import ServerStatus, mcp_notice
 from server.storage.storage import Storage
 from server.subprocesses.child_process import kill_all
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
 from server.tools.registry import DynamicToolRegistry
-from server.wire import frames as wire
+from server.wire.frames import TurnSettings
 from skill_tools.studio.skill_files import SkillFiles
 from skill_tools.studio.skill_routes import SkillRoutes
 from skill_tools.studio.skill_trial import SkillTrial
 from skill_tools.studio.skill_trial_routes import SkillTrialRoutes
-from skill_tools.testing.reload_tests import SkillTests
-from skills_engine import HookFacts, HookState, Signer, SkillsLibrary, SkillsSnapshot
+from skills_engine import HookFacts, HookState, Signer, SkillsLibrary
 from skills_engine.hook_manager import first_call_texts
 from skills_engine.signing import SecretFileError
 
@@ -86,7 +86,7 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain. A second signal ends the process at once.
 
-    `announce` gets the lines for whoever started us, the first one when
+    `announce` gets the lines for the operator, the first one when
     connections are accepted. SIGHUP takes over what `read_again` gives. Raises
     ConfigError for what keeps it from starting.
     """
@@ -118,23 +118,24 @@ class App:
         self._settings = settings
         self._data_dir = data_dir
         self._skills = skills
-        self._broadcaster = Broadcaster()
-        self._skill_tests = SkillTests(skills.current, lambda: self._show_skills(skills.current))
-        self._speech = SpeechService.build(settings.speech, environ, on_change=self._note_speech)
         self._tasks: list[asyncio.Task[None]] = []
+        self._status = ServerStatus(skills)
+        self._speech = SpeechService.build(
+            settings.speech, environ, on_change=lambda: self._status.show_speech(self._speech)
+        )
+        self._status.show_speech(self._speech)
+        self.hooks = HookHost(
+            settings.hooks, environ, limits=hook_limits, on_change=lambda: self._status.show_hooks(self.hooks)
+        )
+        self.storage = Storage(
+            settings.storage, data_dir, on_change=lambda: self._status.show_storage(self.storage.database)
+        )
         self._metrics = Metrics()
         self._loop_share = LoopShare(on_step=self._metrics.loop_time.observe)
         waiting = "Users whose messages wait, as they have taken their share of the event loop"
         self._metrics.show("parley_loop_waiting", waiting, lambda: self._loop_share.waiting)
-        self._readiness = Readiness()
-        self._readiness.set("skills", "ready")
-        self._readiness.set("model", "loading")
-        self._readiness.set("storage", "loading")
-        self._show_speech()
         show_speech(self._metrics, self._speech)
         self._preparation = Preparation()
-        self.hooks = HookHost(settings.hooks, environ, limits=hook_limits, on_change=self._show_hooks)
-        self.storage = Storage(settings.storage, data_dir, on_change=self._show_storage)
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
         self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit, settings.hooks)
@@ -143,7 +144,7 @@ class App:
         show_storage(self._metrics, self.storage)
         self.media = _build_media(settings, data_dir, signer)
         self.tools = DynamicToolRegistry(build_registry(settings.tools, *settings.skills.roots))
-        self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._note_mcp)
+        self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._status.note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
         self._layers = HookLayers(
             settings.hooks, processes=self.hooks, policies=self._policy_engine.for_turn, media=self.media
@@ -158,8 +159,8 @@ class App:
             choice=choice,
             is_replica=settings.storage.url is not None,
             events=ModelEvents(
-                on_state=lambda state, detail: self._readiness.set("model", state, detail),
-                on_info=lambda: self._broadcaster.publish("model", lambda session: session.send_model()),
+                on_state=partial(self._status.readiness.set, "model"),
+                on_info=self._status.show_model,
                 warm_up=self._warm_up,
                 use=self._agent.use_model,
             ),
@@ -183,7 +184,7 @@ class App:
             groups=(
                 self.sockets,
                 realtime,
-                Probes(authenticator, self._readiness, self._metrics),
+                Probes(authenticator, self._status.readiness, self._metrics),
                 LoginRoutes(authenticator, accounts, FRONTEND),
                 MediaRoute(self.media, authenticator),
                 self._build_rest(authenticator, SkillTrial(services), realtime),
@@ -238,7 +239,7 @@ class App:
                 await self._lasting.enter_async_context(self.storage.running())
                 self.policies.check()
                 self.hooks.start()
-                self._show_hooks()
+                self._status.show_hooks(self.hooks)
                 self.http.admit()
                 announce(f"listening on {address}")
                 self._begin_all(announce, address)
@@ -257,13 +258,13 @@ class App:
             await self._lasting.aclose()
 
     def _begin_all(self, announce: Announce, address: str) -> None:
-        self.begin(self._readiness.settled("model"), "model loading", before_turns=True)
+        self.begin(self._status.readiness.settled("model"), "model loading", before_turns=True)
         self.begin(self.hooks.settled(), "process hooks starting", before_turns=True)
         self.models.start(address)
         self.begin(self._announce_rest(announce), "announcements")
-        self.begin(self._skills.watch(self._note_skills), "skills")
-        self.begin(self._skill_tests.run(), "tests of skills")
-        self.begin(self._broadcaster.run(self.sockets.for_each_session), "broadcasts")
+        self.begin(self._skills.watch(self._status.note_skills), "skills")
+        self.begin(self._status.skill_tests.run(), "tests of skills")
+        self.begin(self._status.broadcaster.run(self.sockets.for_each_session), "broadcasts")
         self.begin(self._speech.start(), "speech start")
         self.begin(self.sockets.beat(), "heartbeat")
         self.begin(self._mcp.start(), "mcp start")
@@ -303,7 +304,7 @@ class App:
 
     async def drain(self) -> None:
         """Refuse what is new, let running turns end (for `listen.drain_s`), close every connection."""
-        self._readiness.is_draining = True
+        self._status.readiness.is_draining = True
         await self.sockets.drain(self._settings.listen.drain_s)
 
     def _build_services(self, signer: Signer) -> Services:
@@ -320,10 +321,10 @@ class App:
         return Services(
             handler=handler,
             skills=self._skills,
-            skill_tests=lambda: self._skill_tests.reports,
+            skill_tests=lambda: self._status.skill_tests.reports,
             sign=signer.sign,
-            sign_state=lambda state: state.signed(signer),
-            read_state=lambda text: HookState.read(text, signer),
+            sign_state=partial(HookState.signed, signer=signer),
+            read_state=partial(HookState.read, signer=signer),
             gate=TurnGate(
                 settings.limits.turns,
                 self._metrics,
@@ -336,7 +337,7 @@ class App:
             security=settings.security,
             model=lambda: self.models.info,
             speech=self._speech,
-            open_notices=lambda: [_mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
+            open_notices=lambda: [mcp_notice("mcp_server_lost", message) for message in self._mcp.lost],
             broker=self._broker,
         )
 
@@ -362,7 +363,7 @@ class App:
         """Let a model on this machine read what every turn begins with, and return it."""
         prompts, override = prompts_for(model), self._settings.agent.system_prompt
         catalog = self._skills.current.catalog(None, budget_tokens=prompts.catalog_budget_tokens).text
-        prompt = system_prompt(prompts, wire.TurnSettings(), override=override, catalog=catalog)
+        prompt = system_prompt(prompts, TurnSettings(), override=override, catalog=catalog)
         beginning: list[Message] = [{"role": "system", "content": prompt}]
         if isinstance(model, EmbeddedModel):  # its system message ends in the hooks' words
             texts = first_call_texts(self._skills.current.hooks(None), HookFacts(model=model.info.name, is_local=True))
@@ -375,7 +376,7 @@ class App:
     async def _announce_rest(self, announce: Announce) -> None:
         try:
             async with asyncio.timeout(_NAME_WAIT_S):  # its name may be known only when it has answered
-                await self._readiness.settled("model")
+                await self._status.readiness.settled("model")
         except TimeoutError:
             logger.debug("the model is still loading")
         announce(describe(self.models.info))
@@ -388,47 +389,6 @@ class App:
         if not self._policy_engine.has_rules(handlers):
             loading = asyncio.to_thread(self._policy_engine.load_rules, handlers)
             self.begin(loading, "policy rules", before_turns=True)
-
-    def _note_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._skill_tests.reloaded(snapshot)
-        self._show_skills(snapshot)
-
-    def _show_skills(self, snapshot: SkillsSnapshot) -> None:
-        self._broadcaster.publish("skills", lambda session: session.send_skills(snapshot))
-
-    def _note_mcp(self, code: str, message: str) -> None:
-        notice = _mcp_notice(code, message)
-        self._broadcaster.publish(message, lambda session: session.send(notice))
-
-    def _note_speech(self) -> None:
-        self._show_speech()
-        status = self._speech.status
-        self._broadcaster.publish("speech", lambda session: session.send_speech(status))
-
-    def _show_speech(self) -> None:
-        status = self._speech.status
-        for stage, part in (("speech recognition", status.stt), ("voice detection", status.vad), ("voice", status.tts)):
-            self._readiness.set(stage, part.state, part.reason if part.state == "missing" else part.name)
-
-    def _show_storage(self) -> None:
-        database = self.storage.database
-        if database.is_up:
-            self._readiness.set("storage", "ready", database.name)
-            logger.info("%s serves", database.name)
-        else:
-            self._readiness.set("storage", "missing", f"{database.name} does not answer")
-            logger.warning("%s has gone: what was read stays in force, and nothing new can be stored", database.name)
-
-    def _show_hooks(self) -> None:
-        if not (health := self.hooks.health()):
-            return
-        not_up = [hook.name for hook in health if hook.state != "up"]
-        if not self.hooks.is_settled:
-            self._readiness.set("process hooks", "loading")
-        elif not_up:
-            self._readiness.set("process hooks", "missing", f"not up: {', '.join(not_up)}")
-        else:
-            self._readiness.set("process hooks", "ready", f"{len(health)} up")
 
 
 def _skill_files(settings: config.Config, data_dir: Path) -> SkillFiles:
@@ -454,10 +414,6 @@ def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngin
     if is_shared:
         return ReplicaBroker(approval, remembered, storage.questions, command_of)
     return ApprovalBroker(approval, remembered, command_of)
-
-
-def _mcp_notice(code: str, message: str) -> wire.Notice:
-    return wire.Notice(code=code, level="warning" if code == "mcp_server_lost" else "info", message=message)
 
 
 def describe(model: ModelInfo) -> str:

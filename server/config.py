@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 
 
 class Secret:
-    """A string that shows itself to nobody who does not ask for it by `reveal`."""
+    """A string that is shown by `reveal` alone."""
 
     __slots__ = ("_value",)
 
@@ -101,7 +101,7 @@ class FillerSettings(Section, frozen=True, kw_only=True):
 
     after_ms: Count = 700
     text: str | None = None
-    """None: nothing."""
+    """The phrase; by default there is none."""
 
 
 class AgentSettings(Section, frozen=True, kw_only=True):
@@ -155,7 +155,7 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     permissions: dict[Glob, Literal["READ", "WRITE", "EXTERNAL"]] = {}
     """Exceptions by tool; the first that fits counts."""
     trust_hints: bool = False
-    """True: a tool that says it only reads is READ."""
+    """Whether a tool that says it only reads is READ."""
 
     @property
     def mistake(self) -> str | None:
@@ -299,7 +299,7 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     event_kinds: Literal["name", "number"] = "name"
     """Form of `Kind` in hook.event; number: as the reference host up to 0.2.8 sent it."""
     pair_stages: bool = False
-    """True: one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
+    """Whether one stage of a pair (before_x, after_x) turns on both, as the reference host does."""
     record: Path | None = None
     """A file to which all that the hook is sent, prints and complains of is appended, as JSON Lines."""
 
@@ -351,7 +351,7 @@ class HooksSettings(Section, frozen=True, kw_only=True):
     respond_policy: RespondPolicy = "injected"
     approval: ApprovalSettings = ApprovalSettings()
     custom_dir: Path | None = None
-    """Python files with policy handlers of the operator's own; None: there are none."""
+    """Python files with policy handlers of the operator's own."""
     danger_table: Path | None = None
     """Rules of the operator's own over those of dangerous_confirmation (docs/policy.md); read at start."""
     secrets_table: Path | None = None
@@ -378,7 +378,7 @@ class UserLimits(Section, frozen=True, kw_only=True):
 
 
 class UserToken(Section, frozen=True, kw_only=True):
-    """Whoever shows `token` is `user`. A user may have several."""
+    """A token that logs its holder in as `user`. A user may have several."""
 
     user: UserName
     token: Secret
@@ -452,7 +452,7 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
     client_system_messages: Literal["auto", "allow", "demote", "reject"] = "auto"
     """auto: allow for a local request of an operator, demote otherwise."""
     client_instructions: Literal["auto", "allow", "deny"] = "auto"
-    """Whether clients may add `instructions` to the system prompt. auto: local requests, and whoever is logged in."""
+    """Whether clients may add `instructions` to the system prompt. auto: local requests, and users who are logged in."""
     secret_file: Path | None = None
     """None: `<data.dir>/secret`, created once."""
     trace: bool | Literal["auto"] = "auto"

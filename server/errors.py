@@ -2,21 +2,21 @@
 
 ServerError                 code                     who can act on it
 ├── ConfigError             config_invalid           the operator, at start
-├── PolicyError             policy_invalid           whoever wrote the policy document
+├── PolicyError             policy_invalid           the author of the policy document
 ├── StorageError            storage_unavailable      the operator: the database; what was read before stays in force
-├── AuthError               not_authenticated        whoever logs in: the credential is wrong, or its time is over
-│   ├── CredentialExpired   not_authenticated        whoever logs in: do it again
+├── AuthError               not_authenticated        the user: the credential is wrong, or its time is over
+│   ├── CredentialExpired   not_authenticated        the user: log in again
 │   ├── TooManyAttempts     too_many_attempts        wait `retry_after_s`
 │   └── KeysUnavailable     login_unavailable        the operator: the identity provider's keys cannot be had
 ├── FrameError              frame_* / the code given the client that sent the frame
 ├── TurnError               the code given           the client: this turn cannot be run
-├── Closed                internal                 nobody in the turn: the client has left
+├── Closed                  internal                 none: the client has left
 ├── ToolError               tool_failed              the model: it reads the text
-├── SpeechError             speech_unavailable       nobody in the turn: what was to be said arrives as text, with a notice
+├── SpeechError             speech_unavailable       none: what was to be said arrives as text, with a notice
 │   ├── SpeechUnavailable   speech_unavailable       the operator: an engine is missing, loading, down or refuses
 │   ├── SpeechBusy          speech_unavailable       wait: too much is being said or recognised at once
 │   └── SpeechTimeout       speech_unavailable       an engine said nothing, or stopped in mid-sentence
-└── ProviderError           the code given           the operator (key, address), or nobody: the turn ends, the session goes on
+└── ProviderError           the code given           the operator (key, address): the turn ends, the session goes on
     ├── ProviderUnreachable provider_unreachable     no connection, connection lost, or a 5xx answer
     ├── ProviderAuth        provider_auth            the key was refused
     ├── ProviderRateLimited provider_rate_limited    wait `retry_after_ms`
@@ -64,7 +64,7 @@ class StorageError(ServerError):
 
 
 class AuthError(ServerError):
-    """A credential that lets nobody in. The text never holds any of it."""
+    """A credential is refused. The text never holds any of it."""
 
     code = "not_authenticated"
     retry_after_s: float | None = None

@@ -1,8 +1,8 @@
 """Log lines: text for a terminal, JSON for machines, each with the ids of its session and turn.
 
-Whoever works for a client sets `client`, `session_id` and `turn_id` in its task;
+A task that works for a client sets `client`, `session_id` and `turn_id`;
 every line logged there counts for the client and carries the ids. Prompts, sound
-and keys are logged by nobody.
+and keys are never logged.
 """
 
 import logging

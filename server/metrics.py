@@ -15,7 +15,7 @@ _HOLD_BUCKETS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)
 
 
 class Metrics:
-    """Built once; whoever has something to tell is given this object."""
+    """All counters and timings of the process; the parts that count are given this object."""
 
     def __init__(self) -> None:
         registry = CollectorRegistry()

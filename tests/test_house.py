@@ -32,6 +32,7 @@ FLOORS = [
     {"server.hooks.types", "server.hooks.policy"},  # what handlers of an operator's own import; nothing of ours does
     {"clients", "hook_tools"},
     {"server.app"},
+    {"server.status"},
     {"server.realtime", "server.models", "skill_tools"},
     {"server.gateway"},
     {"server.session"},

@@ -3,7 +3,6 @@
 import math
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
@@ -15,6 +14,7 @@ from server.accounts.credentials import SessionCookies, TokenTable, session_id_o
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, Principal, network_of
 from server.accounts.realtime_keys import RealtimeKey, RealtimeKeys
+from server.bounded.bounded_dict import BoundedDict
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5
@@ -40,7 +40,7 @@ class PageSessions(Protocol):
         ...
 
     async def end(self, session_id: str) -> str | None:
-        """End a session; return its user, None: it was not open. Raises StorageError."""
+        """End a session; return its user if it was open. Raises StorageError."""
         ...
 
 
@@ -68,7 +68,7 @@ class Accounts:
 
     @property
     def is_empty(self) -> bool:
-        """Nobody can log in."""
+        """Whether no way to log in is configured."""
         return not self._tokens and self._jwt is None
 
     async def by_token(self, token: str, address: str) -> Identity:
@@ -138,7 +138,7 @@ class Accounts:
         """Return what the key says, with the rights that its maker has now. Raises AuthError.
 
         A configured token that was taken away takes the keys that it made along, and so does the end of the page's
-        session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: nobody guesses one,
+        session that made them; a JWT can only expire. Wrong keys do not count as failed attempts: they cannot be guessed,
         and a foreign page could make its visitor send them.
         """
         key = self._realtime_keys.read(value)
@@ -168,13 +168,13 @@ class FailedAttempts:
     """
 
     def __init__(self) -> None:
-        self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()  # address → how many, the last at
+        self._failures = BoundedDict[str, tuple[int, float]](MAX_ADDRESSES)  # address → how many, the last at
 
     def __len__(self) -> int:
         return len(self._failures)
 
     def wait_s(self, address: str, now_s: float) -> float:
-        """0: the address may try."""
+        """Return the time until the address may try again."""
         count, last_s = self._failures.get(network_of(address), (0, 0.0))
         if count < FREE_TRIES or now_s - last_s >= FORGET_S:
             return 0.0
@@ -183,7 +183,5 @@ class FailedAttempts:
 
     def note_failure(self, address: str, now_s: float) -> None:
         key = network_of(address)
-        count, last_s = self._failures.pop(key, (0, 0.0))
+        count, last_s = self._failures.get(key, (0, 0.0))
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
-        if len(self._failures) > MAX_ADDRESSES:
-            self._failures.popitem(last=False)

@@ -20,6 +20,26 @@ _VERSION: Final = "v1"
 _MAX_CHARACTERS: Final = 2048
 
 
+class TextSigner:
+    """Appends signatures to texts, behind a dot: the first key signs, all of them verify."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = keys
+
+    def signed(self, text: str) -> str:
+        return f"{text}.{_signature(self._keys[0], text)}"
+
+    def has_signed(self, value: str) -> bool:
+        """Return whether it is a text with its signature; anything may be asked."""
+        text, _, signature = value.rpartition(".")
+        given = signature.encode(errors="surrogatepass")
+        return any(hmac.compare_digest(given, _signature(key, text).encode()) for key in self._keys)
+
+
+def _signature(key: bytes, text: str) -> str:
+    return to_base64(hmac.digest(key, text.encode(errors="surrogatepass"), "sha256"))
+
+
 class TokenTable:
     """Users of `security.tokens`. Knows digests only; finding takes the same time whichever token fits, or none."""
 
@@ -50,7 +70,7 @@ class TokenTable:
         return found
 
     def by_mark(self, mark: str) -> Identity | None:
-        """Returns the user of the token, as configured now; None: it was taken away."""
+        """Return the user of the token, as configured now, or None if it was taken away."""
         return self._by_mark.get(mark)
 
 
@@ -73,7 +93,7 @@ class SessionCookies:
     def __init__(
         self, keys: Sequence[bytes], tokens: TokenTable, *, lasts_s: float, now: Callable[[], float] = time.time
     ) -> None:
-        self._keys = keys
+        self._signer = TextSigner(keys)
         self._tokens = tokens
         self._lasts_s = lasts_s
         self._now = now
@@ -83,8 +103,8 @@ class SessionCookies:
         now = self._now()
         ends_s = min(now + self._lasts_s, identity.expires_at_s or float("inf"))
         content = _Content(identity.user_id, identity.is_operator, ends_s, identity.mark, session_id)
-        body = _encode(msgspec.json.encode(content))
-        return f"{_VERSION}.{body}.{_sign(self._keys[0], body)}", max(0, int(ends_s - now))
+        body = to_base64(msgspec.json.encode(content))
+        return self._signer.signed(f"{_VERSION}.{body}"), max(0, int(ends_s - now))
 
     def read(self, value: str) -> Identity | None:
         """Returns None for anything that is no session of ours, or is over; never raises."""
@@ -102,19 +122,17 @@ class SessionCookies:
         parts = value.split(".")
         if len(value) > _MAX_CHARACTERS or len(parts) != 3 or parts[0] != _VERSION:
             return None
-        _, body, signature = parts
-        given = signature.encode(errors="surrogatepass")
-        if not any(hmac.compare_digest(given, _sign(key, body).encode()) for key in self._keys):
+        if not self._signer.has_signed(value):
             return None
         try:
-            return msgspec.json.decode(base64.urlsafe_b64decode(body + "=="), type=_Content)
+            return msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=="), type=_Content)
         except (msgspec.MsgspecError, binascii.Error, ValueError):
             return None  # signed by our key for something else
 
 
 def session_id_of(key: str) -> str:
     """Returns the id of the one session of the page that a key opens; the id tells nothing of the key."""
-    return _encode(_digest(key)[:16])
+    return to_base64(_digest(key)[:16])
 
 
 def _digest(token: str) -> bytes:
@@ -127,9 +145,6 @@ def _mark(key: bytes, token: str) -> str:
     return base64.urlsafe_b64encode(mac[:12]).decode()
 
 
-def _sign(key: bytes, body: str) -> str:
-    return _encode(hmac.digest(key, f"{_VERSION}.{body}".encode(errors="surrogatepass"), "sha256"))
-
-
-def _encode(data: bytes) -> str:
+def to_base64(data: bytes) -> str:
+    """Encode for URLs and headers, without padding."""
     return base64.urlsafe_b64encode(data).decode().rstrip("=")

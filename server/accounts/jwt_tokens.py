@@ -43,13 +43,13 @@ class JwtVerifier:
 
     @classmethod
     def build(cls, settings: JwtSettings) -> "JwtVerifier | None":
-        """None: `security.jwt` is not set. Raises ConfigError."""
+        """Return None where `security.jwt` is not set. Raises ConfigError."""
         if settings.jwks_url is not None:
             return cls(settings, PublishedKeys(settings.jwks_url, max_age_s=settings.max_key_age_s))
         return cls(settings, ConfiguredKeys(settings.keys, settings.algorithms)) if settings.keys else None
 
     async def identify(self, token: str) -> Identity:
-        """Raises AuthError; KeysUnavailable if nobody can tell."""
+        """Raises AuthError; KeysUnavailable where the keys are missing."""
         algorithm, key_id = self._read_header(token)
         claims: dict[str, Any] | None = None
         for key in await self._keys.find(algorithm, key_id):
@@ -78,7 +78,7 @@ class JwtVerifier:
         return algorithm, header.get("kid")
 
     def _verified(self, token: str, key: Any, algorithm: str) -> dict[str, Any] | None:
-        """Returns the token's claims; None: another key has signed it."""
+        """Return the token's claims, or None if another key has signed it."""
         settings = self._settings
         wanted = {"exp": True, "aud": settings.audience is not None, "iss": settings.issuer is not None}
         try:
@@ -154,7 +154,7 @@ class PublishedKeys:
         self._next_try_s = float("-inf")
         self._asking = asyncio.Lock()
         if urlsplit(url).scheme == "http":
-            logger.warning("security.jwt.jwks_url is plain http: whoever can intercept it can log in as anybody")
+            logger.warning("security.jwt.jwks_url is plain http: an attacker who intercepts it can log in as any user")
 
     async def find(self, algorithm: str, key_id: str | None) -> Sequence[Any]:
         found = self._fitting(algorithm, key_id)

@@ -1,4 +1,4 @@
-"""Identities: users that a credential has named, and whoever made a request."""
+"""Identities: users that a credential has named, and the makers of requests."""
 
 import ipaddress
 import re
@@ -14,7 +14,7 @@ LOCAL_USER: Final = "local"
 KEY_NAME: Final = re.compile(r"[^\x00-\x1f\x7f/\ud800-\udfff]{1,64}")
 """Names that a Realtime key may have below the account that made it."""
 RESERVED: Final = re.compile(r"local|anonymous(@.*)?", re.DOTALL)
-"""Names of those who are not logged in: nobody may log in as one of them."""
+"""Names of those who are not logged in: no login may have one."""
 _USER_ID: Final = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,128}")  # no database takes half a surrogate pair
 
 
@@ -29,18 +29,18 @@ class Identity:
     may_approve: bool = True
     """May answer questions about tool calls; a key's holder only where the key says so."""
     expires_at_s: float | None = None
-    """Unix time at which the login ends; None: as long as the credential is configured."""
+    """Unix time at which the login ends; without one it lasts as long as the credential is configured."""
     mark: str | None = None
-    """Stands for the configured token; None: it came from an identity provider."""
+    """Stands for the configured token of the login, if it was one."""
     session: str | None = None
-    """Id of the page's session; None: it came with a token."""
+    """Id of the page's session, if the login came with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal(Identity):
-    """Whoever made a request. `address` is the client's behind trusted proxies.
+    """The maker of a request. `address` is the client's behind trusted proxies.
 
-    Frozen when the request came: a connection stays whoever opened it.
+    Frozen when the request came, and for as long as its connection lasts.
     """
 
     address: str
@@ -48,7 +48,7 @@ class Principal(Identity):
     user_id: str = field(default=LOCAL_USER, kw_only=True)
     is_logged_in: bool = False
     may_enter: bool = True
-    """False: the credential is missing or wrong; the gateway answers with 401 or 4401."""
+    """Whether the credential is good, or none is needed; otherwise the gateway answers with 401 or 4401."""
 
     def identified(self, identity: Identity, *, is_logged_in: bool = True) -> "Principal":
         """Return the user whom a credential has named, who made this request."""
@@ -79,7 +79,7 @@ class Principal(Identity):
 
     @property
     def limited_share(self) -> Share | None:
-        """Share that limits per user count under; None: not limited (local, without login)."""
+        """Share that limits per user count under; local requests without login have none."""
         return self.share if self.is_logged_in or not self.is_local else None
 
 

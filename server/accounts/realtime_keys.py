@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from server.accounts.credentials import TextSigner, to_base64
 from server.accounts.principal import RESERVED, Identity
 from server.errors import AuthError, CredentialExpired, ServerError
 
@@ -24,7 +25,7 @@ _INVALID: Final = "the Realtime key is not valid here; make one with POST /v1/re
 class RealtimeKey(msgspec.Struct, array_like=True, frozen=True):
     """The content of a key: the user who made it, its own name, and the defaults of the sessions it opens.
 
-    It is signed, not secret: whoever holds the key can read it.
+    It is signed, not secret: its holder can read it.
     """
 
     expires_at_s: int
@@ -55,15 +56,14 @@ class RealtimeKeys:
 
     def __init__(self, keys: Sequence[bytes], *, now: Callable[[], float] = time.time) -> None:
         """`keys`: the first signs, all verify."""
-        self._keys = [hmac.digest(key, b"realtime keys", "sha256") for key in keys]
+        self._signer = TextSigner([hmac.digest(key, b"realtime keys", "sha256") for key in keys])
         self._now = now
 
     def issue(self, content: RealtimeKey) -> str:
         """Raises RealtimeKeyTooLarge."""
         data = msgspec.json.encode(content)
         if len(data) <= _MAX_CONTENT_BYTES:
-            body = _encode(zlib.compress(data, level=9))
-            value = f"{KEY_PREFIX}{body}.{_sign(self._keys[0], body)}"
+            value = KEY_PREFIX + self._signer.signed(to_base64(zlib.compress(data, level=9)))
             if len(value) <= MAX_KEY_CHARACTERS:
                 return value
         raise RealtimeKeyTooLarge(
@@ -73,25 +73,14 @@ class RealtimeKeys:
 
     def read(self, value: str) -> RealtimeKey:
         """Raises AuthError for what no server with our secret has made, and for a key that is over."""
-        body, _, signature = value.removeprefix(KEY_PREFIX).partition(".")
-        given = signature.encode(errors="surrogatepass")
-        if len(value) > MAX_KEY_CHARACTERS or not any(
-            hmac.compare_digest(given, _sign(key, body).encode()) for key in self._keys
-        ):
+        signed = value.removeprefix(KEY_PREFIX)
+        if len(value) > MAX_KEY_CHARACTERS or not self._signer.has_signed(signed):
             raise AuthError(_INVALID)
         try:
-            packed = base64.urlsafe_b64decode(body + "==")
+            packed = base64.urlsafe_b64decode(signed.partition(".")[0] + "==")
             content = msgspec.json.decode(zlib.decompressobj().decompress(packed, _MAX_CONTENT_BYTES), type=RealtimeKey)
         except (msgspec.MsgspecError, binascii.Error, ValueError, zlib.error):
             raise AuthError(_INVALID) from None  # signed by our key, of another version
         if content.expires_at_s <= self._now():
             raise CredentialExpired("the Realtime key has expired; make a new one")
         return content
-
-
-def _sign(key: bytes, body: str) -> str:
-    return _encode(hmac.digest(key, body.encode(errors="surrogatepass"), "sha256"))
-
-
-def _encode(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

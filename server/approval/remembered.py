@@ -4,12 +4,12 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from server.approval.asking import RememberFor
+from server.bounded.bounded_dict import BoundedDict
 from server.storage.approval_table import ApprovalTable
 
 _MAX_REMEMBERED_HERE: Final = 10_000
@@ -70,16 +70,13 @@ class ApprovalsInMemory:
     """RememberedApprovals until the process ends; beyond a limit the oldest is asked about again."""
 
     def __init__(self, limit: int = _MAX_REMEMBERED_HERE) -> None:
-        self._limit = limit
-        self._keys: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._keys = BoundedDict[tuple[str, str], None](limit)
 
     async def find(self, user_id: str, keys: Collection[str]) -> bool:
         return any((user_id, key) in self._keys for key in keys)
 
     async def remember(self, user_id: str, approved: Approved) -> None:
         self._keys[user_id, approved.key] = None
-        if len(self._keys) > self._limit:
-            self._keys.popitem(last=False)
 
 
 class StoredApprovals:

@@ -49,7 +49,7 @@ def account_of(user_id: str) -> str:
 
 
 class ShareFull(Exception):
-    """Too much work waits already. The text says so to whoever asked for it."""
+    """Too much work waits already; the text says so to the user."""
 
 
 class FairShare:
@@ -89,7 +89,7 @@ class FairShare:
         return await asyncio.shield(running)
 
     async def _enter(self, share: Share) -> None:
-        if self._may_enter(share.account):  # then nobody waits who could
+        if self._may_enter(share.account):  # then none of those who wait could
             self._take(share.account)
             return
         queues = self._waiting.get(share.account, OrderedDict())

@@ -19,7 +19,7 @@ class TokenBucket:
         self._at_s: float | None = None
 
     def take(self, now_s: float, tokens: float = 1) -> bool:
-        """Take tokens. False: there are not so many left, and this is one too many."""
+        """Take tokens; return whether so many were left."""
         if self._at_s is not None:
             self._left = min(self._burst, self._left + (now_s - self._at_s) * self._per_s)
         self._at_s = now_s

@@ -44,7 +44,7 @@ class Authenticator:
         accounts: Accounts,
     ) -> None:
         """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
-        and for settings under which nobody could enter."""
+        and for settings under which no client could enter."""
         self._security = security
         self._accounts = accounts
         self._proxies = [_network(proxy) for proxy in proxies]
@@ -56,10 +56,10 @@ class Authenticator:
         _require_way_in(listen, security, has_login=not accounts.is_empty)
 
     def refusal(self, request: web.Request, access: Access = Access.LOGGED_IN) -> str | None:
-        """Return why the request is refused with 403 whoever made it, or None.
+        """Return why the request is refused with 403, whatever its credential, or None.
 
         An unknown `Host` may be a foreign page whose name was rebound to our
-        address; a foreign `Origin` is a page of somebody else. A Realtime key is
+        address; a foreign `Origin` is a page of another site. A Realtime key is
         made for such pages: with one, `admit` alone decides.
         """
         hosts = request.headers.getall("Host", [])
@@ -80,7 +80,7 @@ class Authenticator:
         """Find out who it is, once for each request, and keep it on the request for `principal`.
 
         A token that is wrong is refused also where none is needed: who shows one
-        must not go on as somebody else. A cookie that is over is no cookie, as
+        must not go on as another user. A cookie that is over is no cookie, as
         browsers send it unasked. Raises AuthError, and then the principal that is
         kept may not enter.
         """
@@ -101,7 +101,7 @@ class Authenticator:
         return request.get(_PRINCIPAL) or self._unknown(request)
 
     def realtime_session(self, request: web.Request) -> bytes | None:
-        """Return the defaults of the session that the request's Realtime key carries, as JSON; None: it has no key."""
+        """Return the defaults of the session that the request's Realtime key carries, as JSON; None without a key."""
         key = request.get(_REALTIME_KEY)
         return None if key is None else bytes(key.session)
 
@@ -173,7 +173,7 @@ class Authenticator:
         if default is None or parts.hostname is None:
             return False
         if parts.scheme == "http" and self.is_secure(request):
-            return False  # whoever sits on the way can make a page of that origin
+            return False  # an attacker on the way can make a page of that origin
         name, host_port = _split_host(host.lower())
         return (parts.hostname, port or default) == (name, host_port or default)
 
@@ -200,7 +200,7 @@ class Authenticator:
         return address
 
     def _scheme(self, request: web.Request) -> str | None:
-        """Return the scheme that the client spoke, as the nearest trusted proxy says; None: there is none."""
+        """Return the scheme that the client spoke, as the nearest trusted proxy says; None without a proxy."""
         if not self._is_proxy(request.remote or ""):
             return None
         protocols = ",".join(request.headers.getall("X-Forwarded-Proto", []))

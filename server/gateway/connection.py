@@ -1,22 +1,20 @@
-"""One WebSocket: messages in and out, heartbeat, rate limit. Its dialect knows what messages mean."""
+"""One WebSocket: messages in and out, heartbeat, and the end of its client's rights. Its dialect knows what messages mean."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from server import log
 from server.accounts.principal import Principal
 from server.bounded.fair_share import SLICE_S, Share
-from server.bounded.token_bucket import TokenBucket
-from server.errors import Closed, FrameError
-from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
+from server.errors import Closed
+from server.gateway.dialect import ConnectionContext, DialectMaker
+from server.session.outbox import Kind, OutboxLimits
 from server.session.services import Services
-from server.session.session import Session
 
 logger = logging.getLogger(__name__)
 
@@ -31,30 +29,8 @@ LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its connection's rights have ended."""
 MAX_KEY_CONNECTION_S: Final = 3600.0
 """Time after which a connection that a Realtime key has opened is closed, its last turn included."""
-MAX_EXCESS_S: Final = 5.0
-"""Time for which a client may send too fast before its connection is closed."""
-_CALM_S: Final = 1.0  # without a dropped frame: the excess is over
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
-
-
-class RateLimiter:
-    """Judges each frame by a token bucket that holds one second's worth."""
-
-    __slots__ = ("_bucket", "_last_drop_s", "_over_since_s")
-
-    def __init__(self, rate_per_s: float, now_s: float) -> None:
-        self._bucket = TokenBucket(burst=rate_per_s, per_s=rate_per_s)
-        self._over_since_s = now_s  # first drop of the excess under way
-        self._last_drop_s = float("-inf")
-
-    def judge(self, now_s: float) -> Literal["take", "drop", "close"]:
-        if self._bucket.take(now_s):
-            return "take"
-        if now_s - self._last_drop_s > _CALM_S:
-            self._over_since_s = now_s
-        self._last_drop_s = now_s
-        return "close" if now_s - self._over_since_s >= MAX_EXCESS_S else "drop"
 
 
 class ServerWebSocket(web.WebSocketResponse):
@@ -76,7 +52,7 @@ class ServerWebSocket(web.WebSocketResponse):
 
 
 class AiohttpSocket:
-    """A WebSocket as the outbox writes to it. `reading_ended` gets its result from whoever reads the socket."""
+    """A WebSocket as the outbox writes to it. `reading_ended` gets its result from the socket's reader."""
 
     def __init__(self, ws: web.WebSocketResponse, transport: asyncio.Transport, *, close_s: float) -> None:
         self.reading_ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -116,65 +92,6 @@ class AiohttpSocket:
             await asyncio.shield(self.reading_ended)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConnectionContext:
-    """Parts of a connection from which its dialect builds session and outbox."""
-
-    socket: Socket
-    services: Services
-    principal: Principal
-    outbox_limits: OutboxLimits
-    on_slow: Callable[[], None]
-    """The client does not read; the outbox has closed."""
-    on_turn_over: Callable[[], None]
-
-
-class Dialect(Protocol):
-    """The protocol that a connection speaks: messages reach the session through it, and its frames the client."""
-
-    @property
-    def outbox(self) -> Outbox: ...
-
-    @property
-    def session(self) -> Session: ...
-
-    async def admit(self, now_s: float) -> bool:
-        """Judge the rate of messages, for each of them. False: it is dropped, and the client was told. May wait."""
-        ...
-
-    async def receive(self, data: bytes, *, is_text: bool) -> None:
-        """Act on a message; the next one is read when this returns."""
-        ...
-
-
-class ParleyDialect:
-    """`parley.v1`: a text message is a frame, a binary one is sound. What comes too fast is dropped."""
-
-    def __init__(self, context: ConnectionContext) -> None:
-        services = context.services
-        self.outbox = Outbox(context.socket, services.metrics, context.outbox_limits, on_slow=context.on_slow)
-        self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=context.on_turn_over)
-        self.rate = RateLimiter(services.limits.max_frames_per_s, asyncio.get_running_loop().time())
-
-    async def admit(self, now_s: float) -> bool:
-        match self.rate.judge(now_s):
-            case "close":
-                self.session.interrupt()
-                self.outbox.finish(4429, "too many messages")
-            case "drop":
-                text = "too many messages a second; this one was dropped"
-                self.session.refuse(FrameError("rate_limited", text, path="$"))
-            case "take":
-                return True
-        return False
-
-    async def receive(self, data: bytes, *, is_text: bool) -> None:
-        if is_text:
-            self.session.receive_text(data)
-        else:
-            self.session.receive_binary(data)
-
-
 class Connection:
     """Owns the socket's reader (`run`), its writer task and, in its dialect, the session.
 
@@ -190,7 +107,7 @@ class Connection:
         *,
         outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None],
-        dialect: Callable[[ConnectionContext], Dialect] = ParleyDialect,
+        dialect: DialectMaker,
     ) -> None:
         self._ws = ws
         self._transport = transport
@@ -226,7 +143,9 @@ class Connection:
         logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:
             self.session.greet()
-            await self._loop_share.metered(share, self._read(share))
+            # a task of its own, awaited here: a message would wake every layer of the HTTP request on its way to `_read`
+            reading = self._loop_share.metered(share, self._read(share))
+            await asyncio.create_task(reading, name=f"reader {self.session.id}")
         finally:
             self._socket.reading_ended.set_result(None)
             self.session.hang_up()

@@ -15,7 +15,7 @@ from aiohttp import web
 from server.gateway.auth import Authenticator
 from server.gateway.routes import Access, Routes
 from server.media.content_types import is_shown
-from server.media.signed_urls import PREFIX
+from server.media.references import PREFIX
 from server.media.store import MediaStore
 
 _TYPES: Final = {

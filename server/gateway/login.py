@@ -33,7 +33,7 @@ class _Login(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class LoginRoutes:
-    """Routes of login and logout. Every login makes a new session, so that nobody can be made to use a known one."""
+    """Routes of login and logout. Every login makes a new session, so that no user can be made to use a known one."""
 
     def __init__(self, authenticator: Authenticator, accounts: Accounts, frontend: Path) -> None:
         self._authenticator = authenticator
@@ -79,7 +79,7 @@ class LoginRoutes:
         return answer
 
     async def _log_out(self, request: web.Request) -> web.Response:
-        """End the session and take the cookie back, also from somebody who is not logged in."""
+        """End the session and take the cookie back, also without a login."""
         if request.content_type != "application/json":
             return _not_json()
         if (cookie := cookie_of(request, is_secure=self._authenticator.is_secure(request))) is not None:

@@ -1,7 +1,7 @@
 """Bodies of requests: read before the handler runs, within limits of size, time and memory.
 
 aiohttp must not unpack them (`auto_decompress=False`): it would do so while they
-arrive, before anybody can refuse, and 1 KB can become 1 MB.
+arrive, before they can be refused, and 1 KB can become 1 MB.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ class BodyLimits(Struct, frozen=True, kw_only=True):
 STRANGERS: Final = BodyLimits(
     max_bytes=MAX_STRANGER_BYTES, slowest_s=5.0, in_flight_of_address=256 << 10, in_flight=4 << 20
 )
-"""Limits for whoever would have to log in first: there is nothing to send but a token."""
+"""Limits for clients who would have to log in first: there is nothing to send but a token."""
 USERS: Final = BodyLimits(max_bytes=1 << 20, slowest_s=30.0, in_flight_of_address=8 << 20, in_flight=64 << 20)
-"""Limits for whoever may use the server: with `auth: none`, everybody. aiohttp's `client_max_size`, which is the same, holds for a body without length."""
+"""Limits for users: with `auth: none`, for all clients. aiohttp's `client_max_size`, the same, holds for a body without length."""
 
 
 class RequestBodies:

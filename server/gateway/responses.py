@@ -85,7 +85,7 @@ async def answer_failures(request: web.Request, handler: Handler) -> web.StreamR
 
     Must come before every middleware that may fail, so that their failures are
     answered, too. An answer that has begun cannot become another: its connection
-    breaks, so that nobody takes it for whole.
+    breaks, so that it is not taken for whole.
     """
     try:
         return await handler(request)
@@ -104,7 +104,7 @@ async def answer_failures(request: web.Request, handler: Handler) -> web.StreamR
 
 @web.middleware
 async def shape_openai_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Give every error below OPENAI_PREFIX the shape that OpenAI's clients read, whoever answered with it."""
+    """Give every error below OPENAI_PREFIX the shape that OpenAI's clients read."""
     if not request.path.startswith(OPENAI_PREFIX):
         return await handler(request)
     answer: web.StreamResponse

@@ -12,7 +12,8 @@ from aiohttp import web
 from server import config
 from server.accounts.principal import Principal, network_of
 from server.gateway.auth import Authenticator
-from server.gateway.connection import Connection, ConnectionContext, Dialect, ParleyDialect, ServerWebSocket
+from server.gateway.connection import Connection, ServerWebSocket
+from server.gateway.dialect import DialectMaker, ParleyDialect
 from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
 from server.session.services import Services
@@ -31,7 +32,6 @@ _MAX_STEP_S: Final = 0.1
 _BEAT_S: Final = 1.0
 _BATCH: Final = 32  # connections served before the event loop may do something else
 
-DialectMaker = Callable[[ConnectionContext], Dialect]
 Send = Callable[[Session], None]
 """Called with each session that is open when the change is sent; returns at once."""
 

@@ -22,7 +22,7 @@ _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
 _MP4_SOUND: Final = frozenset((b"M4A ", b"M4B "))
 _MP4_PICTURES: Final = {b"avif": "image/avif"}
 
-# Of these containers the first bytes do not tell sound from pictures: whoever gave the file may say it.
+# Of these containers the first bytes do not tell sound from pictures: the declaration counts.
 _OGG: Final = frozenset(("audio/ogg", "video/ogg"))
 _WEBM: Final = frozenset(("audio/webm", "video/webm"))
 _MP4: Final = frozenset(("audio/mp4", "video/mp4"))

@@ -24,8 +24,17 @@ from server import config
 from server.bounded.fair_share import account_of
 from server.media import content_types
 from server.media.eviction import Coming, Kept, choose_leaving
-from server.media.references import SCHEME, Loaded, MediaError, clean_name, media_id, read_data_url, read_path
-from server.media.signed_urls import OWNER_CHARS, UrlSigner
+from server.media.references import (
+    OWNER_CHARS,
+    SCHEME,
+    Loaded,
+    MediaError,
+    UrlSigner,
+    clean_name,
+    media_id,
+    read_data_url,
+    read_path,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -189,10 +198,8 @@ class MediaStore:
 
     def _open_image(self, ref: str) -> tuple[str, bytes]:
         item_id = media_id(ref)
-        read = self._read(item_id) if item_id else None
-        if item_id is None or read is None:
+        if item_id is None or (stored := self._read(item_id)) is None:
             raise MediaError(f"{ref[:80]} {self._gone}")
-        stored = read
         if stored.content_type not in content_types.IMAGES_FOR_MODELS:
             raise MediaError(f"{stored.name} is {stored.content_type}: models accept only PNG, JPEG and WebP")
         if stored.size > MAX_MODEL_IMAGE_BYTES:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from server.bounded.bounded_dict import BoundedDict
 from server.config import LlmSettings
 from server.errors import ConfigError, ProviderProtocol, ProviderTimeout, ServerError, log_failure
 from server.llm.client import OpenAICompatible
@@ -116,7 +117,7 @@ class ModelHost:
         self._looking = asyncio.Lock()
         self._found: list[FoundServer] = []
         self._found_until_s = 0.0  # loop time
-        self._measured: dict[ModelChoice, ModelMeasurement] = {}
+        self._measured = BoundedDict[ModelChoice, ModelMeasurement](_MAX_MEASUREMENTS)
         self._replaced: set[asyncio.Task[None]] = set()
 
     @property
@@ -213,8 +214,6 @@ class ModelHost:
 
     def _remember(self, choice: ModelChoice, measured: ModelMeasurement) -> None:
         self._measured[without_key(choice)] = measured
-        if len(self._measured) > _MAX_MEASUREMENTS:
-            del self._measured[next(iter(self._measured))]
 
     async def _load(self) -> None:
         """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from server import config
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
+from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import FairShare, ShareFull, account_of
 from server.errors import ConfigError, PolicyError, ToolError
 from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
@@ -81,7 +81,7 @@ class PolicyEngine:
             limit_s=settings.defaults.interceptor_timeout_ms / 1000,
         )
         # by user and document; the user is "" where many can share the handlers of one document
-        self._bound: OrderedDict[tuple[str, bytes], BoundStages] = OrderedDict()
+        self._bound = BoundedDict[tuple[str, bytes], BoundStages](_MAX_BOUND)
         self._latest: tuple[PolicyDocument, str, BoundStages | None] = (NO_POLICY, "", None)
 
     @property
@@ -136,9 +136,6 @@ class PolicyEngine:
         key = (owner, to_json(document))
         stages = self._bound.get(key) or BoundStages(document, self._parts)
         self._bound[key] = stages
-        self._bound.move_to_end(key)
-        if len(self._bound) > _MAX_BOUND:
-            self._bound.popitem(last=False)
         return None if stages.is_empty else stages
 
 
@@ -150,7 +147,7 @@ class TurnPolicy:
         self._facts = facts
         self._ask = ask
         self._scanner = stages.scanner
-        self._shown: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
+        self._shown = BoundedDict[int, tuple[Any, Any]](_REMEMBERED)
 
     async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
         """Run the pre_tool_use handlers in order.
@@ -273,8 +270,6 @@ class TurnPolicy:
             shown = _UNSEEN
         if isinstance(value, (dict, list)):  # held here, so the number stays this object's
             self._shown[id(value)] = (value, shown)
-            if len(self._shown) > _REMEMBERED:
-                self._shown.popitem(last=False)
         return shown
 
     async def _context(self, call: ToolInvocation, phase: HookType, outcome: ToolOutcome | None = None) -> HookContext:

@@ -10,7 +10,8 @@ from aiohttp import web
 
 from server.bounded.token_bucket import TokenBucket
 from server.errors import FrameError, TurnError
-from server.gateway.connection import LOGIN_OVER, TIME_OVER, ConnectionContext
+from server.gateway.connection import LOGIN_OVER, TIME_OVER
+from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator, Request
@@ -117,7 +118,7 @@ class RealtimeDialect:
         except FrameError as refusal:
             self._services.metrics.count_in("invalid")
             return self._translator.refuse(refusal, client_events.event_id_of(data))
-        self._services.metrics.count_in(event.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
+        self._services.metrics.count_in(event.__struct_config__.tag)
         return self._translator.from_client(event)
 
     async def _hear(self, pcm: bytes) -> None:

@@ -85,7 +85,7 @@ class ApprovalTable:
         ]
 
     async def remove(self, user: str, approval_id: str) -> bool:
-        """False = the user has none of that id."""
+        """Forget an approval; return whether the user had it."""
         is_it = (approvals.c.user == user) & (approvals.c.id == storable(approval_id, 32))
         gone = await self._database.write(lambda connection: connection.execute(sa.delete(approvals).where(is_it)))
         return gone.rowcount > 0

@@ -29,21 +29,6 @@ GAP: Final = "gap"
 PRUNED: Final = "pruned"
 """The outcome of an entry that stands for a day that was deleted as too old."""
 
-
-_TEXTS: Final = (
-    "outcome",
-    "user",
-    "session",
-    "turn",
-    "call",
-    "tool",
-    "handler",
-    "result",
-    "approval",
-    "message",
-    "address",
-)
-_NUMBERS: Final = ("result_bytes", "duration_ms")
 _VALUES: Final = ("arguments", "details")
 _FILTERED: Final = {"user": 256, "session": 64, "turn": 64, "tool": 256, "phase": 32, "outcome": 32, "handler": 64}
 
@@ -97,7 +82,7 @@ def body_of(entry: AuditEntry) -> str:
 
 
 def _short_body(entry: AuditEntry) -> str:
-    """Empty: it is too long to stay whole, or something in it is empty or cannot be written."""
+    """Return the body of an entry that needs no cutting, else an empty text."""
     if entry.arguments == {}:
         return ""
     try:
@@ -108,16 +93,14 @@ def _short_body(entry: AuditEntry) -> str:
 
 
 def _cut_body(entry: AuditEntry) -> str:
-    tree: dict[str, Any] = {"phase": entry.phase, "ts_us": entry.ts_us}
-    for name in _TEXTS:
-        if text := getattr(entry, name):
-            tree[name] = _short(text)
-    for name in _NUMBERS:
-        if (number := getattr(entry, name)) is not None:
-            tree[name] = number
-    for name in _VALUES:
-        if (value := getattr(entry, name)) not in (None, {}):
-            tree[name] = msgspec.Raw(_bounded(value))
+    tree: dict[str, Any] = {"phase": entry.phase}
+    for name in entry.__struct_fields__:
+        value = getattr(entry, name)
+        if name in _VALUES:
+            if value not in (None, {}):
+                tree[name] = msgspec.Raw(_bounded(value))
+        elif value not in (None, ""):
+            tree[name] = _short(value) if isinstance(value, str) else value
     try:
         return msgspec.json.encode(tree, order="deterministic").decode()
     except UnicodeEncodeError:
@@ -128,8 +111,7 @@ def _cut_body(entry: AuditEntry) -> str:
 def columns_of(body: str) -> dict[str, Any]:
     """Return the values of the columns that the log is filtered by, from the body alone."""
     tree = json.loads(body)
-    columns: dict[str, Any] = {name: storable(tree.get(name, ""), limit) for name, limit in _FILTERED.items()}
-    return {"ts_us": tree["ts_us"], **columns}
+    return {"ts_us": tree["ts_us"]} | {name: storable(tree.get(name, ""), limit) for name, limit in _FILTERED.items()}
 
 
 def rfc3339(ts_us: int) -> str:

@@ -85,19 +85,14 @@ class AuditLog:
             self._gap += 1
             self.dropped += 1
             return
-        if self._gap:
-            self._put(body_of(self._gap_entry()))
-            self._gap = 0
+        self._put_gap()
         self._put(body)
 
     def _tell_left_out(self) -> None:
         for user, count in self._quotas.take_left_out().items():
             text = f"{count} entries of this user were left out: too many in a minute"
             logger.warning("audit log, user %s: %s", user or "unknown", text)
-            details = {"left_out": count}
-            entry = AuditEntry(
-                phase=GAP, outcome="left_out", user=user, handler="audit_log", message=text, details=details
-            )
+            entry = _own_entry("left_out", text, {"left_out": count}, int(self._now() * 1_000_000), user=user)
             self._enqueue(body_of(entry))
 
     @property
@@ -136,11 +131,15 @@ class AuditLog:
     def stop(self) -> None:
         """Have `run` end when all is written; the owner waits for it as long as it likes."""
         self._tell_left_out()
-        if self._gap:
-            self._put(body_of(self._gap_entry()))
-            self._gap = 0
+        self._put_gap()
         self._is_stopping = True
         self._arrived.set()
+
+    def _put_gap(self) -> None:
+        if self._gap:
+            text = f"{self._gap} entries before this one were lost: the database was down for too long"
+            self._put(body_of(_own_entry("lost", text, {"lost": self._gap}, int(self._now() * 1_000_000))))
+            self._gap = 0
 
     def _put(self, body: str) -> None:
         self._queue.append(body)
@@ -148,7 +147,7 @@ class AuditLog:
         self._arrived.set()
 
     async def _write_batch(self) -> bool:
-        """Write what is queued, up to a batch; False = the database does not serve, and nothing was lost."""
+        """Write what is queued, up to a batch; return False where the database does not serve: nothing is lost then."""
         batch = [self._queue[index] for index in range(min(_BATCH, len(self._queue)))]
         today = self._today()
         try:
@@ -190,7 +189,7 @@ class AuditLog:
             logger.exception("days of the audit log could not be closed or pruned")
 
     def _prune(self, connection: sa.Connection, oldest: str, now_us: int) -> bool:
-        """Take some entries of the oldest closed day away, and at last the day, of which an entry tells; False: none is."""
+        """Delete some entries of the oldest closed day, at last the day itself; return whether one is too old."""
         is_old = (audit_days.c.day < oldest) & audit_days.c.closed_us.is_not(None)
         found = connection.execute(sa.select(audit_days).where(is_old).order_by(audit_days.c.day).limit(1)).first()
         if found is None:
@@ -201,19 +200,11 @@ class AuditLog:
         rows = sa.select(audit.c.id).where(its).limit(_PRUNE_ROWS)
         if connection.execute(sa.delete(audit).where(audit.c.id.in_(rows))).rowcount == 0:
             connection.execute(sa.delete(audit_days).where(this_day))
-            body = body_of(_pruned_entry(found, self._keep_days, now_us))
+            details = {name: found._mapping[name] for name in ("replica", "day", "entries", "last_hash")}
+            text = f"{found.entries} entries of {found.day} were deleted: they were older than {self._keep_days} days"
+            body = body_of(_own_entry(PRUNED, text, details, now_us))
             _append(connection, self._replica, self._today(), [body])
         return True
-
-    def _gap_entry(self) -> AuditEntry:
-        return AuditEntry(
-            phase=GAP,
-            outcome="lost",
-            handler="audit_log",
-            message=f"{self._gap} entries before this one were lost: the database was down for too long",
-            details={"lost": self._gap},
-            ts_us=int(self._now() * 1_000_000),
-        )
 
     def _today(self) -> str:
         return datetime.fromtimestamp(self._now(), UTC).date().isoformat()
@@ -224,10 +215,11 @@ def oldest_kept(now_s: float, keep_days: int) -> str:
     return (datetime.fromtimestamp(now_s, UTC).date() - timedelta(days=keep_days)).isoformat()
 
 
-def _pruned_entry(day: sa.Row[Any], keep_days: int, now_us: int) -> AuditEntry:
-    details = {"replica": day.replica, "day": day.day, "entries": day.entries, "last_hash": day.last_hash}
-    text = f"{day.entries} entries of {day.day} were deleted: they were older than {keep_days} days"
-    return AuditEntry(phase=GAP, outcome=PRUNED, handler="audit_log", message=text, details=details, ts_us=now_us)
+def _own_entry(outcome: str, message: str, details: dict[str, Any], ts_us: int, *, user: str = "") -> AuditEntry:
+    """Make an entry that stands for entries that are missing."""
+    return AuditEntry(
+        phase=GAP, outcome=outcome, user=user, handler="audit_log", message=message, details=details, ts_us=ts_us
+    )
 
 
 def _append(connection: sa.Connection, replica: str, today: str, bodies: list[str]) -> None:
@@ -263,8 +255,8 @@ def _open_day(connection: sa.Connection, replica: str, today: str) -> tuple[str,
 
 
 def _close_days(connection: sa.Connection, ended: str, now_us: int) -> list[tuple[str, str, int, str]]:
-    """Close the days before `ended`, whoever's; each is told to one replica alone."""
+    """Close all days before `ended` and return those that this replica closed (each day goes to one replica)."""
     is_over = (audit_days.c.day < ended) & audit_days.c.closed_us.is_(None)
     close = sa.update(audit_days).where(is_over).values(closed_us=now_us)
-    told = close.returning(audit_days.c.replica, audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash)
-    return [(row[0], row[1], row[2], row[3]) for row in connection.execute(told)]
+    closed = close.returning(audit_days.c.replica, audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash)
+    return [(row[0], row[1], row[2], row[3]) for row in connection.execute(closed)]

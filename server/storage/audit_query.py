@@ -9,17 +9,18 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta, Struct
 
+from server.bounded.fair_share import account_of
 from server.storage.audit_entry import AuditRecord, rfc3339
 from server.storage.database import Database
-from server.storage.schema import audit, storable
+from server.storage.schema import AUDIT_ACCOUNT, audit, storable
 
 MAX_PAGE: Final = 500
 
 Text = Annotated[str, Meta(max_length=256)]
 
 
-class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A filter for entries: all given fields must match."""
+class EntryFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Values that an entry has to have, those that are given."""
 
     user: Text | None = None
     """With the holders of the user's Realtime keys."""
@@ -30,11 +31,16 @@ class AuditFilter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     phase: Text | None = None
     outcome: Text | None = None
     handler: Text | None = None
+    text: Text | None = None
+    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
+
+
+class AuditFilter(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A filter for entries: all given fields must match."""
+
     since_us: int | None = None
     until_us: int | None = None
     """Not included."""
-    text: Text | None = None
-    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
 
 
 class AuditPage(Struct, frozen=True, kw_only=True):
@@ -53,8 +59,12 @@ async def read_page(
     """Read one page. Entries added meanwhile neither repeat nor hide others. Raises BadCursor, StorageError."""
     after = _read_cursor(cursor) if cursor else None
     size = min(limit, MAX_PAGE)
-    statement = _select(wanted, after, oldest_first).limit(size + 1)
-    return await database.read(lambda connection: _page(connection.execute(statement).all(), size))
+
+    def read(connection: sa.Connection) -> AuditPage:
+        statement = _select(wanted, after, oldest_first, connection.dialect.name).limit(size + 1)
+        return _page(connection.execute(statement).all(), size)
+
+    return await database.read(read)
 
 
 async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
@@ -75,7 +85,7 @@ def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
     )
 
 
-def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool) -> sa.Select[Any]:
+def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool, dialect: str) -> sa.Select[Any]:
     conditions: list[sa.ColumnElement[bool]] = [
         audit.c[name] == storable(value, 256)
         for name in ("session", "turn", "phase", "outcome", "handler")
@@ -83,7 +93,9 @@ def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bo
     ]
     if wanted.user is not None:
         user = storable(wanted.user, 256)
-        conditions.append((audit.c.user == user) | audit.c.user.startswith(f"{user}/", autoescape=True))
+        conditions.append(sa.literal_column(AUDIT_ACCOUNT[dialect]) == account_of(user))
+        if user != account_of(user):  # `==` would let SQLite put the name into the account's expression: no index
+            conditions.append(audit.c.user.between(user, user))
     if wanted.tool is not None and wanted.tool.endswith("*"):
         conditions.append(audit.c.tool.startswith(storable(wanted.tool[:-1], 256), autoescape=True))
     elif wanted.tool is not None:
@@ -126,10 +138,10 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
         first, _, second = text.partition(".")
         place = int(first), int(second)
+        if not all(0 <= number < 1 << 63 for number in place):
+            raise ValueError
     except ValueError:
         raise BadCursor("not a valid cursor; use `next` of the previous page") from None
-    if not all(0 <= number < 1 << 63 for number in place):
-        raise BadCursor("not a valid cursor; use `next` of the previous page")
     return place
 
 

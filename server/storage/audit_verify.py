@@ -1,8 +1,7 @@
-"""Is the audit log what was written? Reads all of it, a page at a time, beside whoever writes it."""
+"""Verification of the audit log: reads all of it, a page at a time, while entries are written."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -14,15 +13,16 @@ from server.storage.audit_log import GRACE, oldest_kept
 from server.storage.database import Database
 from server.storage.schema import audit, audit_days
 
-_PAGE: Final = 100  # entries hashed in a thread with nobody else running: a millisecond
+_PAGE: Final = 100  # entries hashed in a thread, which no other thread interrupts: a millisecond
 
 
 class _PrunedEntry(msgspec.Struct):
     details: PrunedDay
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class AuditVerification(msgspec.Struct, frozen=True, kw_only=True):
+    is_whole: bool
+    """Nothing was found to be wrong. What cannot be found this way, docs/operations.md says."""
     days: list[Day]
     """By replica, then by day; those that are being pruned are left out."""
     problems: list[str]
@@ -31,7 +31,7 @@ class Verification:
     """Days that were deleted as too old, as far as the entries that tell of it are kept."""
 
 
-async def verify(database: Database, *, keep_days: int, now: Callable[[], float] = time.time) -> Verification:
+async def verify(database: Database, *, keep_days: int, now: Callable[[], float] = time.time) -> AuditVerification:
     """Writes nothing. Raises StorageError; cancelled, it stops at the end of a page.
 
     A day may lack entries while it is being pruned: if it says so, is closed, and is older than `keep_days`.
@@ -40,7 +40,8 @@ async def verify(database: Database, *, keep_days: int, now: Callable[[], float]
     days = await database.read(partial(_days, is_whole))
     problems = [*check_days(days), *await database.read(_strays)]
     problems += [problem for day in days if (problem := await _check(database, day, is_whole)) is not None]
-    return Verification(days, problems, await database.read(_pruned))
+    pruned = await database.read(_pruned)
+    return AuditVerification(is_whole=not problems, days=days, problems=problems, pruned=pruned)
 
 
 def _is_going(oldest: str) -> sa.ColumnElement[bool]:
@@ -76,7 +77,7 @@ def _check_page(
     if row is None:  # pruned meanwhile
         return True, None
     its = sa.select(audit).where((audit.c.replica == day.replica) & (audit.c.day == day.day))
-    if check.count:  # else also what somebody has put before the first
+    if check.count:  # else also what was put before the first
         its = its.where(audit.c.number > check.count)
     rows = connection.execute(its.order_by(audit.c.number).limit(_PAGE)).all()
     if problem := check.feed(Link(entry.number, entry.body, entry.hash, entry._asdict()) for entry in rows):

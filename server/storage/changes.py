@@ -1,35 +1,71 @@
-"""Hearing that another process has written: LISTEN on PostgreSQL, the file's change counter on SQLite."""
+"""Changes that another process has written: counted, announced, and heard of.
+
+PostgreSQL announces them by NOTIFY; of SQLite the file's change counter is read.
+"""
 
 import asyncio
 import contextlib
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from typing import Final
 
+import sqlalchemy as sa
+
 from server.errors import StorageError
 from server.storage.database import Database
+from server.storage.schema import numbers
 
 logger = logging.getLogger(__name__)
 
 _POLL_S: Final = 0.25
 _SILENCE_S: Final = 15.0
-"""After so long without a word somebody looks all the same: a pooler may have lost our LISTEN."""
+"""Time without a notification after which the tables are read all the same: a pooler may have lost our LISTEN."""
 _ANSWER_S: Final = 5.0
 _RETRY_FROM_S: Final = 0.5
 _RETRY_TO_S: Final = 5.0
+_FOLLOW_RETRY_S: Final = 1.0
+
+
+def count_change(connection: sa.Connection, name: str) -> int:
+    """Return the change's revision, and announce it. Counted first in a transaction, it makes its writers take turns."""
+    count = sa.update(numbers).where(numbers.c.name == name).values(value=numbers.c.value + 1)
+    revision: int = connection.execute(count.returning(numbers.c.value)).scalar_one()
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_notify(_channel(name), str(revision))))
+    return revision
+
+
+async def follow_changes(database: Database, name: str, refresh: Callable[[], Awaitable[None]], unchanged: str) -> None:
+    """Call `refresh` whenever something may have changed, until cancelled; `unchanged` begins the log line of a failure."""
+    async with watch_changes(database, name) as changed:
+        while True:
+            await changed.wait()
+            changed.clear()
+            try:
+                await refresh()
+            except StorageError as error:
+                logger.warning("%s: %s", unchanged, error)
+                await asyncio.sleep(max(_FOLLOW_RETRY_S, database.retry_after_s))
+                changed.set()
+            except Exception:  # a listener has failed: the next change is applied all the same
+                logger.exception("a change of stored %s was not applied everywhere", name)
+
+
+def _channel(name: str) -> str:
+    return f"parley_{name}"
 
 
 @asynccontextmanager
-async def watch_changes(database: Database, channel: str) -> AsyncIterator[asyncio.Event]:
+async def watch_changes(database: Database, name: str) -> AsyncIterator[asyncio.Event]:
     """An event that is set when something may have changed: at first, on every word, after every lost connection.
 
-    Many changes are one event; whoever waits clears it before it looks.
+    Many changes are one event; clear it before you look.
     """
     changed = asyncio.Event()
     changed.set()
-    watch = _poll_file(database, changed) if database.is_sqlite else _listen(database, channel, changed)
+    watch = _poll_file(database, changed) if database.is_sqlite else _listen(database, _channel(name), changed)
     task = asyncio.create_task(watch, name="storage changes")
     try:
         yield changed
@@ -68,7 +104,7 @@ async def _listen(database: Database, channel: str, changed: asyncio.Event) -> N
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
                 wait_s = _RETRY_FROM_S
                 while True:
-                    changed.set()  # at first: what happened while nobody listened
+                    changed.set()  # at first: for what was not heard
                     async for _ in connection.notifies(timeout=_SILENCE_S, stop_after=1):
                         changed.set()
                     async with asyncio.timeout(_ANSWER_S):

@@ -83,7 +83,7 @@ class Database:
         self._engine = _engine(self.url, lock_wait_s, statement_s)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="storage")
         self._pending = 0  # those whose caller has gone included: they have their place in the queue still
-        self._retry_at = 0.0  # while it is down: before this moment nobody waits for it again
+        self._retry_at = 0.0  # while it is down: before this moment no transaction is tried
         self._retry_s = _RETRY_FROM_S
         self._served_at = -math.inf
         self._gone: asyncio.Future[None] | None = None  # done while it is silent; reads stop waiting
@@ -203,7 +203,7 @@ class Database:
     def _note_done(self, work: "asyncio.Future[Any]") -> None:
         self._pending -= 1
         if not work.cancelled():
-            work.exception()  # looked at, even where whoever asked has gone
+            work.exception()  # looked at, even where the caller has gone
 
     def _note_down(self) -> None:
         self._retry_at = self._clock() + self._retry_s

@@ -1,4 +1,4 @@
-"""Whether the database is there: a change is noticed within 5 s, also while nobody uses it.
+"""Watch over the database: its loss and its return are noticed within 5 s, also while it is not used.
 
 SQLite is a file of this machine: it is asked only after a failure, so that its return is noticed.
 """

@@ -5,25 +5,20 @@ reading while the database is down.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import sqlalchemy as sa
 
 from server.errors import StorageError
-from server.storage.changes import watch_changes
+from server.storage.changes import count_change, follow_changes
 from server.storage.database import Database
-from server.storage.schema import documents, numbers
+from server.storage.schema import documents
 
-logger = logging.getLogger(__name__)
-
-CHANNEL: Final = "parley_documents"
 MAX_BODY_BYTES: Final = 64 << 10
 MAX_DOCUMENTS: Final = 10_000
-_RETRY_S: Final = 1.0
 
 OnChange = Callable[[frozenset[str]], None]
 
@@ -63,11 +58,11 @@ class DocumentStore:
     async def refresh(self) -> None:
         """Read what others have written since. Raises StorageError."""
         async with self._refreshing:
-            revision, changed = await self._database.read(lambda connection: _since(connection, self._revision))
-            self._take(revision, changed)
+            self._revision, changed = await self._database.read(lambda connection: _since(connection, self._revision))
+            self._learn(changed)
 
     async def put(self, owner: str, body: bytes, *, if_version: int, by: str) -> StoredDocument | None:
-        """Store the next version; None = another version than `if_version` is there (0: none), nothing is changed.
+        """Store the next version, or return None where another version than `if_version` is stored (0 for no document).
 
         When this returns, the document outlives the process and is in force here.
         Raises StorageError, and ValueError for a body too large.
@@ -85,30 +80,15 @@ class DocumentStore:
 
     async def watch(self) -> None:
         """Keep up with other replicas; runs until it is cancelled."""
-        async with watch_changes(self._database, CHANNEL) as changed:
-            while True:
-                await changed.wait()
-                changed.clear()
-                try:
-                    await self.refresh()
-                except StorageError as error:
-                    logger.warning("stored documents are unchanged: %s", error)
-                    await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
-                    changed.set()
-                except Exception:  # whoever listens has failed: the next change is told all the same
-                    logger.exception("a change of stored documents was not applied everywhere")
+        await follow_changes(self._database, "documents", self.refresh, "stored documents are unchanged")
 
-    def _take(self, revision: int, changed: Iterable[StoredDocument]) -> None:
-        self._revision = revision
-        self._learn(changed)
-
-    def _learn(self, found: Iterable[StoredDocument]) -> None:
-        new = [d for d in found if (old := self._known.get(d.owner)) is None or d.version > old.version]
+    def _learn(self, changed: Iterable[StoredDocument]) -> None:
+        new = [d for d in changed if (old := self._known.get(d.owner)) is None or d.version > old.version]
         self._known.update((document.owner, document) for document in new)
         if new:
             owners = frozenset(document.owner for document in new)
-            for tell in self._listeners:
-                tell(owners)
+            for on_change in self._listeners:
+                on_change(owners)
 
 
 def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDocument]]:
@@ -120,25 +100,16 @@ def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDo
 
 
 def _put(connection: sa.Connection, new: StoredDocument, max_documents: int) -> int | None:
-    """The write's revision. Counting it first makes writers of documents wait for each other."""
-    count = sa.update(numbers).where(numbers.c.name == "documents").values(value=numbers.c.value + 1)
-    revision: int = connection.execute(count.returning(numbers.c.value)).scalar_one()
-    found = connection.scalar(sa.select(documents.c.version).where(documents.c.owner == new.owner))
-    if (found or 0) != new.version - 1:
+    """Return the write's revision, or None where another version is stored than the one before `new`."""
+    revision = count_change(connection, "documents")
+    version = connection.scalar(sa.select(documents.c.version).where(documents.c.owner == new.owner))
+    if (version or 0) != new.version - 1:
         return None
-    values = {
-        "version": new.version,
-        "body": new.body,
-        "updated_by": new.updated_by,
-        "updated_us": new.updated_us,
-        "revision": revision,
-    }
-    if found is not None:
+    values = {**asdict(new), "revision": revision}
+    if version is not None:
         connection.execute(sa.update(documents).where(documents.c.owner == new.owner).values(**values))
     else:
         if connection.execute(sa.select(sa.func.count()).select_from(documents)).scalar_one() >= max_documents:
             raise StorageError(f"{max_documents} documents are stored, which is the limit; delete some in the database")
-        connection.execute(sa.insert(documents).values(owner=new.owner, **values))
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(revision))))
+        connection.execute(sa.insert(documents).values(**values))
     return revision

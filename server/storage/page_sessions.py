@@ -5,7 +5,6 @@ so that a request is judged without waiting, also while the database is down.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from typing import Final
@@ -15,17 +14,13 @@ from msgspec import Struct
 
 from server.errors import StorageError
 from server.storage.audit_entry import rfc3339
-from server.storage.changes import watch_changes
+from server.storage.changes import count_change, follow_changes
 from server.storage.database import Database
 from server.storage.schema import numbers, page_sessions, storable
 
-logger = logging.getLogger(__name__)
-
-CHANNEL: Final = "parley_sessions"
 MAX_PER_USER: Final = 100
 """Beyond it the oldest ends."""
 MAX_LISTED: Final = 500
-_RETRY_S: Final = 1.0
 
 
 class PageSession(Struct, frozen=True, kw_only=True):
@@ -61,7 +56,7 @@ class PageSessionTable:
         return session_id in self._open
 
     async def has(self, session_id: str) -> bool:
-        """Return whether it is open; another replica may have opened it just now. The database down: no."""
+        """Return whether it is open; asking the database for one that another replica opened just now. False if it is down."""
         if session_id not in self._open:
             try:
                 await self.refresh()
@@ -84,7 +79,7 @@ class PageSessionTable:
         await self.refresh()
 
     async def list(self, user: str | None) -> list[PageSession]:
-        """Return the newest MAX_LISTED; None: everybody's."""
+        """Return the newest MAX_LISTED sessions, of all users without `user`."""
         is_wanted = page_sessions.c.ends_us > int(self._now() * 1_000_000)
         if user is not None:
             is_wanted &= page_sessions.c.user == user
@@ -104,7 +99,7 @@ class PageSessionTable:
         ]
 
     async def end(self, session_id: str, user: str | None = None) -> str | None:
-        """End a session, of the user or (None) of anybody; return whose it was, None: there is none."""
+        """End a session, of any user without `user`; return its user, or None where there is no such session."""
         is_it = page_sessions.c.id == storable(session_id, 32)
         if user is not None:
             is_it &= page_sessions.c.user == user
@@ -121,16 +116,8 @@ class PageSessionTable:
 
     async def watch(self) -> None:
         """Keep up with other replicas; runs until it is cancelled."""
-        async with watch_changes(self._database, CHANNEL) as changed:
-            while True:
-                await changed.wait()
-                changed.clear()
-                try:
-                    await self.refresh()
-                except StorageError as error:
-                    logger.warning("sessions that other replicas end stay open here: %s", error)
-                    await asyncio.sleep(max(_RETRY_S, self._database.retry_after_s))
-                    changed.set()
+        text = "sessions that other replicas end stay open here"
+        await follow_changes(self._database, "sessions", self.refresh, text)
 
 
 def _changed(connection: sa.Connection, known: int) -> tuple[int, frozenset[str] | None]:
@@ -141,7 +128,7 @@ def _changed(connection: sa.Connection, known: int) -> tuple[int, frozenset[str]
 
 
 def _add(connection: sa.Connection, row: dict[str, object], max_per_user: int) -> None:
-    _count(connection)
+    count_change(connection, "sessions")
     is_users = page_sessions.c.user == row["user"]
     newest = sa.select(page_sessions.c.id).where(is_users).order_by(page_sessions.c.created_us.desc())
     is_excess = is_users & page_sessions.c.id.not_in(newest.limit(max_per_user - 1))
@@ -150,12 +137,6 @@ def _add(connection: sa.Connection, row: dict[str, object], max_per_user: int) -
 
 
 def _end(connection: sa.Connection, is_it: sa.ColumnElement[bool]) -> str | None:
-    _count(connection)
+    count_change(connection, "sessions")
     user: str | None = connection.scalar(sa.delete(page_sessions).where(is_it).returning(page_sessions.c.user))
     return user
-
-
-def _count(connection: sa.Connection) -> None:
-    connection.execute(sa.update(numbers).where(numbers.c.name == "sessions").values(value=numbers.c.value + 1))
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_notify(CHANNEL, "")))

@@ -14,11 +14,10 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from server.storage.changes import watch_changes
+from server.storage.changes import count_change, watch_changes
 from server.storage.database import Database
-from server.storage.schema import askers, numbers, questions
+from server.storage.schema import askers, questions
 
-CHANNEL: Final = "parley_questions"
 LEASE_S: Final = 10.0
 """Time that a process which says nothing may still be alive."""
 MAX_BODY_CHARS: Final = 64 << 10
@@ -55,14 +54,14 @@ class QuestionTable:
 
     def watch(self) -> AbstractAsyncContextManager[asyncio.Event]:
         """Provide an event, like `watch_changes`, that is set when there may be something to read."""
-        return watch_changes(self._database, CHANNEL)
+        return watch_changes(self._database, "questions")
 
     @property
     def retry_after_s(self) -> float:
         return self._database.retry_after_s
 
     async def publish(self, asker: str, *, id_: str, user: str, body: str, left_s: float) -> bool:
-        """False: the asker's lease is over, and its other questions with it; it needs another name. Idempotent."""
+        """Add a question; return False if the asker's lease is over: it needs another name then. Idempotent."""
 
         def write(connection: sa.Connection) -> bool:
             if connection.scalar(sa.select(questions.c.id).where(questions.c.id == id_)) is not None:
@@ -78,7 +77,7 @@ class QuestionTable:
                 "asker": asker,
                 "body": body,
                 "until_us": now_us + _micros(left_s),
-                "revision": _count(connection),
+                "revision": count_change(connection, "questions"),
             }
             connection.execute(sa.insert(questions).values(**row))
             return True
@@ -86,7 +85,7 @@ class QuestionTable:
         return await self._database.write(write)
 
     async def renew(self, asker: str) -> bool:
-        """False, as for `publish`. Forgets what ended a minute ago, whoever asked it."""
+        """Extend the asker's lease, and forget what ended a minute ago; return False as `publish` does."""
 
         def write(connection: sa.Connection) -> bool:
             now_us = self._now_us(connection)
@@ -107,7 +106,7 @@ class QuestionTable:
         await self._database.write(write)
 
     async def answer(self, id_: str, answer: str, *, by: str) -> SharedQuestion | None:
-        """Answer it if it is live and nobody has. The row as it is then, with the answer that was first; None: gone."""
+        """Answer a live question that has no answer; return its row, with the answer that was first, unless it is gone."""
 
         def write(connection: sa.Connection) -> SharedQuestion | None:
             now_us = self._now_us(connection)
@@ -118,7 +117,7 @@ class QuestionTable:
                 & (questions.c.until_us > now_us)
                 & questions.c.asker.in_(_alive(now_us))
             )
-            values = {"answer": answer, "answered_by": by, "revision": _count(connection)}
+            values = {"answer": answer, "answered_by": by, "revision": count_change(connection, "questions")}
             connection.execute(sa.update(questions).where(is_open).values(**values))
             found = connection.execute(_select().where(questions.c.id == id_)).first()
             return None if found is None else _read(found, now_us)
@@ -130,7 +129,13 @@ class QuestionTable:
 
         def write(connection: sa.Connection) -> None:
             now_us = self._now_us(connection)
-            end = {"outcome": outcome, "settled_us": now_us, "body": "", "answer": None, "revision": _count(connection)}
+            end = {
+                "outcome": outcome,
+                "settled_us": now_us,
+                "body": "",
+                "answer": None,
+                "revision": count_change(connection, "questions"),
+            }
             is_open = (questions.c.id == id_) & questions.c.outcome.is_(None)
             connection.execute(sa.update(questions).where(is_open).values(**end))
 
@@ -142,7 +147,7 @@ class QuestionTable:
         def write(connection: sa.Connection) -> None:
             connection.execute(sa.delete(questions).where(questions.c.asker == asker))
             connection.execute(sa.delete(askers).where(askers.c.id == asker))
-            _count(connection)
+            count_change(connection, "questions")
 
         await self._database.write(write)
 
@@ -179,15 +184,6 @@ def _micros(seconds: float) -> int:
 
 def _alive(now_us: int) -> sa.Select[tuple[str]]:
     return sa.select(askers.c.id).where(askers.c.until_us > now_us)
-
-
-def _count(connection: sa.Connection) -> int:
-    """The write's revision, and word of it to the others. Counting first makes writers of questions wait for each other."""
-    count = sa.update(numbers).where(numbers.c.name == "questions").values(value=numbers.c.value + 1)
-    revision: int = connection.execute(count.returning(numbers.c.value)).scalar_one()
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_notify(CHANNEL, str(revision))))
-    return revision
 
 
 def _forget(connection: sa.Connection, before_us: int) -> None:

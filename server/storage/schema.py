@@ -10,7 +10,7 @@ from server.errors import ConfigError
 
 _metadata: Final = sa.MetaData()
 _ROW_ID: Final = BigInteger().with_variant(Integer, "sqlite")  # SQLite counts up only what is declared INTEGER
-_LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of whoever migrates
+_LOCK_KEY: Final = 0x5041524C4559  # "PARLEY": PostgreSQL's advisory lock of migrations
 
 CLOCK_SEEN: Final = "clock_seen_us"
 CLOCK_STEADY: Final = "clock_steady_us"
@@ -52,9 +52,14 @@ audit: Final = Table(
     Column("hash", String(64), nullable=False),
     UniqueConstraint("replica", "day", "number"),
     Index("parley_audit_time", "ts_us", "id"),
-    Index("parley_audit_user", "user", "ts_us", "id"),
     sqlite_autoincrement=True,
 )
+
+AUDIT_ACCOUNT: Final = {
+    "sqlite": """substr("user", 1, instr("user" || '/', '/') - 1)""",
+    "postgresql": """split_part("user", '/', 1)""",
+}
+"""SQL for the account of an entry's user, `account` or `account/name`; a query uses the index over it word for word."""
 
 audit_days: Final = Table(
     "parley_audit_days",
@@ -148,6 +153,15 @@ def _page_sessions(connection: sa.Connection) -> None:
     connection.execute(sa.insert(numbers).values(name="sessions", value=0))
 
 
+def _audit_account(connection: sa.Connection) -> None:
+    """Find a user's entries and those of the holders of the user's keys through one index, newest first."""
+    account = AUDIT_ACCOUNT[connection.dialect.name]
+    connection.execute(sa.text("DROP INDEX IF EXISTS parley_audit_user"))
+    connection.execute(
+        sa.text(f"CREATE INDEX IF NOT EXISTS parley_audit_account ON {audit.name} ({account}, ts_us, id)")
+    )
+
+
 # Each brings a database one version on, in one transaction with the others that it still needs.
 MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (
     _first,
@@ -156,6 +170,7 @@ MIGRATIONS: Final[Sequence[Callable[[sa.Connection], None]]] = (
     _keyed_approvals,
     _steady_time,
     _page_sessions,
+    _audit_account,
 )
 
 

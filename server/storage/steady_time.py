@@ -15,7 +15,7 @@ _TOLERANCE_S: Final = 600.0
 
 
 def monotonic_s() -> float:
-    """Return seconds of a clock that nobody can set, and that goes on while the machine sleeps, where there is one."""
+    """Return seconds of a clock that cannot be set, and that goes on while the machine sleeps, where there is one."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()

@@ -39,7 +39,7 @@ class Storage:
         self.audit = AuditLog(self.database, replica=platform.node() or "parley", keep_days=settings.audit_days)
 
     async def wait(self, stop: asyncio.Event) -> bool:
-        """Wait for the database, for `storage.wait_s` at most; `running` says whether it is there. False: `stop` was set."""
+        """Wait for the database, for `storage.wait_s` at most; `running` finds out whether it is there. Return False if `stop` was set."""
         waiting = asyncio.create_task(wait_for_database(self.database, self._wait_s), name="database wait")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         try:
@@ -58,36 +58,34 @@ class Storage:
         """
         try:
             await self.database.start()
-            await self._read_documents()
+            try:
+                await self.documents.refresh()
+                await self.page_sessions.refresh()
+            except StorageError as error:
+                raise ConfigError(f"storage.url: {error}") from error
             async with self._at_work():
                 yield
         finally:
             await self.database.aclose()
 
-    async def _read_documents(self) -> None:
-        try:
-            await self.documents.refresh()
-            await self.page_sessions.refresh()
-        except StorageError as error:
-            raise ConfigError(f"storage.url: {error}") from error
-
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:
         log = asyncio.create_task(self.audit.run(), name="audit log")
-        documents = asyncio.create_task(self.documents.watch(), name="stored documents")
-        sessions = asyncio.create_task(self.page_sessions.watch(), name="page sessions")
-        watch = asyncio.create_task(watch_database(self.database), name="database watch")
-        for task in (log, documents, sessions, watch):
+        watches = (
+            asyncio.create_task(self.documents.watch(), name="stored documents"),
+            asyncio.create_task(self.page_sessions.watch(), name="page sessions"),
+            asyncio.create_task(watch_database(self.database), name="database watch"),
+        )
+        for task in (log, *watches):
             task.add_done_callback(log_failure)
         try:
             yield
         finally:
-            documents.cancel()
-            sessions.cancel()
-            watch.cancel()
+            for task in watches:
+                task.cancel()
             self.audit.stop()
             await asyncio.wait([log], timeout=_LAST_WORDS_S)
             if not log.done():
                 logger.error("%d entries of the audit log are lost: the database is down", self.audit.queued)
                 log.cancel()
-            await asyncio.gather(log, documents, sessions, watch, return_exceptions=True)
+            await asyncio.gather(log, *watches, return_exceptions=True)

@@ -233,7 +233,7 @@ class StderrLog:
         self.last_line = ""
 
     def write(self, line: Line) -> bool:
-        """Return False: such a line is of no use to a call, and a flood of them is read slowly."""
+        """Return False, as such a line is of no use to a call: a flood of them is read slowly."""
         cut = line.head if isinstance(line, Overlong) else line
         text = cut.decode("utf-8", "replace").strip()[:_LOGGED_CHARACTERS]
         if not text:

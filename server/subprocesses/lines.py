@@ -6,7 +6,7 @@ from typing import Final
 MAX_LINE_BYTES: Final = 16 << 20
 """Limit of a line without its end, in both directions."""
 MAX_PARTS: Final = 100_000
-"""Limit of objects and lists in a line of JSON: nobody else runs while they are made."""
+"""Limit of objects and lists in a line of JSON: no other code runs while they are made."""
 
 _HEAD_BYTES: Final = 256
 
@@ -46,7 +46,7 @@ class Lines:
         self._cut, self._at = cut, 0
 
     def next(self) -> bytes | bytearray | Overlong | None:
-        """Return the next line; None: it is not there yet. An Overlong comes as soon as the limit is passed."""
+        """Return the next line once it is complete. An Overlong comes as soon as the limit is passed."""
         while self._at < len(self._cut):
             start = self._at
             end = self._cut.find(b"\n", start)

@@ -1,7 +1,7 @@
 """A child's standard streams, from our side: neither end ever waits for the other.
 
 Output is read a slice at a time, with a rest after one that was only noise, so
-that a flood costs a child its own replies and nobody else anything. Input that
+that a flood costs a child its own replies, and others nothing. Input that
 finds no room waits here, within a limit.
 """
 
@@ -184,7 +184,7 @@ class PipeReader:
             self._rest()
 
     def _take(self) -> bool:
-        """Hand out lines for a millisecond at most. False: there are more, and they come later."""
+        """Hand out lines for a millisecond at most; return whether none is left for later."""
         until = time.perf_counter() + _SLICE_S
         while (line := self._lines.next()) is not None:
             if not self._on_line(line):

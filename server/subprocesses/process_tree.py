@@ -31,7 +31,7 @@ LOOK_EVERY_S: Final = 5.0
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _MARKED_FROM_US: Final = 1 << 52
-"""Least RLIMIT_RTTIME that is a mark: 142 years of real-time scheduling, which limit nobody."""
+"""Least RLIMIT_RTTIME that is a mark: 142 years of real-time scheduling, which limit no process."""
 _MAX_ROUNDS: Final = 5  # of killing, for those that were forked in the meantime
 _KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
 
@@ -134,7 +134,7 @@ class ProcessTree:
         logger.error("processes of a child outlive SIGKILL: %s", sorted(self._known))
 
     def signal_group(self, number: signal.Signals) -> bool:
-        """Signal the leader's process group. False: there is nobody in it."""
+        """Send a signal to the leader's process group; return whether any process received it."""
         try:
             os.killpg(self.leader, number)
         except (ProcessLookupError, PermissionError):  # macOS says the latter of a group that has just ended
@@ -142,7 +142,7 @@ class ProcessTree:
         return True
 
     async def _signal_alive(self, number: signal.Signals, by: float, handles: list[int]) -> bool:
-        """Signal them, add their pidfds to `handles`, wait for their ends until loop time `by`. False: there were none."""
+        """Signal them, add their pidfds to `handles`, wait for them until loop time `by`; return whether there were any."""
         new = await asyncio.to_thread(self._open)
         handles += new
         for handle in new:
@@ -167,7 +167,7 @@ class ProcessTree:
 
 
 class OrphanReaper:
-    """Reaps dead processes that came to us because their parents are gone, and that nobody waits for.
+    """Reaps dead processes that came to us because their parents are gone, and that no code waits for.
 
     Nothing tells any more to which child they belonged. What Python started is
     reaped at once by the code that started it; so what is dead at two looks in a
@@ -232,25 +232,19 @@ def _open_pidfd(process: ProcessInfo) -> int | None:
 async def _all_ended(handles: Iterable[int], by: float) -> None:
     """Wait for processes by their pidfds, until loop time `by` at the latest."""
     loop = asyncio.get_running_loop()
-    waiting = set(handles)
-    done = asyncio.Event()
+    ends = {handle: loop.create_future() for handle in handles}
 
     def ended(handle: int) -> None:
         loop.remove_reader(handle)
-        waiting.discard(handle)
-        if not waiting:
-            done.set()
+        ends[handle].set_result(None)
 
-    for handle in list(waiting):
+    for handle in ends:
         loop.add_reader(handle, ended, handle)
     try:
-        if waiting:
-            async with asyncio.timeout_at(by):
-                await done.wait()
-    except TimeoutError:
-        logger.debug("%d processes of a child have not ended", len(waiting))
+        if ends:
+            await asyncio.wait(ends.values(), timeout=max(0.0, by - loop.time()))
     finally:
-        for handle in waiting:
+        for handle in ends:
             loop.remove_reader(handle)
 
 

@@ -34,7 +34,7 @@ class Backoff:
         return self.failures > self._policy.max_quick
 
     def wait_s(self, served_s: float) -> float:
-        """Return the pause after something that served for so long; 0: it never did."""
+        """Return the pause after something that served for so long (0 if it never did)."""
         policy = self._policy
         if served_s > 0 and served_s >= policy.steady_s:
             self.failures = 0

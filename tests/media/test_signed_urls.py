@@ -4,7 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from server.media.signed_urls import OWNER_CHARS, URL_LIFE_S, UrlSigner
+from server.media.references import OWNER_CHARS, URL_LIFE_S, UrlSigner
 
 ID, OTHER_ID = "a" * 32, "b" * 32
 NOW_S = 1_000_000.0

@@ -10,8 +10,7 @@ import pytest
 
 from server import config
 from server.media.eviction import MAX_ITEMS
-from server.media.references import MediaError
-from server.media.signed_urls import OWNER_CHARS, UrlSigner
+from server.media.references import OWNER_CHARS, MediaError, UrlSigner
 from server.media.store import MediaItem, MediaStore
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from server.storage.audit_entry import (
 )
 from server.storage.audit_log import USER_BYTES_A_MINUTE, AuditLog
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
-from server.storage.audit_verify import Verification, verify
+from server.storage.audit_verify import AuditVerification, verify
 from server.storage.database import Database
 from server.storage.schema import CLOCK_STEADY, audit, audit_days, numbers
 from server.storage.steady_time import NEEDED_S, SteadyTime
@@ -75,7 +76,7 @@ async def change(database: Database, statement: sa.Executable) -> None:
     await database.write(lambda connection: connection.execute(statement))
 
 
-async def verified(database: Database, *, now: float = NOON, keep_days: int = 90) -> Verification:
+async def verified(database: Database, *, now: float = NOON, keep_days: int = 90) -> AuditVerification:
     return await verify(database, keep_days=keep_days, now=lambda: now)
 
 
@@ -480,6 +481,26 @@ async def test_filters_name_what_an_entry_has_to_fit(settings: config.StorageSet
             (AuditFilter(text="\0\ud800"), ""),
         ):
             assert await found(wanted) == expected, wanted
+
+
+@pytest.mark.parametrize("user", ["anna", "anna/shop"])
+async def test_the_entries_of_one_user_are_found_without_reading_those_of_others(tmp_path: Path, user: str) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_more: Any) -> None:
+        asked.append((statement, parameters))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        async with opened(config.StorageSettings(), tmp_path) as database:
+            await read_page(database, AuditFilter(user=user), limit=10)
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+    statement, parameters = asked[-1]
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection:
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+    assert plan == ["SEARCH parley_audit USING INDEX parley_audit_account (<expr>=?)"]
 
 
 async def test_pages_neither_repeat_nor_leave_out(settings: config.StorageSettings, folder: Path) -> None:

@@ -49,7 +49,7 @@ async def test_a_database_of_a_later_version_is_not_touched(settings: config.Sto
         lambda connection: connection.execute(sa.update(numbers).where(numbers.c.name == "schema").values(value=99))
     )
 
-    with pytest.raises(ConfigError, match="version 99, this program knows 6"):
+    with pytest.raises(ConfigError, match="version 99, this program knows 7"):
         await database.start()
     await database.aclose()
 

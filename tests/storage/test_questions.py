@@ -168,6 +168,7 @@ async def test_a_database_of_the_version_before_is_brought_up_and_keeps_what_it_
         connection.execute(sa.insert(numbers), [{"name": "schema", "value": 1}, {"name": "documents", "value": 7}])
         kept = {"owner": "u:ann", "version": 1, "body": b"{}", "updated_by": "ann", "updated_us": 1, "revision": 7}
         connection.execute(sa.insert(documents).values(**kept))
+        connection.execute(sa.text('CREATE INDEX parley_audit_user ON parley_audit ("user", ts_us, id)'))
 
     if database.is_sqlite:
         (folder / "parley.db").touch()
@@ -178,6 +179,10 @@ async def test_a_database_of_the_version_before_is_brought_up_and_keeps_what_it_
     await publish(table)
     rows = await database.read(lambda connection: connection.execute(sa.select(numbers)).all())
     values = {row.name: row.value for row in rows if not row.name.startswith("clock_")}
-    assert values == {"schema": 6, "documents": 7, "questions": 1, "sessions": 0}
+    assert values == {"schema": 7, "documents": 7, "questions": 1, "sessions": 0}
     assert await database.read(lambda connection: connection.scalar(sa.select(documents.c.owner))) == "u:ann"
+    listed = "SELECT name FROM sqlite_master" if database.is_sqlite else "SELECT indexname FROM pg_indexes"
+    names = await database.read(lambda connection: set(connection.scalars(sa.text(listed))))
+    assert "parley_audit_account" in names
+    assert "parley_audit_user" not in names, "it is kept up with every write, and nothing is found by it"
     await database.aclose()

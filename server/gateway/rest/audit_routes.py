@@ -16,16 +16,25 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from aiohttp import web
-from msgspec import Meta, Struct
+from msgspec import Meta
 from msgspec.structs import replace
 
 from server.bounded.fair_share import FairShare, Share, ShareFull, account_of
 from server.errors import StorageError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
 from server.gateway.routes import Access
-from server.storage.audit_entry import AuditRecord, Day, PrunedDay
-from server.storage.audit_query import MAX_PAGE, AuditFilter, AuditPage, BadCursor, entry_of, read_all, read_page
-from server.storage.audit_verify import verify
+from server.storage.audit_entry import AuditRecord
+from server.storage.audit_query import (
+    MAX_PAGE,
+    AuditFilter,
+    AuditPage,
+    BadCursor,
+    EntryFields,
+    entry_of,
+    read_all,
+    read_page,
+)
+from server.storage.audit_verify import AuditVerification, verify
 from server.storage.database import Database
 
 logger = logging.getLogger(__name__)
@@ -50,26 +59,16 @@ _FORMULA: Final = tuple("=+-@\t\r\n＝＋－＠")
 """A cell that begins so is a formula to spreadsheets."""
 _HIDDEN_FORMULA: Final = re.compile(r"[;\t\r\n](?=[ \"]*[=+\-@＝＋－＠])")
 """Start of a formula inside a cell: where the comma separates decimals, spreadsheets split at semicolons despite quotes."""
-Name = Annotated[str, Meta(max_length=256)]
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """A text until it is read: as a datetime, msgspec would accept numbers, too."""
 
 
-class AuditQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    user: Name | None = None
-    """Operators only; everybody else reads their own entries."""
-    session: Name | None = None
-    turn: Name | None = None
-    tool: Name | None = None
-    """The whole name, or its beginning and `*`."""
-    phase: Name | None = None
-    outcome: Name | None = None
-    handler: Name | None = None
+class AuditQuery(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Users who are not operators read their own entries alone."""
+
     since: Time | None = None
     until: Time | None = None
     """Not included."""
-    text: Name | None = None
-    """Anywhere in the entry."""
 
 
 class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,16 +78,6 @@ class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_field
 
 class AuditExportQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
     format: Literal["jsonl", "csv"] = "jsonl"
-
-
-class AuditVerification(Struct, frozen=True, kw_only=True):
-    is_whole: bool
-    """Nothing was found to be wrong. What cannot be found this way, docs/operations.md says."""
-    problems: list[str]
-    days: list[Day]
-    """By replica, then by day."""
-    pruned: list[PrunedDay]
-    """Days that were deleted as too old."""
 
 
 class AuditRoutes:
@@ -145,7 +134,7 @@ class AuditRoutes:
         return ApiAnswer(page)
 
     async def _export(self, call: ApiCall) -> web.StreamResponse:
-        """Refuses at once what cannot begin; what breaks later breaks the connection, so that nobody takes it for all."""
+        """Refuse at once what cannot begin; what breaks later breaks the connection, so that it is not taken for all."""
         wanted = _filter(call, call.query)
         with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
@@ -159,7 +148,7 @@ class AuditRoutes:
                 response = web.StreamResponse(headers=_headers(kind, call.query.format))
                 await response.prepare(call.request)
                 try:
-                    await self._send(response, head())
+                    await self._send(response, head)
                     async for page in _following(first, pages):
                         await self._send(response, await asyncio.to_thread(write, page))
                     async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
@@ -202,11 +191,7 @@ class AuditRoutes:
             found = await verify(self._database, keep_days=self._keep_days)
         finally:
             self._is_verifying = False
-        return ApiAnswer(
-            AuditVerification(
-                is_whole=not found.problems, problems=found.problems, days=found.days, pruned=found.pruned
-            )
-        )
+        return ApiAnswer(found)
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
         """Raises TimeoutError for a reader that does not read."""
@@ -227,9 +212,9 @@ def _filter(call: ApiCall, query: AuditQuery) -> AuditFilter:
         if user is not None and account_of(user) != call.principal.user_id:
             raise Refusal(403, "operators_only", "entries of others are for operators", path="user")
         user = user or call.principal.user_id
-    given = {name: getattr(query, name) for name in ("session", "turn", "tool", "phase", "outcome", "handler", "text")}
+    fields = {name: getattr(query, name) for name in EntryFields.__struct_fields__}
     since_us, until_us = _microseconds(query.since, path="since"), _microseconds(query.until, path="until")
-    return AuditFilter(user=user, since_us=since_us, until_us=until_us, **given)
+    return AuditFilter(**{**fields, "user": user}, since_us=since_us, until_us=until_us)
 
 
 def _microseconds(text: str | None, *, path: str) -> int | None:
@@ -260,16 +245,8 @@ def _headers(kind: str, suffix: str) -> dict[str, str]:
     }
 
 
-def _no_head() -> bytes:
-    return b""
-
-
 def json_lines(page: list[AuditRecord]) -> bytes:
     return b"".join(msgspec.json.encode(record) + b"\n" for record in page)
-
-
-def csv_head() -> bytes:
-    return _csv([_COLUMNS])
 
 
 def csv_lines(page: list[AuditRecord]) -> bytes:
@@ -304,7 +281,7 @@ def _csv(rows: list[Any]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-_FORMATS: Final[dict[str, tuple[str, Callable[[list[AuditRecord]], bytes], Callable[[], bytes]]]] = {
-    "jsonl": ("application/jsonl; charset=utf-8", json_lines, _no_head),
-    "csv": ("text/csv; charset=utf-8; header=present", csv_lines, csv_head),
+_FORMATS: Final[dict[str, tuple[str, Callable[[list[AuditRecord]], bytes], bytes]]] = {
+    "jsonl": ("application/jsonl; charset=utf-8", json_lines, b""),
+    "csv": ("text/csv; charset=utf-8; header=present", csv_lines, _csv([_COLUMNS])),
 }

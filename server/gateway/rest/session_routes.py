@@ -68,7 +68,7 @@ class SessionRoutes:
 
 
 def _own(call: ApiCall) -> str | None:
-    """Return the user whose sessions the call may see; None: everybody's."""
+    """Return the user whose sessions the call may see, or None for an operator, who sees all."""
     if call.principal.is_operator:
         return None
     if call.principal.is_anonymous:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
+from server.bounded.bounded_dict import BoundedDict
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
 IgnoredLine = Literal[
@@ -50,7 +51,7 @@ class RpcCalls:
     def __init__(self) -> None:
         self._last_id = 0
         self._open = set[int]()
-        self._abandoned = dict[int, None]()  # in the order of giving up
+        self._abandoned = BoundedDict[int, None](_MAX_ABANDONED)  # in the order of giving up
         self.ignored = Counter[str]()
         """Counts lines that count for nothing, by IgnoredLine."""
 
@@ -66,8 +67,6 @@ class RpcCalls:
         if call_id in self._open:
             self._open.remove(call_id)
             self._abandoned[call_id] = None
-            if len(self._abandoned) > _MAX_ABANDONED:
-                del self._abandoned[next(iter(self._abandoned))]
 
     def read(self, line: Line) -> RpcReply | None:
         """Return the reply that the line holds, or None for a line that is none, which `ignored` counts."""

@@ -22,6 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
+from server.bounded.bounded_dict import BoundedDict
 from server.bounded.token_bucket import TokenBucket
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
@@ -61,7 +62,7 @@ class MessageFilter:
         self._sees_sent = sees_sent
         self._requests = TokenBucket(burst=50, per_s=10)
         self._notifications = TokenBucket(burst=50, per_s=10)
-        self._asked = dict[RequestId, None]()
+        self._asked = BoundedDict[RequestId, None](MAX_ASKED)
         self._open = 0
 
     def admits(self, message: JSONRPCMessage, now_s: float) -> bool:
@@ -86,8 +87,6 @@ class MessageFilter:
     def before_sending(self, message: JSONRPCMessage) -> None:
         if isinstance(message, JSONRPCRequest):
             self._asked[message.id] = None
-            if len(self._asked) > MAX_ASKED:
-                del self._asked[next(iter(self._asked))]
 
     def after_sending(self, message: JSONRPCMessage) -> None:
         """Count an answer of ours that the server has read."""
