@@ -269,7 +269,17 @@ def test_reading_a_private_key_is_asked_about(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["cat ~/.ssh/id_rsa.pub", "cat fullchain.pem", "ssh -i ~/.ssh/id_rsa host ls", "ls -l ~/.ssh/id_rsa"]
+    "line",
+    [
+        "cat ~/.ssh/id_rsa.pub",
+        "cat ~/.ssh/*.pub",
+        "cat ~/.ssh/known_hosts ~/.ssh/config",
+        "cat fullchain.pem",
+        "cat keys/public.pem",
+        "ssh -i ~/.ssh/id_rsa host ls",
+        "ls -l ~/.ssh/id_rsa",
+        "ls ~/.ssh/*",
+    ],
 )
 def test_public_keys_and_using_a_key_ask_nothing(line: str) -> None:
     assert level(line) == "safe"
@@ -287,3 +297,12 @@ def test_the_lexer_keeps_the_text_of_a_here_document() -> None:
 
     assert command.redirects[0].target.strip() == "ls"
     assert following.words == ["pwd"]
+        "cat server-key.pem",
+        "cat ~/.ssh/*",
+        "cat ~/.ssh/id*",
+        "cat ~/.ssh/id_[re]*",
+        "cp ~/.ssh/id_{rsa,dsa} /tmp/a",
+        "base64 < ~/.ssh/id_rs?",
+        "tar czf a.tgz ~/.gnupg/*",
+        "type C:\\Users\\a\\.ssh\\*",
+        "cat wallet.dat",
