@@ -235,6 +235,15 @@ def test_commands_of_windows_are_judged_in_any_shell(line: str) -> None:
         "ipconfig /all",
         "copy a.txt b.txt",
         "net user",
+        "if exist d:\\ format d:",
+        "IF EXIST d:\\ FORMAT d:",
+        "C:\\Windows\\System32\\format.com D: /y",
+        "C:\\Windows\\System32\\cmd.exe /c rd /s /q C:\\data",
+        "dir & C:\\Windows\\System32\\net.exe user anna /delete",
+        "%windir%\\system32\\shutdown.exe /r",
+        "System32\\taskkill.exe /f /im a",
+        "\\\\server\\tools\\diskpart.exe /s a",
+        "manage-bde -off C:",
         "$now = Get-Date",
         "Get-ChildItem C:\\data | Where-Object { $_.Length -gt 1 }",
         "if (Test-Path a) { Get-Content a }",
@@ -248,6 +257,9 @@ def test_harmless_commands_of_windows_ask_nothing_in_any_shell(line: str) -> Non
 
 @pytest.mark.parametrize("line", ["/bin/r? -rf a", "/bin/r* -rf a", "/usr/bin/[r]m a", "sudo /???/rm a", "/*/r[a-m] a"])
 def test_a_program_that_only_a_glob_names_is_asked_about(line: str) -> None:
+        "bcdedit",
+        "manage-bde -status C:",
+        "cd C:\\data && npm test",
     assert level(line) == "dangerous"
 
 
