@@ -191,10 +191,13 @@ class CommandJudge:
 
 
 def base_name(word: str) -> str:
-    """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`."""
+    """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`.
+
+    A word that ends in braces stays whole, for what they hold may be no path.
+    """
     if word.isalpha():
         return word
-    is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
+    is_whole = word[-1:] == "}" or ("/" not in word.removeprefix("./") and word[:1] in ("$", "."))
     name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     name = name[:-4] if name.lower().endswith((".exe", ".com")) else name
     return _VERSION.sub("", name) if name[-1:].isdigit() else name
