@@ -17,7 +17,9 @@ _MAX_FRONT: Final = 32
 """Words in front among which the subcommand is looked for that runs another program, such as exec."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w{0,80})\+?=")
 _FUNCTION: Final = re.compile(r"([\w:.]{1,40})\s?\(\)\s?\{([^}]{0,400})")
-_GLOB: Final = re.compile(r"(?!.*=)(?:.*[*?]|.+\[|\[\w+\]\w)")
+_GLOB: Final = re.compile(r"(?!.*=)(?:.*[*?]|.+\[|\[\w+\]\w)|.*\{[\w./-]*,")
+"""Program that a shell makes up from a pattern or from braces: `/bin/r?`, `{rm,-rf,/srv}`."""
+_WINDOWS_PATH: Final = re.compile(r"[:%]\\|\\[\w.-]+\.(?:exe|com)\b", re.IGNORECASE)
 _BUNDLE: Final = re.compile(r"-[a-zA-Z]{1,4}([a-zA-Z])$")
 """Flags of an interpreter, of which the last may be the one for a script, such as `-lane`."""
 _VERSION: Final = re.compile(r"(?<=[a-z])\d+\.[\d.]+$")
@@ -42,6 +44,8 @@ class CommandJudge:
         if "()" in text and any(f"{m[1]}|" in "".join(m[2].split()) for m in _FUNCTION.finditer(text)):
             return dangerous("starts itself without end (a fork bomb)")
         commands = parse(text)
+        if "\\" in text and _WINDOWS_PATH.search(text):
+            commands += parse(text.replace("\\", "/"))  # cmd.exe keeps the backslashes that a POSIX shell takes away
         if len(commands) >= MAX_COMMANDS:
             return _TOO_MUCH
         found = worst(self._commands(commands))
@@ -100,7 +104,7 @@ class CommandJudge:
 
     def _commands(self, commands: list[Command]) -> Iterator[DangerVerdict]:
         for command in commands:
-            while len(command.words) > 1 and command.words[0] in self.table.lists["keywords"]:
+            while len(command.words) > 1 and command.words[0].lower() in self.table.lists["keywords"]:
                 del command.words[0]
             yield from (self.deeper.line(script) for script in command.inner if script)
             yield from (self._redirect(redirect, command) for redirect in command.redirects)
@@ -187,10 +191,13 @@ class CommandJudge:
 
 
 def base_name(word: str) -> str:
-    """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`."""
+    """Return a program without its folder, version and `.exe`; a script of the current folder keeps its `./`.
+
+    A word that ends in braces stays whole, for what they hold may be no path.
+    """
     if word.isalpha():
         return word
-    is_whole = "/" not in word.removeprefix("./") and word[:1] in ("$", ".")
+    is_whole = word[-1:] == "}" or ("/" not in word.removeprefix("./") and word[:1] in ("$", "."))
     name = word if is_whole else word.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     name = name[:-4] if name.lower().endswith((".exe", ".com")) else name
     return _VERSION.sub("", name) if name[-1:].isdigit() else name

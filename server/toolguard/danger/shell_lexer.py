@@ -14,7 +14,7 @@ SUBSTITUTED: Final = "$(…)"
 """Stands in a word in the place of what another command prints or reads."""
 
 _TOKEN: Final = re.compile(
-    r"(?P<blank>[ \t\r]+|\\\n|(?<![^\s;&|()])#[^\n]*)"
+    r"(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\b[^}]*\}|#(?<![^\s;&|()]#)(?<!\\\n#)[^\n]*)"
     r"|(?P<single>'[^']*'?)"
     r"|(?P<double>\$?\")"
     r"|(?P<backticks>`[^`]*`?)"
@@ -105,6 +105,8 @@ class _Lexer:
                 self._take(SUBSTITUTED)
             case "script":
                 self._take(self._substitution())
+            case "escape" if piece == "\\\n":
+                pass  # joins what stands on both sides
             case "escape":
                 self._take(piece if self._is_quoted and piece[1] not in '"\\$`\n' else piece[1:])
             case "redirect":
