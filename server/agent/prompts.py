@@ -12,6 +12,8 @@ class PromptSet:
     """The built-in prompts (seed 004 §11), in full and for models to which every token is dear."""
 
     system: str
+    spoken: str
+    """Follows `system` in turns whose reply is spoken; may be empty."""
     planning: str
     """With `{tools}`: the names of the tools that a reply may ask for."""
     first_step: str
@@ -30,9 +32,9 @@ class PromptSet:
 
 
 FULL = PromptSet(
-    system=(
-        "You are Parley, a friendly assistant in a voice chat. What you write is read aloud while you write it: "
-        "answer in the user's language, in short sentences, the answer first. "
+    system="You are Parley, a friendly assistant. Answer in the user's language.",
+    spoken=(
+        "This is a voice chat, and what you write is read aloud while you write it: use short sentences, the answer first. "
         "Use lists, tables or code only when they are asked for."
     ),
     planning=(
@@ -49,6 +51,7 @@ FULL = PromptSet(
 
 COMPACT = PromptSet(
     system="You are Parley, a helpful AI assistant.",
+    spoken="",
     planning=ANSWER_NOW,
     first_step=ANSWER_NOW,
     acknowledged="",
@@ -63,7 +66,8 @@ def system_prompt(prompts: PromptSet, settings: TurnSettings, *, override: str |
 
     Those stand last: so the beginning is the same for every client, and stays in the model's cache.
     """
-    parts = [override if override is not None else prompts.system]
+    built_in = f"{prompts.system} {prompts.spoken}".rstrip() if settings.voice else prompts.system
+    parts = [built_in if override is None else override]
     if catalog:
         parts.append(catalog)
     if settings.language:

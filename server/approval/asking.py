@@ -112,7 +112,7 @@ _FOR_MODEL: Final[dict[Outcome, str]] = {
     "timeout": "Nobody answered the question whether this call may be made, so it was not made. "
     "That is not a refusal: say what you would do, and ask again if it is still needed.",
     "cancelled": "The question whether this call may be made was withdrawn before it was answered, so it was not made.",
-    "no_client": "Nobody was connected who could approve this call, so it was not made.",
+    "no_client": "No client that may approve this call was connected, so it was not made.",
 }
 
 

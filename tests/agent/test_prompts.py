@@ -13,16 +13,25 @@ from tests.support.scripted_model import ScriptedModel
 
 
 def test_the_system_prompt_names_catalogue_and_language_behind_who_speaks() -> None:
-    prompt = system_prompt(FULL, TurnSettings(language="de"), override=None, catalog="- diary: writes")
+    prompt = system_prompt(FULL, TurnSettings(voice=False, language="de"), override=None, catalog="- diary: writes")
 
     assert prompt == (
         f"{FULL.system}\n\n- diary: writes\n\nThe user speaks and wants to hear this language (BCP 47): de"
     )
     told = system_prompt(
-        FULL, TurnSettings(language="de", instructions="Rhyme."), override=None, catalog="- diary: writes"
+        FULL, TurnSettings(voice=False, language="de", instructions="Rhyme."), override=None, catalog="- diary: writes"
     )
     assert told == f"{prompt}\n\nRhyme."
-    assert system_prompt(FULL, TurnSettings(), override=None, catalog="") == FULL.system
+
+
+def test_only_a_reply_that_is_spoken_is_asked_to_be_short() -> None:
+    written, spoken = (
+        system_prompt(FULL, TurnSettings(voice=voice), override=None, catalog="") for voice in (False, True)
+    )
+
+    assert spoken == f"{written} {FULL.spoken}"
+    assert "read aloud" in spoken
+    assert not {"short", "voice", "aloud"} & set(written.split())
 
 
 @pytest.mark.parametrize("override", ["Be a pirate.", ""])
@@ -53,7 +62,7 @@ def test_without_one_of_the_operator_s_the_model_s_own_prompt_is_used(is_compact
     executor = ToolExecutor(ToolRegistry([]), ToolsSettings())
     agent = AgentClient(model, executor, config=AgentSettings(), llm=LlmSettings())
 
-    assert agent.system_prompt(TurnOptions()) == prompts.system
+    assert agent.system_prompt(TurnOptions()) == f"{prompts.system} {prompts.spoken}".rstrip()
 
 
 @pytest.mark.parametrize("prompts", [FULL, COMPACT])

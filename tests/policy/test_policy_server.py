@@ -144,7 +144,7 @@ async def test_a_connection_that_is_lost_during_a_question_leaves_its_outcome_in
         ("pre_tool_use", "called", None),
         ("pre_tool_use", "denied", "disconnect"),
     ]
-    assert log[1]["message"] == "Nobody was connected who could approve this call, so it was not made."
+    assert log[1]["message"] == "No client that may approve this call was connected, so it was not made."
 
 
 async def test_a_secret_is_redacted_on_every_path(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -46,11 +46,13 @@ async def test_none_that_is_on_adds_anything_to_a_typed_turn_without_tools(tmp_p
         client(server.ws_url) as user,
     ):
         kinds = [
-            {frame["type"] for frame in await user.turn("Write a cover letter.", skills=names)} for names in choices
+            {frame["type"] for frame in await user.turn("Write a cover letter.", skills=names, voice=False)}
+            for names in choices
         ]
 
     plain, *others = [without_catalog(request, names) for request, names in zip(model.requests, choices, strict=True)]
     assert others == [plain] * len(ON.skills)
+    assert "aloud" not in str(plain)
     assert "hook" not in set().union(*kinds)
 
 
