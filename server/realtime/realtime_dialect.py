@@ -118,7 +118,7 @@ class RealtimeDialect:
         except FrameError as refusal:
             self._services.metrics.count_in("invalid")
             return self._translator.refuse(refusal, client_events.event_id_of(data))
-        self._services.metrics.count_in(event.__struct_config__.tag)
+        self._services.metrics.count_in(event.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
         return self._translator.from_client(event)
 
     async def _hear(self, pcm: bytes) -> None:
