@@ -1,8 +1,8 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
@@ -12,6 +12,17 @@ from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]
+
+
+class Search(NamedTuple):
+    """A search that may be made before an injection, which then finds the texts searched.
+
+    It changes nothing else: it may run in a thread, and go on when the turn is over.
+    """
+
+    max_work: int
+    """The steps × bytes that its expressions may search."""
+    run: Callable[[], object]
 
 
 class HookManager:
@@ -108,16 +119,12 @@ class HookManager:
                 removable.append(message)
         return persistent
 
-    def searches(
-        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int
-    ) -> Iterator[Callable[[], object]]:
-        """Yield what may be done before an injection if its conditions look at long texts; it then finds it done.
-
-        It changes nothing but what is known of the texts: it may run in a thread, and go on when the turn is over.
-        """
-        hooks = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None]
-        if hooks and (moment := self._memory.moment(timing, call, calls, round_number)).has_long_texts:
-            yield lambda: [self._memory.decide(hook, moment) for hook in hooks]
+    def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
+        """Return the search for what the conditions of an injection look at."""
+        moment = self._memory.moment(timing, call, calls, round_number)
+        asked = [(hook, hook.when) for hook in self._hooks.get(timing, ()) if hook.when is not None]
+        max_work = moment.max_work(when for _, when in asked) if asked else 0
+        return Search(max_work, lambda: [self._memory.decide(hook, moment) for hook, _ in asked])
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""

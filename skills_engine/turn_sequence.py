@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skills_engine.conditions.condition import MAX_LOOP_WORK
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.turn_facts import CallFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hook_manager import HookManager, Message
+from skills_engine.hook_manager import HookManager, Message, Search
 
 HookFrame = dict[str, Any]
 """A persistent hook as `HookManager.inject` returns it."""
@@ -120,16 +121,18 @@ class TurnSequence:
         self._hooks.remove("after_tool_call")
 
     def searches(self, *timings: str, calls: Sequence[CallFacts] = ()) -> Iterator[Callable[[], object]]:
-        """Yield what may be done in threads before the next step, of these timings: see `HookManager.searches`.
+        """Yield what is to be done in threads before the next step, of these timings, because it may take long.
 
         `calls`: the batch that the step follows.
         """
+        searches: list[Search] = []
         for timing in timings:
             if timing == "after_tool_call":
-                for call in calls:
-                    yield from self._hooks.searches(timing, call, (), max(self._round, 1))
+                searches += (self._hooks.search(timing, call, (), max(self._round, 1)) for call in calls)
             else:
-                yield from self._hooks.searches(timing, None, self._batch, self._round + 1)
+                searches.append(self._hooks.search(timing, None, self._batch, self._round + 1))
+        if sum(search.max_work for search in searches) > MAX_LOOP_WORK:
+            yield from (search.run for search in searches if search.max_work)
 
     def silent_hooks(self) -> list[SilentHook]:
         """Return why hooks of the turn have stayed out so far: each reason of a hook once, the first one first."""

@@ -101,7 +101,7 @@ class AgentTurn:
             await self._end_batch()
 
     async def _search(self, *timings: Timing, calls: Sequence[CallFacts] = ()) -> None:
-        """Search long texts for the next step in threads, so that the event loop goes on. Raises TurnError."""
+        """Search in threads what takes long for the next step, so that the event loop goes on. Raises TurnError."""
         try:
             for search in self.sequence.searches(*timings, calls=calls):
                 await self.threads.in_thread(search)

@@ -11,11 +11,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
-from skills_engine.conditions.text_patterns import MAX_WORK, Pattern, Patterns, SearchedText
+from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts
 
 MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
+MAX_LOOP_WORK = MAX_WORK // 20
+"""Limit of what is searched on the event loop for one step of a turn: about 1 ms."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -31,8 +33,9 @@ class SearchedCall:
         return SearchedText(self.facts.result)
 
     @cached_property
-    def is_long(self) -> bool:
-        return self.result.is_long or SearchedText(_compact_json(self.facts.arguments)).is_long
+    def sizes(self) -> tuple[int, int]:
+        """The bytes of result and arguments."""
+        return self.result.size, SearchedText(_compact_json(self.facts.arguments)).size
 
     def argument(self, path: str) -> SearchedText | None:
         """Return the argument at the path as a text, or None where there is none."""
@@ -108,10 +111,14 @@ class Moment(NamedTuple):
     round: int | None = None
     """The round of the loop; None outside it."""
 
-    @property
-    def has_long_texts(self) -> bool:
-        texts = self.turn.last_texts(MAX_SCAN_TURNS)
-        return any(text.is_long for text in texts) or any(call.is_long for call in self.calls)
+    def max_work(self, conditions: Iterable["Condition"]) -> int:
+        """Return what the conditions' expressions search at most; a long text counts as all that an injection may."""
+        said = [text.size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
+        in_calls = [size for call in self.calls for size in call.sizes]
+        if max([0, *said, *in_calls]) > LONG_TEXT_BYTES:
+            return MAX_INJECTION_WORK
+        sizes = [sum(in_calls), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
+        return sum(steps * sizes[last] for condition in conditions for last, steps in condition.searches)
 
 
 class Node(Protocol):
@@ -126,6 +133,8 @@ class Condition:
 
     source: str
     root: Node = field(compare=False, repr=False)
+    searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
+    """For each list of patterns: of how many user messages it is searched in, or 0 for tool calls, and its steps."""
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""

@@ -44,8 +44,9 @@ class SearchedText:
         self._found: dict[str, bool] = {}
 
     @property
-    def is_long(self) -> bool:
-        return len(self._encoded) > LONG_TEXT_BYTES
+    def size(self) -> int:
+        """Number of bytes; of a text that is cut, more than MAX_TEXT_BYTES."""
+        return len(self._encoded)
 
     @cached_property
     def folded(self) -> str:

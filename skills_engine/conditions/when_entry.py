@@ -143,7 +143,7 @@ def read_when(value: object, place: str, report: Report, *, known: Sequence[str]
         report.error(place, f"has {reader.leaves} conditions: at most {MAX_LEAVES} are allowed")
     if len(report.errors) > errors:
         return None
-    return Condition(json.dumps(value), root)
+    return Condition(json.dumps(value), root, reader.searches)
 
 
 class _Reader:
@@ -151,6 +151,7 @@ class _Reader:
 
     def __init__(self, place: str, report: Report, known: Sequence[str] | None) -> None:
         self.leaves = 0
+        self.searches: list[tuple[int, int]] = []
         self._known = known
         self._place = place
         self._report = report
@@ -188,15 +189,21 @@ class _Reader:
             right = msgspec.convert(value, CONDITIONS[key])
             if key == "scan_turns":
                 return None
-            test = _call_test(key, right)
-            return (
-                Leaf(path, _test(key, right, siblings.get("scan_turns", 1))) if test is None else CallLeaf(path, test)
-            )
+            if (call_test := _call_test(key, right, self._patterns)) is not None:
+                return CallLeaf(path, call_test)
+            return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
         except ValueError as error:  # of which PatternError is one
             self._error(path + ".timezone" * (key == "time"), str(error))
         return None
+
+    def _patterns(self, patterns: Sequence[str], last: int = 0) -> Patterns:
+        """Compile patterns that are searched in so many user messages, or in tool calls. Raises PatternError."""
+        compiled = Patterns(patterns)
+        if steps := sum(pattern.steps for pattern in compiled.each):
+            self.searches.append((last, steps))
+        return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
         if inside is None:
@@ -216,7 +223,9 @@ class _Reader:
         self._report.error(self._place + path.removeprefix("when"), message)
 
 
-def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] | None:
+def _call_test(
+    key: str, value: Any, compile_patterns: Callable[[Sequence[str]], Patterns]
+) -> Callable[[SearchedCall, Moment], bool] | None:
     match key:
         case "tool":
             names = Globs(value)
@@ -224,20 +233,22 @@ def _call_test(key: str, value: Any) -> Callable[[SearchedCall, Moment], bool] |
         case "tool_status":
             return lambda call, _: call.facts.status in value
         case "tool_args":
-            each = {name: Patterns(patterns) for name, patterns in value.items()}
+            each = {name: compile_patterns(patterns) for name, patterns in value.items()}
             return lambda call, moment: all(
                 (text := call.argument(name)) is not None and moment.work.finds(one, text) for name, one in each.items()
             )
         case "tool_result":
-            patterns = Patterns(value)
+            patterns = compile_patterns(value)
             return lambda call, moment: moment.work.finds(patterns, call.result)
     return None
 
 
-def _test(key: str, value: Any, last: int) -> Callable[[Moment], bool]:
+def _test(
+    key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns]
+) -> Callable[[Moment], bool]:
     match key:
         case "user_text":
-            patterns = Patterns(value)
+            patterns = compile_patterns(value, last)
             return lambda moment: any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
         case "round":
             low, high = _bounds(value)

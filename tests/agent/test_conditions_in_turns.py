@@ -71,12 +71,18 @@ class Asked:
 
 
 @pytest.mark.rule("L1-43")
-@pytest.mark.parametrize(("length", "before_each"), [(4096, []), (4097, ["conditions"])])
-async def test_long_texts_are_searched_in_a_thread_before_each_injection(length: int, before_each: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("length", "steps", "before_each"),
+    [(4096, 0, []), (4097, 0, ["conditions"]), (998, 100, []), (998, 201, ["conditions"])],
+)
+async def test_what_takes_long_is_searched_in_a_thread_before_each_injection(
+    length: int, steps: int, before_each: list[str]
+) -> None:
     threads: list[tuple[str, str]] = []
     hooks = [
-        HookInfo(timing, "a.md", timing, "system", False, "", "diary", when=Condition("", Asked(timing, threads)))
+        HookInfo(timing, "a.md", timing, "system", False, "", "diary", when=condition)
         for timing in TIMINGS
+        for condition in [Condition("", Asked(timing, threads), [(2, steps)])]
     ]
 
     await read_by(hooks, facts=HookFacts(user_messages=("x" * length, "hi")))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Timing
-from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.condition import MAX_LOOP_WORK, Condition
 from skills_engine.conditions.firing import TurnMemory
 from skills_engine.conditions.when_entry import read_when
 from skills_engine.diagnostics import Report
@@ -120,8 +120,7 @@ def test_what_was_searched_before_an_injection_is_counted_and_changes_nothing() 
     ]
     fresh, searched = Turn(hooks), Turn(hooks)
 
-    [search] = searched.manager.searches("after_tool_call", call, (), 1)
-    search()
+    searched.manager.search("after_tool_call", call, (), 1).run()
 
     assert (searched.messages, searched.reasons) == ([], [])
     assert searched.inject("after_tool_call", call=call) == fresh.inject("after_tool_call", call=call)
@@ -154,8 +153,8 @@ def test_texts_above_4_kib_are_long(said: str, arguments: dict[str, Any], result
     manager = Turn(hooks, user_messages=(said, "hi")).manager
     calls = [CallFacts(name="a", arguments=arguments, result=result)]
 
-    assert len([*manager.searches("before_each_agent", None, calls, 1)]) == is_long
-    assert not [*manager.searches("before_planning", None, calls, 1)], "no condition looks at them"
+    assert (manager.search("before_each_agent", None, calls, 1).max_work > MAX_LOOP_WORK) == is_long
+    assert not manager.search("before_planning", None, calls, 1).max_work, "no condition looks at them"
 
 
 @pytest.mark.rule("L1-41")

@@ -7,7 +7,7 @@ import pytest
 from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Timing
 from skills_engine.hook_manager import Message
 from skills_engine.turn_sequence import TurnSequence
-from tests.skills_engine.test_firing import NEVER, hook, when
+from tests.skills_engine.test_firing import LARGE, NEVER, hook, when
 
 pytestmark = pytest.mark.rule("L1-41")
 
@@ -194,3 +194,26 @@ def test_persistent_hooks_are_returned_by_the_step_that_put_them_in() -> None:
         ["after_tool_call", "after_tool_call"],
         ["before_each_agent", "of-a-batch"],
     ]
+
+
+@pytest.mark.rule("L1-43")
+@pytest.mark.parametrize(
+    ("hooks", "condition", "said", "results", "number"),
+    [
+        (40, {"user_text": [LARGE], "scan_turns": 20}, (4000,) * 20, (0,), 1),
+        (2, {"user_text": [LARGE], "scan_turns": 2}, (4000, 30, 20), (0,), 0),
+        (2, {"user_text": [LARGE], "scan_turns": 2}, (4000, 30, 21), (0,), 1),
+        (9, {"user_text": ["now"], "scan_turns": 20}, (4000,) * 20, (4000,), 0),
+        (1, {"tool_result": [LARGE]}, (4000,), (48, 48), 0),
+        (1, {"tool_result": [LARGE]}, (), (48, 49), 2),
+        (1, {"not": {"tool_args": {"a": [LARGE], "b": [LARGE]}}}, (), (23, 24), 2),
+    ],
+)
+def test_texts_below_4_kib_are_searched_before_a_step_that_may_search_more_than_200_000_in_sum(
+    hooks: int, condition: dict[str, Any], said: tuple[int, ...], results: tuple[int, ...], number: int
+) -> None:
+    asking = [hook(f"{one}", "after_tool_call", when=when(condition)) for one in range(hooks)]
+    facts = HookFacts(user_messages=tuple("x" * length for length in said))
+    calls = [CallFacts(name="a", result="x" * length) for length in results]
+
+    assert len([*TurnSequence(HookManager([], asking, facts=facts)).searches("after_tool_call", calls=calls)]) == number
