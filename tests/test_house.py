@@ -7,6 +7,7 @@ included: a cycle that is only hidden is a cycle.
 import ast
 import re
 import sys
+import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -246,6 +247,27 @@ def test_every_module_is_tested_by_name_or_through_its_neighbour() -> None:
                 reached.add(module)
                 waiting.append(module)
     assert sorted(modules().keys() - reached) == []
+
+
+def defined_names() -> set[str]:
+    """Every function and method of ours by its dotted name."""
+    names: set[str] = set()
+
+    def walk(node: ast.AST, path: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(f"{path}.{child.name}")
+                walk(child, f"{path}.{child.name}")
+
+    for module, path in modules().items():
+        walk(ast.parse(path.read_text("utf-8")), module)
+    return names
+
+
+def test_every_mutant_that_may_survive_is_of_a_function_that_is_there() -> None:
+    survivors = tomllib.loads((ROOT / "tests" / "surviving_mutants.toml").read_text("utf-8"))["survivor"]
+
+    assert sorted({entry["function"] for entry in survivors} - defined_names()) == []
 
 
 def test_every_dependency_says_why_it_is_there() -> None:
