@@ -10,7 +10,7 @@ from msgspec import structs
 
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, streamed
 from server.agent.costs import CostMeter
-from server.agent.loop import AgentTurn, Injections
+from server.agent.loop import AgentTurn
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
@@ -156,21 +156,6 @@ class AgentClient:
     ) -> None:
         """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
         used = self._current
-        used.turns += 1
-        try:
-            await self._answer_with(used, messages, hooks, out, options)
-        finally:
-            used.turns -= 1
-            used.check()
-
-    async def _answer_with(
-        self,
-        used: ModelInUse,
-        messages: Sequence[Message],
-        hooks: Sequence[HookInfo],
-        out: ChunkChannel,
-        options: TurnOptions,
-    ) -> None:
         settings = options.settings
         turn_hooks = TurnHooks(options.layers, is_traced=settings.trace)
         events = RuntimeEvents(turn_hooks)
@@ -198,7 +183,7 @@ class AgentClient:
             turn=context,
             prompts=self.prompts,
             sequence=TurnSequence(manager),
-            injections=Injections(conversation, manager),
+            manager=manager,
             calls=ModelCalls(used.model, self._llm, used.memory, context, tools=tools),
             tools=tools,
             threads=self._threads,
@@ -206,11 +191,12 @@ class AgentClient:
             model_name=used.model.info.name,
             max_rounds=self._settings.max_rounds,
         )
-        if enable_tools:
-            await out.put(*_hidden(options.client_tools, executor.registry))
         events.turn_start(conversation.question, messages)
         status: Status = "aborted"
+        used.turns += 1
         try:
+            if enable_tools:
+                await out.put(*_hidden(options.client_tools, executor.registry))
             await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or may_add_tools))
             status = "completed"
         except TurnAborted as aborted:
@@ -224,6 +210,8 @@ class AgentClient:
             events.failed("llm", str(error) if isinstance(error, ServerError) else type(error).__name__)
             raise
         finally:
+            used.turns -= 1
+            used.check()
             events.turn_end(status)
 
 

@@ -4,13 +4,13 @@ The code follows the flow chart there line by line: what is inserted, what the
 model reads, and what is taken out again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import count
 
-from server.agent.chunks import HookRecord, LLMChunk, NoticeGiven, TraceEvent
-from server.agent.messages import Conversation, Origin
+from server.agent.chunks import HookRecord, LLMChunk
+from server.agent.messages import Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.prompts import PromptSet
 from server.agent.reply_parser import ModelReply, TagReader
@@ -25,43 +25,12 @@ from skills_engine import CallFacts, HookManager, Timing
 from skills_engine.turn_sequence import HookFrame, TurnSequence
 
 
-class Injections:
-    """Marks the origin of what the turn's sequence put into a conversation, and passes persistent hooks on."""
-
-    def __init__(self, conversation: Conversation, hooks: HookManager) -> None:
-        self._conversation = conversation
-        self._hooks = hooks
-        self._has_told_limit = False
-
-    def report(self, persistent: Iterable[HookFrame], *, prompt: str = "") -> Iterator[LLMChunk]:
-        """Mark what a step has put in; the persistent hooks go to the client at this place (L1-29).
-
-        `prompt` is the name of the built-in prompt, where the step put one in.
-        """
-        for message in reversed(self._conversation.messages):
-            if self._conversation.knows(message):
-                break
-            self._conversation.mark(message, self._origin(message, prompt))
-        for fired in persistent:
-            yield LLMChunk(hook=fired)
-        if self._hooks.dropped_persistent and not self._has_told_limit:
-            self._has_told_limit = True
-            text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
-            yield LLMChunk(notice=NoticeGiven("hook_limit_reached", "warning", text))
-
-    def _origin(self, message: Message, prompt: str) -> Origin:
-        hook = self._hooks.origin(message)
-        if hook is None:
-            return Origin(kind="prompt", name=prompt)
-        return Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=hook.timing, persistent=hook.persistent)
-
-
 @dataclass(kw_only=True, eq=False)
 class AgentTurn:
     turn: TurnContext
     prompts: PromptSet
     sequence: TurnSequence
-    injections: Injections
+    manager: HookManager
     calls: ModelCalls
     tools: Sequence[ToolSpec]
     tool_use: ToolUse
@@ -76,7 +45,9 @@ class AgentTurn:
     async def run(self, *, planning: bool, has_tools: bool) -> None:
         await self._start()
         if not has_tools:
-            await self._answer_directly()
+            self.turn.events.begin_round(1)
+            await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
+            await self._check_choice(())
         else:
             if planning and self.turn.settings.tool_choice == "auto" and not self.turn.conversation.answered:
                 await self._plan()
@@ -88,14 +59,16 @@ class AgentTurn:
 
     async def _start(self) -> None:
         if self.turn.tracer.is_on or self.sequence.state is not None:
-            await self.turn.out.put(
-                LLMChunk(hook_record=HookRecord(state=lambda: self.sequence.state, not_fired=self._not_fired))
+            record = HookRecord(
+                state=lambda: self.sequence.state,
+                not_fired=lambda: self.turn.tracer.not_fired(self.sequence.silent_hooks()),
             )
+            await self.turn.out.put(LLMChunk(hook_record=record))
         if dropped := self.turn.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await self.turn.notify("tool_messages_unpaired", "warning", text)
         await self._search("after_user_input")
-        await self.turn.out.put(*self.injections.report(self.sequence.start()))
+        await self._report_injected(self.sequence.start())
         if answered := self.turn.conversation.answered:
             await self.tool_use.take_outputs(answered)
             await self._end_batch()
@@ -110,21 +83,33 @@ class AgentTurn:
 
     async def _end_batch(self) -> None:
         await self._search("after_tool_call", calls=self.tool_use.ran)
-        await self.turn.out.put(*self.injections.report(self.sequence.end_batch(self.tool_use.ran)))
+        await self._report_injected(self.sequence.end_batch(self.tool_use.ran))
 
-    def _not_fired(self) -> Iterator[TraceEvent]:
-        return self.turn.tracer.not_fired(self.sequence.silent_hooks())
+    async def _report_injected(self, persistent: Iterable[HookFrame], *, prompt: str = "") -> None:
+        """Mark the origin of what a step has put in; the persistent hooks go to the client at this place (L1-29).
 
-    async def _answer_directly(self) -> None:
-        self.turn.events.begin_round(1)
-        await self._stream_reply(ModelRequest(purpose="direct"), ModelReply())
-        await self._check_choice(())
+        `prompt` is the name of the built-in prompt, where the step put one in.
+        """
+        for message in reversed(self.turn.conversation.messages):
+            if self.turn.conversation.knows(message):
+                break
+            self.turn.conversation.mark(message, self._origin(message, prompt))
+        await self.turn.out.put(*(LLMChunk(hook=fired) for fired in persistent))
+        if self.manager.dropped_persistent:
+            text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
+            await self.turn.notify("hook_limit_reached", "warning", text, once=True)
+
+    def _origin(self, message: Message, prompt: str) -> Origin:
+        hook = self.manager.origin(message)
+        if hook is None:
+            return Origin(kind="prompt", name=prompt)
+        return Origin(kind="hook", hook=hook.name, skill=hook.skill, timing=hook.timing, persistent=hook.persistent)
 
     async def _plan(self) -> None:
         names = [tool.name for tool in self.tools]
         await self._search("before_planning")
         persistent = self.sequence.begin_planning(self.prompts.planning_prompt(names))
-        await self.turn.out.put(*self.injections.report(persistent, prompt="planning_prompt"))
+        await self._report_injected(persistent, prompt="planning_prompt")
         prompt = self.turn.conversation.messages[-1]
         head = TagReader()
         reply = ModelReply(head)
@@ -153,7 +138,7 @@ class AgentTurn:
         name, prompt = self._step_prompt(number, is_last=is_last)
         timings: tuple[Timing, ...] = ("before_each_agent", "before_first_agent")
         await self._search(*timings[: 2 if number == 1 else 1])
-        await self.turn.out.put(*self.injections.report(self.sequence.begin_round(prompt), prompt=name))
+        await self._report_injected(self.sequence.begin_round(prompt), prompt=name)
         request = ModelRequest(
             tools=self.tools,
             tool_choice="none" if is_last else self.turn.settings.tool_choice if number == 1 else "auto",
@@ -164,7 +149,9 @@ class AgentTurn:
         if number == 1:
             await self._check_choice(call.name for call in reply.calls)
         if reply.calls and not is_last:
-            await self._use_tools(reply)
+            await self.tool_use.run(reply)
+            if not self.tool_use.is_left_open:  # else after_tool_call follows when the outputs come (L1-26)
+                await self._end_batch()
         self.sequence.end_round()
 
     async def _check_choice(self, called: Iterable[str]) -> None:
@@ -172,12 +159,6 @@ class AgentTurn:
         names, choice = set(called), self.turn.settings.tool_choice
         if choice not in ("auto", "none") and not (choice.name in names if isinstance(choice, ToolByName) else names):
             await self.calls.tell_choice_ignored()
-
-    async def _use_tools(self, reply: ModelReply) -> None:
-        """Run the batch, then let after_tool_call follow (L1-26); of one with open calls, when their outputs come."""
-        await self.tool_use.run(reply)
-        if not self.tool_use.is_left_open:
-            await self._end_batch()
 
     async def _stream_reply(
         self,

@@ -139,7 +139,9 @@ def estimate_tokens(message: Message) -> int:
     if isinstance(content, str):
         tokens += _text_tokens(content)
     elif content:
-        tokens += sum(_part_tokens(part) for part in content)
+        tokens += sum(
+            _TOKENS_PER_IMAGE if part.get("type") != "text" else _text_tokens(part["text"]) for part in content
+        )
     for call in message.get("tool_calls") or ():
         tokens += _TOKENS_PER_MESSAGE + _text_tokens(call["function"]["name"] + call["function"]["arguments"])
     return tokens
@@ -153,10 +155,6 @@ def has_image(message: Message) -> bool:
 
 def estimate_tools(tools: Sequence[ToolSpec]) -> int:
     return sum(30 + _text_tokens(f"{tool.description}{tool.parameters}") for tool in tools)
-
-
-def _part_tokens(part: dict[str, Any]) -> int:
-    return _text_tokens(part["text"]) if part.get("type") == "text" else _TOKENS_PER_IMAGE
 
 
 def _text_tokens(text: str) -> int:

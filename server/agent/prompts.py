@@ -67,11 +67,6 @@ def system_prompt(prompts: PromptSet, settings: TurnSettings, *, override: str |
     Those stand last: so the beginning is the same for every client, and stays in the model's cache.
     """
     built_in = f"{prompts.system} {prompts.spoken}".rstrip() if settings.voice else prompts.system
-    parts = [built_in if override is None else override]
-    if catalog:
-        parts.append(catalog)
-    if settings.language:
-        parts.append(f"The user speaks and wants to hear this language (BCP 47): {settings.language}")
-    if settings.instructions:
-        parts.append(settings.instructions)
-    return "\n\n".join(parts)
+    head = built_in if override is None else override
+    language = settings.language and f"The user speaks and wants to hear this language (BCP 47): {settings.language}"
+    return "\n\n".join([head, *filter(None, (catalog, language, settings.instructions))])

@@ -130,8 +130,7 @@ class Tracer:
                 yield _event("injected", self._hook_facts(message))
 
     def _message_facts(self, message: Message) -> dict[str, Any]:
-        content = message.get("content")
-        text = content if isinstance(content, str) else _parts_text(content)
+        text = _content_text(message)
         origin = self._conversation.origin(message).facts()
         shown = self._shown.get(id(message), message)
         facts = {"id": self._ids[id(message)], **shown, "content": text, "origin": origin}
@@ -165,11 +164,9 @@ class Tracer:
 
     def _cost(self, fitted: Fitted, mode: LateSystem, mark: str) -> CallCost:
         head, rest = sent_order(fitted.messages, mode)
-        wrapped = f"user {mark}"  # unlike in other turns
+        late = f"user {mark}" if mode == "user" else "system"  # wrapped: unlike in other turns
         prompt = [self._prompt_part(message, "system") for message in head]
-        for message in rest:
-            is_wrapped = mode == "user" and message["role"] == "system"
-            prompt.append(self._prompt_part(message, wrapped if is_wrapped else message["role"]))
+        prompt += [self._prompt_part(m, late if m["role"] == "system" else m["role"]) for m in rest]
         return self._costs.measure(prompt)
 
     def _prompt_part(self, message: Message, kind: str) -> PromptPart:
@@ -237,10 +234,12 @@ def _size_bytes(facts: dict[str, Any]) -> int:
 
 def _prompt_text(message: Message) -> str:
     """Return the text of the message, with its tool calls."""
-    content = message.get("content")
-    text = content if isinstance(content, str) else _parts_text(content)
+    text = _content_text(message)
     return text + json.dumps(calls) if (calls := message.get("tool_calls")) else text
 
 
-def _parts_text(parts: Any) -> str:
-    return "\n".join(part["text"] if part.get("type") == "text" else "[image]" for part in parts or ())
+def _content_text(message: Message) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] if part.get("type") == "text" else "[image]" for part in content)

@@ -97,30 +97,26 @@ class HookLayers:
         """
         settings = self._settings
         processes = () if self._processes is None else self._processes.hooks
+        hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
+        policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
+        layers = NO_LAYERS
+        if hooks or policy is not None or self._media is not None:
+            layers = TurnLayers(
+                facts=facts,
+                hooks=hooks,
+                defaults=settings.defaults,
+                policy=policy,
+                ask=ask,
+                media=self._media,
+                stream_gate=settings.stream_gate,
+                respond_policy=settings.respond_policy,
+            )
         for hook in processes:
             hook.leases += 1
         try:
-            yield self._layers(facts, ask, settings, processes)
+            yield layers
         finally:
             for hook in processes:
                 hook.leases -= 1
-                if hook.is_retired and self._processes is not None:
+                if self._processes is not None:
                     self._processes.end_if_free(hook)
-
-    def _layers(
-        self, facts: TurnFacts, ask: AskHuman | None, settings: config.HooksSettings, processes: Sequence[Hook]
-    ) -> TurnLayers:
-        hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
-        policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
-        if not hooks and policy is None and self._media is None:
-            return NO_LAYERS
-        return TurnLayers(
-            facts=facts,
-            hooks=hooks,
-            defaults=settings.defaults,
-            policy=policy,
-            ask=ask,
-            media=self._media,
-            stream_gate=settings.stream_gate,
-            respond_policy=settings.respond_policy,
-        )

@@ -42,7 +42,6 @@ logger = logging.getLogger(__name__)
 DENIED = "Tool execution denied by hook"
 NOT_APPROVED = "Tool execution denied by approval hook"
 
-Conceal = Callable[[Any], Awaitable[Any]]
 Check = Callable[[Sequence[dict[str, Any]]], str | None]
 """Returns why no provider would take a list of messages, or None if one would."""
 
@@ -90,7 +89,7 @@ class HookPipeline:
         defaults: config.HookDefaults | None = None,
         ask: AskHuman | None = None,
         is_traced: bool = False,
-        conceal: Conceal | None = None,
+        conceal: Callable[[Any], Awaitable[Any]] | None = None,
     ) -> None:
         ordered = sorted(hooks, key=lambda hook: hook.order)
         self._at_stage: dict[Stage, tuple[Hook, ...]] = {

@@ -56,18 +56,14 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Par
     parsed = ParsedReply(stage)
     fields = read_fields(reply, _ENVELOPES[stage], parsed)
     if stage == "approve_tool":
-        parsed.result = _verdict(fields, parsed)
+        if "approved" not in fields:
+            parsed.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
+        parsed.result = ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
         return parsed
     result = _act(stage, fields.get("action", ""), fields, value, parsed)
     if result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read
         parsed.result = result
     return parsed
-
-
-def _verdict(fields: dict[str, Any], notes: ParsedReply) -> ApproverVerdict:
-    if "approved" not in fields:
-        notes.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
-    return ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
 
 
 def _act(
@@ -76,7 +72,8 @@ def _act(
     match action:
         case "" | "continue" | "modify":
             if action == "modify" and not any(item for key, item in fields.items() if key not in _HEAD):
-                notes.doubt(f'"modify" came without a change: {_wanted(stage)}')
+                key = next(key for key in _ENVELOPES[stage] if key not in _HEAD)
+                notes.doubt(f'"modify" came without a change: {{"action": "modify", "{key}": {{…}}}}')
             return _apply(fields, value, notes)
         case "abort_turn" | "hard_abort":
             return Abort(reason=fields.get("reason", ""), is_hard=action == "hard_abort")
@@ -88,11 +85,6 @@ def _act(
     hint = f'; did you mean "{similar[0]}"?' if similar and similar[0] != action else ""
     notes.doubt(f'unsupported action "{action[:40]}" for stage {stage}; the reply is ignored{hint}')
     return None
-
-
-def _wanted(stage: Stage) -> str:
-    key = next(key for key in _ENVELOPES[stage] if key not in _HEAD)
-    return f'{{"action": "modify", "{key}": {{…}}}}'
 
 
 def _apply(fields: dict[str, Any], value: StageValue, notes: ParsedReply) -> StageValue:

@@ -239,17 +239,14 @@ def read_calls(items: list[Any], known: Mapping[str, ToolCall], notes: ParsedRep
         was = known.get(found.get("id", ""), ToolCall(found.get("id", ""), "", ""))
         name = function.get("name") or was.name
         if name and (name == was.name or _TOOL_NAME.fullmatch(name)):
-            calls.append(ToolCall(was.id, name, _arguments(function, was)))
+            arguments = function.get("arguments", was.arguments)
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            calls.append(ToolCall(was.id, name, text))
         else:
             notes.doubt(
                 f'a call in "tool_calls" has no "function.name" that models accept: {name[:80]!r}; it is left out'
             )
     return tuple(calls)
-
-
-def _arguments(function: dict[str, Any], was: ToolCall) -> str:
-    arguments = function.get("arguments", was.arguments)
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def read_tools(items: list[Any], before: Sequence[ToolSpec], notes: ParsedReply) -> list[ToolSpec]:

@@ -49,7 +49,7 @@ OnLine = Callable[[Direction, Line], None]
 
 
 def no_listener(_direction: Direction, _line: Line) -> None:
-    """Stands in for an OnLine where the traffic concerns nobody else."""
+    """Stands in for an OnLine where the traffic is not listened to."""
 
 
 class HookProcess:
@@ -124,7 +124,6 @@ class HookProcess:
 
     @property
     def has_open_calls(self) -> bool:
-        """Whether a call waits for its reply."""
         return bool(self._answers)
 
     @property
@@ -135,7 +134,8 @@ class HookProcess:
         """Return the result of one call. Raises HookCallFailed; cancelled, the call is given up."""
         call_id = self._send(method, params)
         answer = self._answers[call_id] = self._loop.create_future()
-        timer = self._loop.call_later(limit_s, self._time_out, call_id, limit_s)
+        why = f"no reply within {limit_s * 1000:.0f} ms"
+        timer = self._loop.call_later(limit_s, self._fail, call_id, "timed_out", why)
         try:
             reply = await answer
         finally:
@@ -188,9 +188,6 @@ class HookProcess:
             raise self._failure("down", method, "it has closed its input") from error
         self._on_line("out", line)
         return call_id
-
-    def _time_out(self, call_id: int, limit_s: float) -> None:
-        self._fail(call_id, "timed_out", f"no reply within {limit_s * 1000:.0f} ms")
 
     def _fail(self, call_id: int, kind: FailureKind, why: str) -> None:
         if not self._answers[call_id].done():

@@ -148,7 +148,9 @@ class ProcessHook:
         self._stats.calls += 1
         if self._up is None:
             self._stats.failures += 1  # why it is not there stays the last error
-            raise HookCallFailed("down", self._why_not_there())
+            why = {"closed": "is closed", "starting": "is still starting"}
+            what = why.get(self.state, f"is down: {self._stats.last_error}")
+            raise HookCallFailed("down", f'process hook "{self.name}" {what}')
         began = time.perf_counter()
         try:
             result = _checked(self.name, method, await self._up.request(method, params, limit_s))
@@ -187,10 +189,6 @@ class ProcessHook:
             ignored=self._stats.all_ignored({} if up is None else up.calls.ignored),
             **self._stats.counts(),
         )
-
-    def _why_not_there(self) -> str:
-        why = {"closed": "is closed", "starting": "is still starting"}
-        return f'process hook "{self.name}" {why.get(self.state, f"is down: {self._stats.last_error}")}'
 
     async def _run(self) -> float | None:
         if self.is_retired:
