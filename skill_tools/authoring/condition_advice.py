@@ -22,7 +22,6 @@ _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 """An expression with the flags of JavaScript, of which only i is one here."""
 _GLOB = frozenset("*?[")
-"""Characters of globs."""
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 
 
@@ -107,10 +106,8 @@ def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
     lists = value.values() if key == "tool_args" else [value] if key in ("user_text", "tool_result") else []
     for one in (pattern for patterns in lists for pattern in Patterns(patterns).each):
         if one.max_bytes < MAX_TEXT_BYTES:
-            message = (
-                f"{quoted(one.written)} has {one.steps} steps: it looks at the first {one.max_bytes} bytes of a text"
-            )
-            report.info(path, message)
+            extent = f"the first {one.max_bytes} bytes of a text"
+            report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
 
 
 def _constant(key: str, value: Any) -> str:
