@@ -111,10 +111,12 @@ class GitTree:
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Wait for git. Raises SharingError at a limit."""
         while process.returncode is None:
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 process.wait(_STEP_S)
-            if process.returncode is None and time.monotonic() > self._by_s:
-                raise SharingError(f"{self._url} was not read in time: try again, or clone it and give the folder")
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > self._by_s:
+                    message = f"{self._url} was not read in time: try again, or clone it and give the folder"
+                    raise SharingError(message) from None
             if _size(self._scratch) > self._max_fetched_bytes:
                 mebibytes = self._max_fetched_bytes >> 20
                 raise SharingError(f"{self._url} is larger than {mebibytes} MiB: clone it and give the folder")
