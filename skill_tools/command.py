@@ -244,10 +244,11 @@ def _simulate(arguments: argparse.Namespace) -> int:
 
 def _print_mistakes(path: Path) -> int:
     """Print what is wrong with the skill, since only its valid hooks are played."""
-    mistakes = [(folder, one) for folder, found in lint(path).items() for one in found if one.severity != "info"]
-    for folder, one in mistakes:
-        print(diagnostic_line(folder, one), file=sys.stderr)
-    return FAILED if any(one.severity == "error" for _, one in mistakes) else OK
+    mistakes = [(folder, one) for folder, diagnostics in lint(path).items() for one in diagnostics]
+    for folder, diagnostic in mistakes:
+        if diagnostic.severity != "info":
+            print(diagnostic_line(folder, diagnostic), file=sys.stderr)
+    return FAILED if any(diagnostic.severity == "error" for _, diagnostic in mistakes) else OK
 
 
 def _hooks_of(path: Path) -> tuple[list[HookInfo], list[TriggerInfo]]:

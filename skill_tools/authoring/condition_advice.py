@@ -41,7 +41,7 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
             report.warning(f"{place}.sticky", message)
         if hook.once == "conversation" and hook.cooldown is not None:
             report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-        _variables_advice(hook, place, report)
+        _variables_advice(hook, f"{place}.file", report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _trigger_advice(trigger, place, report)
 
@@ -143,10 +143,8 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
     used = used_variables(hook.content)
     if not hook.vars:
         for name in sorted(used):
-            report.warning(
-                f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true"
-            )
+            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true")
         return
     for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
-            report.warning(f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
+            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
