@@ -30,7 +30,7 @@ MAX_ZIP_BYTES = 64 << 20
 
 _URL = re.compile(r"(?:(?:https?|ssh|git|file)://[^/#]*|[\w.-]+@[\w.-]+:)[^@#]*")
 _WEB_PAGE = re.compile(r"(https://[^/]+/[^/]+/[^/]+?)/(?:-/)?tree/([^/#@]+)/?([^#@]*)")
-"""What a browser's address bar shows."""
+"""A page of a repository, as a browser's address bar shows it."""
 _PASSWORD = re.compile(r"https?://[^/@]+@")
 _REF = re.compile(r"[\w][\w./+-]*")
 _EXPECTED = "expected a folder, a zip, or a git URL such as https://example.org/skills.git#path/of/skill"
