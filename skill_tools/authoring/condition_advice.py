@@ -22,7 +22,6 @@ _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 """An expression with the flags of JavaScript, of which only i is one here."""
 _GLOB = frozenset("*?[")
-"""Characters of globs."""
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 
 
@@ -42,7 +41,7 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
             report.warning(f"{place}.sticky", message)
         if hook.once == "conversation" and hook.cooldown is not None:
             report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-        _variables_advice(hook, place, report)
+        _variables_advice(hook, f"{place}.file", report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _trigger_advice(trigger, place, report)
 
@@ -107,10 +106,8 @@ def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
     lists = value.values() if key == "tool_args" else [value] if key in ("user_text", "tool_result") else []
     for one in (pattern for patterns in lists for pattern in Patterns(patterns).each):
         if one.max_bytes < MAX_TEXT_BYTES:
-            message = (
-                f"{quoted(one.written)} has {one.steps} steps: it looks at the first {one.max_bytes} bytes of a text"
-            )
-            report.info(path, message)
+            extent = f"the first {one.max_bytes} bytes of a text"
+            report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
 
 
 def _constant(key: str, value: Any) -> str:
@@ -146,10 +143,8 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
     used = used_variables(hook.content)
     if not hook.vars:
         for name in sorted(used):
-            report.warning(
-                f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true"
-            )
+            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true")
         return
     for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
-            report.warning(f"{place}.file", f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
+            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")

@@ -59,7 +59,9 @@ def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diag
 
 
 def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:
-    diagnostics = [_strict(diagnostic) for diagnostic in loaded.diagnostics]
+    diagnostics = [  # what loads but can never work is an error (L1-02)
+        replace(one, severity="error") if one.message == NEVER_FIRES else one for one in loaded.diagnostics
+    ]
     if loaded.skill is not None:
         diagnostics += _body_advice(loaded.skill)
         diagnostics += _hooks_advice(loaded.hooks_file, folder.name, groups)
@@ -77,11 +79,6 @@ def _tests_advice(folder: Path) -> list[Diagnostic]:
         *read.diagnostics,
         *(Diagnostic("warning", folder.name, test.file, "", message.format(test.line, test.name)) for test in idle),
     ]
-
-
-def _strict(diagnostic: Diagnostic) -> Diagnostic:
-    """Turn what loads but can never work into an error (L1-02)."""
-    return replace(diagnostic, severity="error") if diagnostic.message == NEVER_FIRES else diagnostic
 
 
 def _body_advice(skill: Skill) -> list[Diagnostic]:

@@ -114,9 +114,8 @@ def _render_silent(silent: SilentHook) -> str:
 
 
 def _render_message(message: ReadMessage) -> str:
-    if message.hook is None:
+    if (hook := message.hook) is None:
         return f"    {message.role:<10}{message.text}"
-    hook = message.hook
     lasting = ", persistent" if hook.persistent else ""
     mark = f"[{hook.skill}/{hook.name}, {hook.timing}{lasting}]"
     return f"  + {message.role:<10}{mark} {json.dumps(message.text, ensure_ascii=False)}"

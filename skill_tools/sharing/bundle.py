@@ -40,7 +40,6 @@ class SourceTree(Protocol):
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
         """Give these files in any order. Raises SharingError as soon as they have more bytes than that together."""
-        ...
 
 
 class FolderTree:
@@ -172,9 +171,8 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
             raise SharingError(f"{path} is neither a file nor a folder: put a file there")
     if len(kept) > MAX_FILES:
         raise too_much(folder or "it")
-    data = {
-        path.removeprefix(start): data for path, data in tree.read([start + path for path in kept], max_bytes=MAX_BYTES)
-    }
+    contents = tree.read([start + path for path in kept], max_bytes=MAX_BYTES)
+    data = {path.removeprefix(start): content for path, content in contents}
     links = {path: data.pop(path) for path, kind in kept.items() if kind == "link"}
     followed = {path: data[_target(path, text, data)] for path, text in links.items()}
     if sum(map(len, data.values())) + sum(map(len, followed.values())) > MAX_BYTES:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from skill_tools.sharing.bundle import MAX_LISTED, Kind, SharingError, too_much
@@ -109,11 +110,9 @@ class GitTree:
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Wait for git. Raises SharingError at a limit."""
-        is_running = True
-        while is_running:
+        while process.returncode is None:
             try:
                 process.wait(_STEP_S)
-                is_running = False
             except subprocess.TimeoutExpired:
                 if time.monotonic() > self._by_s:
                     message = f"{self._url} was not read in time: try again, or clone it and give the folder"
@@ -130,10 +129,8 @@ def _size(folder: Path) -> int:
     total = 0
     for parent, _, files in os.walk(folder):
         for name in files:
-            try:
+            with suppress(OSError):  # git has just put it away
                 total += Path(parent, name).lstat().st_size
-            except OSError:  # git has just put it away
-                continue
     return total
 
 

@@ -25,8 +25,6 @@ VERSION = 1
 MAX_DIFF_LINES = 400
 _MAX_DIFFED_BYTES = 100_000
 
-State = Literal["as added", "edited", "missing"]
-
 
 class LockedSkill(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One added skill; `commit` is of git sources only."""
@@ -95,7 +93,7 @@ class InstalledSkill:
     bundle: SkillBundle | None
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["as added", "edited", "missing"]:
         if self.bundle is None:
             return "missing"
         return "as added" if self.bundle.digest == self.locked.hash else "edited"

@@ -15,10 +15,8 @@ MAX_ENTRIES = 10_000
 MAX_PATTERNS = 32
 MAX_SCAN_TURNS = 20
 MAX_TURNS = 1000
-_MAX_LINES_BYTES = MAX_FILE_BYTES - len(
-    '{"hooks": [\n]}'
-)  # of a hooks.json; its last break is as long as the first comma
-
+_MAX_LINES_BYTES = MAX_FILE_BYTES - len('{"hooks": [\n]}')
+"""Limit for the lines of a hooks.json; its last break is as long as the first comma."""
 _AT_DEPTH = 4
 _USER, _ASSISTANT = 1, 2
 _READ = {"key", "keysecondary", "comment", "name", "content", "constant", "selective", "selectiveLogic", "order"}
@@ -81,10 +79,11 @@ def read_lorebook(data: bytes, name: str) -> ImportedLorebook:
     hooks: list[_Hook] = []
     normal = [_normalized(entry, book.get("scan_depth")) for entry in entries]
     orders = sorted({_number(entry.get("order")) or 0 for entry in normal})
-    ranks = {order: rank for rank, order in enumerate(orders)}
+    last = len(orders) - 1  # beyond 100, the ranks are spread over the range of priorities
+    priorities = {order: rank if last <= 100 else rank * 200 // last - 100 for rank, order in enumerate(orders)}
     for entry, hook_name in zip(normal, _names(normal), strict=True):
         hook, text = _hook(entry, hook_name, imported)
-        if priority := _priority(ranks[_number(entry.get("order")) or 0], len(ranks)):
+        if priority := priorities[_number(entry.get("order")) or 0]:
             hook["priority"] = priority
         line = f",\n  {json.dumps(hook, ensure_ascii=False)}"
         if not text or len(text.encode()) >= MAX_FILE_BYTES or len(line.encode()) > _MAX_LINES_BYTES:
@@ -239,11 +238,6 @@ def _pattern(key: str, entry: Mapping[str, Any]) -> str:
 
 def _keys(value: object) -> list[str]:
     return [key for key in (str(one).strip() for one in value) if key] if isinstance(value, list) else []
-
-
-def _priority(rank: int, count: int) -> int:
-    """Return the place of an order among all of the book, within the range that there is."""
-    return rank if count <= 101 else rank * 200 // (count - 1) - 100
 
 
 def _number(value: object) -> int | None:

@@ -145,16 +145,14 @@ def _moment(hook: HookInfo) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    skills = _chosen(arguments.dir, [])
-    for one in skills:
+    for one in _chosen(arguments.dir, []):
         commit = f" at {one.locked.commit[:12]}" if one.locked.commit else ""
         _show(f"{one.name}: {one.state}, from {one.locked.source}{commit}")
     return OK
 
 
 def _update(arguments: argparse.Namespace) -> int:
-    skills = _chosen(arguments.dir, arguments.names)
-    return max((_update_one(one, arguments) for one in skills), default=OK)
+    return max((_update_one(one, arguments) for one in _chosen(arguments.dir, arguments.names)), default=OK)
 
 
 def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:

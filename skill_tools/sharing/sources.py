@@ -29,9 +29,8 @@ from skills_engine.skills_config import is_spec_name
 MAX_ZIP_BYTES = 64 << 20
 
 _URL = re.compile(r"(?:(?:https?|ssh|git|file)://[^/#]*|[\w.-]+@[\w.-]+:)[^@#]*")
-_WEB_PAGE = re.compile(
-    r"(https://[^/]+/[^/]+/[^/]+?)/(?:-/)?tree/([^/#@]+)/?([^#@]*)"
-)  # what a browser's address bar shows
+_WEB_PAGE = re.compile(r"(https://[^/]+/[^/]+/[^/]+?)/(?:-/)?tree/([^/#@]+)/?([^#@]*)")
+"""A page of a repository, as a browser's address bar shows it."""
 _PASSWORD = re.compile(r"https?://[^/@]+@")
 _REF = re.compile(r"[\w][\w./+-]*")
 _EXPECTED = "expected a folder, a zip, or a git URL such as https://example.org/skills.git#path/of/skill"
@@ -90,10 +89,9 @@ def _local(path: Path, fragment: str) -> SkillSource:
         is_bare = (path / "objects").is_dir() and (path / "HEAD").is_file()
         if is_bare or ref:
             return _git(str(path.resolve()), ref, inner)
-        return SkillSource("folder", str(path.resolve()), path=_inner_path(fragment))
-    if not zipfile.is_zipfile(path):
+    elif not zipfile.is_zipfile(path):
         raise SharingError(f"{path} is no zip: {_EXPECTED}")
-    return SkillSource("zip", str(path.resolve()), path=_inner_path(fragment))
+    return SkillSource("folder" if path.is_dir() else "zip", str(path.resolve()), path=_inner_path(fragment))
 
 
 def _git(url: str, ref: str, path: str) -> SkillSource:

@@ -94,8 +94,7 @@ class SkillFiles:
 
     def folder(self, skill: str) -> Path:
         """Return the first root's folder of this name. Raises EditError."""
-        folder = self._find(skill) if is_segment(skill) else None
-        if folder is not None:
+        if is_segment(skill) and (folder := self._find(skill)) is not None:
             return folder
         raise EditError("skill_unknown", f"there is no skill {skill[:100]!r}; it may have been renamed or deleted")
 

@@ -282,14 +282,10 @@ def _scaffold(new: NewSkill, root: Path) -> None:
 
 def _expected(call: ApiCall) -> set[str] | None:
     """Read If-Match (RFC 9110, 13.1.1): strong tags, or `*`; None if If-None-Match asks for a new file."""
-    if_match = call.request.headers.get("If-Match")
-    if (
-        if_match is None
-        and call.request.headers.get("If-None-Match", "").strip() == "*"
-        and call.request.method == "PUT"
-    ):
-        return None
-    if if_match is None:
+    headers = call.request.headers
+    if (if_match := headers.get("If-Match")) is None:
+        if headers.get("If-None-Match", "").strip() == "*" and call.request.method == "PUT":
+            return None
         cure = "send If-Match with the ETag of what you have read, so that nothing is lost"
         raise Refusal(428, "version_missing", cure)
     tags = (tag.strip() for tag in if_match.split(","))

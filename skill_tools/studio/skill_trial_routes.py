@@ -26,7 +26,7 @@ from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
-from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
+from skills_engine import Diagnostic, HookFacts, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Channel, ToolStatus
 from skills_engine.diagnostics import SkillTestReport
 from skills_engine.hook_entries import BUILTIN_TOOLS
@@ -283,12 +283,11 @@ def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Previe
 def _facts(request: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -> HookFacts:
     called = [one.tool for batch in request.rounds for one in batch]
     model = trial.services.model()
-    is_local = model.location == "local" if request.model is None else request.model == "local"
     return HookFacts(
         channel=request.channel,
         language=request.language,
         model=model.name if request.model is None else request.model,
-        is_local=is_local,
+        is_local=(model.location if request.model is None else request.model) == "local",
         user=request.user,
         is_operator=request.is_operator,
         skills=skills,
@@ -325,10 +324,7 @@ def _versions(snapshot: SkillsSnapshot, folder: Path, request: TrialRequest) -> 
 
 
 def _line(message: ReadMessage) -> PreviewLine:
-    return PreviewLine(role=message.role, text=message.text, hook=_hook(message.hook))
-
-
-def _hook(hook: HookInfo | None) -> PreviewHook | None:
-    if hook is None:
-        return None
-    return PreviewHook(skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent)
+    origin = None
+    if (hook := message.hook) is not None:
+        origin = PreviewHook(skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent)
+    return PreviewLine(role=message.role, text=message.text, hook=origin)

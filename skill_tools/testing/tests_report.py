@@ -93,8 +93,7 @@ def _details(result: SkillTestResult) -> list[str]:
 
 
 def _side(lines: Sequence[str]) -> list[str]:
-    wrapped = [part for line in lines for part in _wrapped(line)]
-    return _cut(wrapped)
+    return _cut([part for line in lines for part in _wrapped(line)])
 
 
 def _cut(lines: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
@@ -16,7 +16,6 @@ from skills_engine.conditions.text_patterns import SearchedText
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
-from skills_engine.hook_manager import Message
 from skills_engine.hooks_config import HooksFile
 from skills_engine.trigger_entries import TriggerInfo
 
@@ -60,21 +59,13 @@ _TestKey = tuple[str, str, str]
 """Skill, file and name of a test."""
 
 
-@dataclass(frozen=True)
-class _End:
-    """The end of a test, for those that go on from there."""
-
-    history: list[Message] = field(default_factory=list)
-    state: HookState = field(default_factory=HookState)
-
-
 class SkillTestRunner:
     """Runs tests against one version of the skills."""
 
     def __init__(self, hooks: SkillHooks) -> None:
         self._hooks = hooks
         self._tests: dict[_TestKey, SkillTest] = {}
-        self._ends: dict[_TestKey, _End] = {}  # of the tests that were played
+        self._last: dict[_TestKey, PlayedTurn] = {}  # the last turn of each test that was played
 
     def run(self, tests: Iterable[SkillTest], *, is_over: Callable[[], bool] = lambda: False) -> list[SkillTestResult]:
         """Run the scripted ones; the others are skipped. Once `is_over`, the rest is left out."""
@@ -92,7 +83,7 @@ class SkillTestRunner:
 
     def hook_tokens(self, test: SkillTest) -> int:
         """Return what hooks cost, estimated, in the dearest call of a test's turns."""
-        return max(_dearest(played) for _, played in self._play(test, _End()))
+        return max(_dearest(played) for _, played in self._play(test, PlayedTurn()))
 
     def hooks_in_force(self, test: SkillTest, turn: TurnSpec) -> list[HookInfo]:
         """Return the hooks of the skills that are on. Raises LookupError."""
@@ -108,44 +99,40 @@ class SkillTestRunner:
     def _run(self, test: SkillTest) -> SkillTestResult:
         started_s = time.perf_counter()
         failures: list[Failure] = []
-        tokens = 0
         try:
-            played_turns = self._play(test, self._start(test))
+            played_turns = self._play(test, self._before(test))
             for number, (turn, played) in enumerate(played_turns, start=1):
                 of_turn = f"turn {number}: " if test.spec.turns else ""
                 failures += self._judge(test, turn, played, of_turn)
-                tokens = max(tokens, _dearest(played))
         except LookupError as error:
             return SkillTestResult(test, "error", message=str(error.args[0]))
-        _, last = played_turns[-1]
-        self._ends[test.skill, test.file, test.name] = _End(last.history, last.state)
+        self._last[test.skill, test.file, test.name] = played_turns[-1][1]
+        tokens = max(_dearest(played) for _, played in played_turns)
         outcome: Outcome = "failed" if failures else "passed"
         return SkillTestResult(
             test, outcome, tuple(failures), duration_s=time.perf_counter() - started_s, hook_tokens=tokens
         )
 
-    def _start(self, test: SkillTest) -> _End:
-        """Return where the test begins: at the end of the one that it names in `after`, which is played if need be."""
+    def _before(self, test: SkillTest) -> PlayedTurn:
+        """Return the turn that the test goes on from: the last of the test in `after`, which is played if need be."""
         if test.spec.after is None:
-            return _End()
+            return PlayedTurn()
         key = (test.skill, test.file, test.spec.after)
-        if key not in self._ends:
-            before = self._tests[key]
-            _, last = self._play(before, self._start(before))[-1]
-            self._ends[key] = _End(last.history, last.state)
-        return self._ends[key]
+        if key not in self._last:
+            named = self._tests[key]
+            _, self._last[key] = self._play(named, self._before(named))[-1]
+        return self._last[key]
 
-    def _play(self, test: SkillTest, start: _End) -> list[tuple[TurnSpec, PlayedTurn]]:
+    def _play(self, test: SkillTest, last: PlayedTurn) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history = [*start.history, *test.history]
-        state, turns = start.state, []
+        history, turns = [*last.history, *test.history], []
         for turn in test.turns:
-            facts = self._facts(test, turn, state)
+            facts = self._facts(test, turn, last.state)
             hooks = self.hooks_in_force(test, turn)
             beginning = self._trigger(test, turn) or turn.user or ""
-            played = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
-            history, state = played.history, played.state
-            turns.append((turn, played))
+            last = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
+            history = last.history
+            turns.append((turn, last))
         return turns
 
     def skills_on(self, test: SkillTest, turn: TurnSpec) -> list[str]:
@@ -225,28 +212,21 @@ def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
 
 def _judge_reading(expect: ExpectSpec, played: PlayedTurn) -> list[Failure]:
     failures = []
+    numbered = dict(enumerate(played.calls, start=1))
     for reads in expect.reads or ():
-        if reads.call is not None and reads.call > len(played.calls):
+        if reads.call is not None and reads.call not in numbered:
             was = (f"calls 1 to {len(played.calls)}" if played.calls else "no call",)
             failures.append(Failure("reads", was, (f"call {reads.call}",)))
             continue
-        numbers = range(1, len(played.calls) + 1) if reads.call is None else [reads.call]
-        if expected := list(_unread(reads, [played.calls[number - 1] for number in numbers])):
-            lines = [
-                line
-                for number in numbers
-                for line in ([f"call {number}"] if reads.call is None else [])
-                + [f"{message.role}: {message.text}" for message in played.calls[number - 1].messages]
-            ]
-            failures.append(
-                Failure(f"call {reads.call} reads" if reads.call else "reads", tuple(lines), tuple(expected))
-            )
+        calls = numbered if reads.call is None else {reads.call: numbered[reads.call]}
+        texts = [SearchedText(m.text) for call in calls.values() for m in call.messages if not m.is_stand_in]
+        if expected := tuple(unmet(reads, texts)):
+            lines = []
+            for number, call in calls.items():
+                lines += [f"call {number}"] if reads.call is None else []
+                lines += [f"{message.role}: {message.text}" for message in call.messages]
+            failures.append(Failure(f"call {reads.call} reads" if reads.call else "reads", tuple(lines), expected))
     return failures
-
-
-def _unread(reads: ReadsSpec, calls: Sequence[ScriptedCall]) -> Iterator[str]:
-    texts = [SearchedText(m.text) for call in calls for m in call.messages if not m.is_stand_in]
-    return unmet(reads, texts)
 
 
 def unmet(spec: ReadsSpec | ReplySpec, texts: Sequence[SearchedText]) -> Iterator[str]:
