@@ -69,10 +69,6 @@ class SpeechWorker:
         return next((process.facts for process in self._processes if process.facts), {})
 
     @property
-    def pids(self) -> list[int]:
-        return [process.pid for process in self._processes if process.pid is not None]
-
-    @property
     def restarts(self) -> int:
         return sum(process.restarts for process in self._processes)
 
