@@ -43,7 +43,7 @@ class SpeechWorker:
         *,
         processes: int = 1,
         max_waiting: int = MAX_WAITING,
-        on_change: Callable[[], None] | None = None,
+        on_change: Callable[[], None] = lambda: None,
         spawn: Callable[..., WorkerProcess] = WorkerProcess,
     ) -> None:
         """`on_change` is called in the event loop when `status` or `facts` have changed."""
@@ -169,5 +169,4 @@ class SpeechWorker:
         self._dispatch()
         if status != self._published:
             self._published = status
-            if self._on_change is not None:
-                self._on_change()
+            self._on_change()
