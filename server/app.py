@@ -350,7 +350,9 @@ class App:
         )
 
     def _build_rest(self, authenticator: Authenticator, trial: SkillTrial, realtime: RealtimeRoutes) -> RestApi:
-        storage, skill_files = self.storage, _skill_files(self._settings, self._data_dir)
+        storage, skills = self.storage, self._settings.skills
+        is_editable = self._settings.storage.url is None if skills.edit == "auto" else skills.edit
+        skill_files = SkillFiles(skills.dir, self._data_dir, further=skills.dirs, is_on=is_editable)
         return RestApi(
             authenticator,
             operations=(
@@ -397,12 +399,6 @@ class App:
         if not self._policy_engine.has_rules(handlers):
             loading = asyncio.to_thread(self._policy_engine.load_rules, handlers)
             self.begin(loading, "policy rules", before_turns=True)
-
-
-def _skill_files(settings: config.Config, data_dir: Path) -> SkillFiles:
-    edit = settings.skills.edit
-    is_on = settings.storage.url is None if edit == "auto" else edit
-    return SkillFiles(settings.skills.dir, data_dir, further=settings.skills.dirs, is_on=is_on)
 
 
 def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine, signer: Signer) -> ApprovalBroker:
