@@ -142,7 +142,12 @@ class App:
         self._policy_engine.check_config(self.policies.operator_yaml)
         self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
-        self.media = _build_media(settings, data_dir, signer)
+        self.media = MediaStore(
+            settings.media,
+            settings.media.dir or data_dir / "media",
+            sources=[*settings.skills.roots, *settings.tools.roots],
+            signer=UrlSigner(signer.derived_keys("media urls")),
+        )
         self.tools = DynamicToolRegistry(build_registry(settings.tools, *settings.skills.roots))
         self._mcp = McpServers(settings.tools, self.tools, environ, notify=self._status.note_mcp)
         executor = ToolExecutor(self.tools, settings.tools)
@@ -198,7 +203,10 @@ class App:
     ) -> "App":
         """Read what is needed from disk. Raises ConfigError."""
         data_dir = data_dir_of(settings, environ)
-        _make_private(data_dir)
+        try:
+            data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"data.dir: cannot create {data_dir}: {error.strerror}") from error
         try:
             signer = Signer.from_file(settings.security.secret_file or data_dir / "secret")
         except SecretFileError as error:
@@ -342,7 +350,9 @@ class App:
         )
 
     def _build_rest(self, authenticator: Authenticator, trial: SkillTrial, realtime: RealtimeRoutes) -> RestApi:
-        storage, skill_files = self.storage, _skill_files(self._settings, self._data_dir)
+        storage, skills = self.storage, self._settings.skills
+        is_editable = self._settings.storage.url is None if skills.edit == "auto" else skills.edit
+        skill_files = SkillFiles(skills.dir, self._data_dir, further=skills.dirs, is_on=is_editable)
         return RestApi(
             authenticator,
             operations=(
@@ -391,21 +401,6 @@ class App:
             self.begin(loading, "policy rules", before_turns=True)
 
 
-def _skill_files(settings: config.Config, data_dir: Path) -> SkillFiles:
-    edit = settings.skills.edit
-    is_on = settings.storage.url is None if edit == "auto" else edit
-    return SkillFiles(settings.skills.dir, data_dir, further=settings.skills.dirs, is_on=is_on)
-
-
-def _build_media(settings: config.Config, data_dir: Path, signer: Signer) -> MediaStore:
-    return MediaStore(
-        settings.media,
-        settings.media.dir or data_dir / "media",
-        sources=[*settings.skills.roots, *settings.tools.roots],
-        signer=UrlSigner(signer.derived_keys("media urls")),
-    )
-
-
 def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine, signer: Signer) -> ApprovalBroker:
     """Return the broker of one process, which writes no questions into its database, or of several."""
     approval, command_of = settings.hooks.approval, engine.judge.command_of
@@ -421,13 +416,6 @@ def describe(model: ModelInfo) -> str:
     without = "no key needed" if model.location == "local" else "no key"
     key = f"from {model.key_source}" if model.key_source else without
     return f"model: {model.name} at {model.host} ({key})"
-
-
-def _make_private(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"data.dir: cannot create {folder}: {error.strerror}") from error
 
 
 def _allow_many_connections() -> None:

@@ -28,9 +28,6 @@ class Secret:
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 AtMostCount = Annotated[int, Meta(le=1_000_000_000)]
-Port = Annotated[int, Meta(ge=0, le=65_535)]
-
-
 Glob = Annotated[str, Meta(min_length=1, max_length=256)]
 """`*` and `?` as in a shell; upper and lower case count."""
 
@@ -53,7 +50,7 @@ class TlsSettings(Section, frozen=True, kw_only=True):
 
 class ListenSettings(Section, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
-    port: Port = 8765
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
     """0 picks a free port."""
     tls: TlsSettings = TlsSettings()
     drain_s: Annotated[float, Meta(ge=0, le=3600)] = 30
@@ -362,9 +359,6 @@ class HooksSettings(Section, frozen=True, kw_only=True):
     tool_skip: AnyPolicyStage = []
 
 
-UserName = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
-"""The name of a user in logs, audit and stored documents."""
-
 MIN_TOKEN_CHARACTERS: Final = 16
 MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
 
@@ -380,7 +374,8 @@ class UserLimits(Section, frozen=True, kw_only=True):
 class UserToken(Section, frozen=True, kw_only=True):
     """A token that logs its holder in as `user`. A user may have several."""
 
-    user: UserName
+    user: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+\Z")]
+    """The name of the user in logs, audit and stored documents."""
     token: Secret
     operator: bool = False
     limits: UserLimits = UserLimits()
@@ -438,8 +433,7 @@ class JwtSettings(Section, frozen=True, kw_only=True):
 
 class SecuritySettings(Section, frozen=True, kw_only=True):
     auth: Literal["auto", "none", "token", "jwt"] = "auto"
-    """auto: local requests, and whoever logs in as `tokens` or `jwt` say; token, jwt: whoever logs in so, also
-    locally; none: everybody who reaches the port."""
+    """auto: local requests, and logins by `tokens` or `jwt`; token, jwt: such logins only, also locally; none: all."""
     tokens: list[UserToken] = []
     jwt: JwtSettings = JwtSettings()
     session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200

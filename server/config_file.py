@@ -43,7 +43,7 @@ _PUBLISHED = {("hooks", stage) for stage in ("pre_tool_use", "post_tool_use", "t
 
 
 def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
-    """Read `path` (None: `parley.yaml` of the working directory, if it is there) and the environment.
+    """Read `path`, or else `parley.yaml` of the working directory if it is there, and the environment.
 
     Raises ConfigError with every layer's first mistake named by key and source.
     """
@@ -51,17 +51,19 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     secrets: set[str] = set()
     source = path if path is not None else Path("parley.yaml")
     if path is not None or source.exists():
-        layer = _read_yaml(source)
-        _resolve_secrets(layer, source.parent, environ, secrets, ())
-        _resolve_paths(layer, source.resolve().parent)
-        tree = layer
+        tree = _read_yaml(source)
+        _resolve_secrets(tree, source.parent, environ, secrets, ())
+        _resolve_paths(tree, source.resolve().parent)
     for variable, keys, value in _environment(environ):
         layer = _nest(keys, value, variable)
         _resolve_secrets(layer, Path(), environ, secrets, ())
         _resolve_paths(layer, Path.cwd())
         _merge(tree, layer)
     _restore_off(tree, "")
-    return _convert(tree, secrets)
+    try:
+        return msgspec.convert(tree, Config, dec_hook=_decode_own_type)
+    except msgspec.ValidationError as error:
+        raise ConfigError(_explain(str(error), tree, secrets)) from None  # the cause may quote a secret
 
 
 def data_dir_of(settings: Config, environ: Mapping[str, str]) -> Path:
@@ -76,7 +78,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             raise ConfigError(f"{path}: larger than {_MAX_FILE_BYTES} bytes; is this the right file?")
-        tree = _parse(path.read_text("utf-8"))
+        tree = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506  it is a SafeLoader
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; --config must name a file") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -104,14 +106,6 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.composer.ComposerError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         return node
-
-
-def _parse(text: str) -> Any:
-    loader = _Loader(text)
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
@@ -164,7 +158,8 @@ def _resolve_secrets(
     entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, value in list(entries):
         path = (*at, str(key))
-        if _looks_like_reference(value) and not has_keys_at(Config, path):
+        is_reference = isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env")
+        if is_reference and not has_keys_at(Config, path):
             if path[:2] in _PUBLISHED:
                 raise ConfigError(
                     f"{'.'.join(path)}: every user may read the policy, so it must not contain a secret; "
@@ -174,10 +169,6 @@ def _resolve_secrets(
             secrets.add(".".join(path))
         else:
             _resolve_secrets(value, folder, environ, secrets, path)
-
-
-def _looks_like_reference(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("file", "env")
 
 
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
@@ -221,13 +212,6 @@ def _nodes(layer: Any, parents: list[str]) -> list[dict[str, Any]]:
         found = [node for node in nodes if isinstance(node, dict)]
         nodes = [value for node in found for name, value in node.items() if key in ("*", name)]
     return [node for node in nodes if isinstance(node, dict)]
-
-
-def _convert(tree: dict[str, Any], secrets: set[str]) -> Config:
-    try:
-        return msgspec.convert(tree, Config, dec_hook=_decode_own_type)
-    except msgspec.ValidationError as error:
-        raise ConfigError(_explain(str(error), tree, secrets)) from None  # the cause may quote a secret
 
 
 def _decode_own_type(kind: type, value: object) -> object:

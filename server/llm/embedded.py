@@ -85,10 +85,6 @@ class EmbeddedModel:
     def info(self) -> ModelInfo:
         return ModelInfo(name=MODEL_NAME, host="this machine", location="local", options=_DEFAULTS)
 
-    @property
-    def process_pid(self) -> int | None:
-        return self._process.pid
-
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
 

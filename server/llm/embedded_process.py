@@ -161,10 +161,6 @@ class EmbeddedProcess:
         """The client to the process, while it lives; never starts one."""
         return self._client if self.process is not None and self.process.is_alive else None
 
-    @property
-    def pid(self) -> int | None:
-        return self.process.pid if self.process is not None and self.process.is_alive else None
-
     async def connected(self) -> OpenAICompatible:
         """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.
 

@@ -47,7 +47,12 @@ class ModelEndpoint(OpenAIEndpoint):
     @cached_property
     def location(self) -> Literal["local", "cloud"]:
         """Local means this machine or a private network, which the conversation does not leave."""
-        return "local" if _is_private(self.hostname) else "cloud"
+        try:
+            is_private = ipaddress.ip_address(self.hostname).is_private
+        except ValueError:
+            inner = (".localhost", ".local", ".lan", ".home.arpa", ".internal")
+            is_private = "." not in self.hostname or self.hostname.endswith(inner)
+        return "local" if is_private else "cloud"
 
 
 def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoint:
@@ -96,13 +101,6 @@ def _key(config: LlmSettings, environ: Mapping[str, str]) -> tuple[str | None, s
     if key := environ.get("OPENAI_API_KEY", "").strip():
         return key, "OPENAI_API_KEY"
     return None, None
-
-
-def _is_private(hostname: str) -> bool:
-    try:
-        return ipaddress.ip_address(hostname).is_private
-    except ValueError:
-        return "." not in hostname or hostname.endswith((".localhost", ".local", ".lan", ".home.arpa", ".internal"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +249,5 @@ class Discovery:
 def _size(entry: Mapping[str, Any]) -> int | None:
     meta = entry.get("meta")
     inner = meta if isinstance(meta, dict) else {}
-    for value in [*(entry.get(key) for key in _SIZE_KEYS), inner.get("n_ctx"), inner.get("n_ctx_train")]:
-        if isinstance(value, int) and value > 0:
-            return value
-    return None
+    given = [*map(entry.get, _SIZE_KEYS), inner.get("n_ctx"), inner.get("n_ctx_train")]
+    return next((size for size in given if isinstance(size, int) and size > 0), None)

@@ -1,12 +1,8 @@
-"""The vocabulary of calls to any model: requests, events, tools and the `LanguageModel` protocol.
-
-It stands here, and not beside the agent that consumes it, because
-the providers below and the agent above share one vocabulary.
-"""
+"""The vocabulary that the agent and the providers of models share: requests, events, tools, `LanguageModel`."""
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import jsonschema
 from referencing import Registry
@@ -23,10 +19,6 @@ LateSystem = Literal["native", "user", "merge"]
 """The role in which a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
 
 
-_EMPTY_REGISTRY: Final[Registry[Any]] = Registry()
-"""Passed because jsonschema would otherwise fetch what a schema refers to: any address, blocking the event loop."""
-
-
 def schema_validator(
     schema: Mapping[str, Any], *, kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
 ) -> jsonschema.protocols.Validator:
@@ -34,7 +26,8 @@ def schema_validator(
 
     Any other reference raises `referencing.exceptions.Unresolvable` when it is reached.
     """
-    return kind(dict(schema), registry=_EMPTY_REGISTRY)
+    no_others: Registry[Any] = Registry()  # by default, jsonschema fetches them: any address, blocking the event loop
+    return kind(dict(schema), registry=no_others)
 
 
 @dataclass(frozen=True, kw_only=True)

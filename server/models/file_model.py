@@ -71,10 +71,6 @@ class FileModel:
     def info(self) -> ModelInfo:
         return ModelInfo(name=self._path.stem, host="this machine", location="local")
 
-    @property
-    def process_pid(self) -> int | None:
-        return self._process.pid if self._process is not None else None
-
     async def context_tokens(self) -> int | None:
         return self._tokens
 

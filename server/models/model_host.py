@@ -61,9 +61,6 @@ class PickBusy(PickRefused):
     code = "model_busy"
 
 
-LoadState = Literal["ready", "failed"]
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelMeasurement:
     """Results of a test of a model."""
@@ -77,7 +74,7 @@ class ModelMeasurement:
 class ModelEvents:
     """Calls out of a `ModelHost`."""
 
-    on_state: Callable[[LoadState, str], None]
+    on_state: Callable[[Literal["ready", "failed"], str], None]
     """The model that answers is ready, with its name, or could not be loaded, with the reason."""
     on_info: Callable[[], None]
     """Another model answers, or its name became known."""
@@ -188,7 +185,7 @@ class ModelHost:
                 if is_new:
                     await model.aclose()
                 raise
-            self._remember(choice, measured)
+            self._measured[without_key(choice)] = measured
             self._is_default = False
             if is_new:
                 self._replace(model, choice)
@@ -211,9 +208,6 @@ class ModelHost:
         logger.info("%s at %s answers from now on", model.info.name, model.info.host)
         self._events.on_state("ready", model.info.name)
         self._events.on_info()
-
-    def _remember(self, choice: ModelChoice, measured: ModelMeasurement) -> None:
-        self._measured[without_key(choice)] = measured
 
     async def _load(self) -> None:
         """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""

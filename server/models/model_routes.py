@@ -149,10 +149,9 @@ class ModelRoutes:
         return await self._show_fetchable(call)
 
     def _with_kept_key(self, choice: ModelChoice) -> ModelChoice:
-        kept = self._models.choice
-        match choice, kept:
-            case EndpointChoice(api_key=None), EndpointChoice() if choice.base_url == kept.base_url:
-                return msgspec.structs.replace(choice, api_key=kept.api_key)
+        match choice, self._models.choice:
+            case EndpointChoice(base_url=url, api_key=None), EndpointChoice(base_url=kept, api_key=key) if url == kept:
+                return msgspec.structs.replace(choice, api_key=key)
         return choice
 
     async def _picker(self) -> ModelPicker:

@@ -24,7 +24,7 @@ RATE: Final = 24_000
 """Samples a second that are encoded; a decoder may choose 8, 12, 16, 24 or 48 kHz."""
 FRAME_MS: Final = 20
 BITRATE: Final = 28_000
-"""Bits a second while somebody speaks, about; silence takes far fewer."""
+"""Bits a second of speech, about; silence takes far fewer."""
 MAX_PACKET_BYTES: Final = 1275
 """Size of a packet of one frame, and of any packet that is decoded."""
 

@@ -133,15 +133,11 @@ def _begins_wav(head: bytearray, *, is_end: bool) -> bool | None:
         return None
     if head.startswith(b"RIFF"):
         return True
-    for magic, name in _MAGIC.items():
-        if head.startswith(magic):
-            raise _refusal(name)
-    if head[4:8] == b"ftyp":
-        raise _refusal("MP4")
+    named = next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    if kind := named or ("MP4" if head[4:8] == b"ftyp" else _mpeg_format(head)):
+        raise _refusal(kind)
     if _TEXT.fullmatch(head[:_HEAD_BYTES]):
         raise _refusal("text (JSON, HTML or an error)", _CURE_OF_TEXT)
-    if mpeg := _mpeg_format(head):
-        raise _refusal(mpeg)
     return False
 
 

@@ -189,10 +189,8 @@ class SentenceSplitter:
         return not (is_initial or word.lower() in _ABBREVIATIONS)
 
     def _forced_end(self) -> int:
-        for at in range(MAX_SENTENCE_CHARS - 1, MAX_SENTENCE_CHARS // 2, -1):
-            if self._text[at].isspace():
-                return at
-        return MAX_SENTENCE_CHARS
+        second_half = range(MAX_SENTENCE_CHARS - 1, MAX_SENTENCE_CHARS // 2, -1)
+        return next((at for at in second_half if self._text[at].isspace()), MAX_SENTENCE_CHARS)
 
 
 def _is_in_markup(before: str, upto: str) -> bool:

@@ -134,9 +134,7 @@ class VoiceTags:
 
     def __init__(self) -> None:
         self._held = ""
-        self._is_voiced = True
-        self._is_open = False
-        self._code = _Code()  # of what was given out
+        self.begin_reply()
         self._spans: deque[tuple[int, bool]] = deque()  # of what was given out and not yet passed to `voiced`
 
     def feed(self, delta: str) -> str:
@@ -170,7 +168,7 @@ class VoiceTags:
         """Begin another reply, after `flush`; it is spoken until it holds a tag of its own."""
         self._is_voiced = True
         self._is_open = False
-        self._code = _Code()
+        self._code = _Code()  # of what was given out
 
     def voiced(self, text: str) -> str | None:
         """Return the part to be spoken of the next slice of the text given out, or None if that is all of it."""

@@ -4,7 +4,7 @@ import asyncio
 import io
 import re
 import wave
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final, Protocol
 
@@ -17,7 +17,6 @@ from server.speech.audio import SPEECH_RATE, level_dbfs, pcm16_to_samples
 from server.speech.providers import (
     EndpointProvider,
     NoProvider,
-    SpeechEndpoint,
     SpeechEndpointClient,
     SpeechProvider,
     WorkerProvider,
@@ -95,9 +94,6 @@ class EmbeddedRecognizer(WorkerProvider):
 class OpenAIRecognizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/transcriptions`. OpenAI's own newer models stream partial words."""
 
-    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = RECOGNITION_TIMEOUT_S) -> None:
-        super().__init__(endpoints, timeout_s=timeout_s)
-
     async def recognize(
         self, audio: bytes, *, language: str | None = None, on_partial: OnPartial | None = None, **_options: object
     ) -> str:
@@ -147,14 +143,15 @@ class OpenAIRecognizer(EndpointProvider):
 
 
 def recognizer_of(
-    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] = lambda: None
 ) -> Recognizer:
     """Return the recogniser that `speech.stt` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:
         case "none":
             return NoRecognizer()
         case "openai":
-            return OpenAIRecognizer(speech_endpoints("speech.stt", config, environ, model="whisper-1"))
+            endpoints = speech_endpoints("speech.stt", config, environ, model="whisper-1")
+            return OpenAIRecognizer(endpoints, timeout_s=RECOGNITION_TIMEOUT_S)
         case "embedded":
             command = command_of("stt")
             worker = SpeechWorker("speech recognition", command, processes=config.processes, on_change=on_change)

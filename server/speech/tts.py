@@ -208,7 +208,7 @@ class OpenAISynthesizer(EndpointProvider):
 
 
 def synthesizer_of(
-    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] | None = None
+    config: SpeechProviderSettings, environ: Mapping[str, str], *, on_change: Callable[[], None] = lambda: None
 ) -> Synthesizer:
     """Return the synthesiser that `speech.tts` names, not started. `on_change`: `status` or `languages` changed."""
     match config.provider:

@@ -146,7 +146,7 @@ class VadStream:
 class VoiceDetector:
     """The detector of all streams. `start` it before the first one; `aclose` ends the thread."""
 
-    def __init__(self, on_change: Callable[[], None] | None = None) -> None:
+    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
         """`on_change` is called in the event loop when `status` has changed."""
         self._on_change = on_change
         self._thread: threading.Thread | None = None
@@ -185,7 +185,7 @@ class VoiceDetector:
         arguments = (model, asyncio.get_running_loop())
         self._thread = threading.Thread(target=self._run, args=arguments, name="vad", daemon=True)
         self._thread.start()
-        self._changed()
+        self._on_change()
 
     async def aclose(self) -> None:
         """Close every stream and end the thread, which takes one batch at most."""
@@ -244,7 +244,11 @@ class VoiceDetector:
         probabilities = np.zeros(len(windows), dtype=np.float32)
         loud = np.flatnonzero(is_loud)
         if loud.size:
-            probabilities[loud] = _run_model(model, [windows[row][0] for row in loud], rows[loud])
+            heard = [windows[row][0] for row in loud]
+            states = np.stack([stream._state for stream in heard], axis=1)
+            probabilities[loud], states = model.judge(rows[loud], states)
+            for index, stream in enumerate(heard):
+                stream._state = states[:, index].copy()  # a view would keep the whole batch alive
         for (stream, pcm), is_heard in zip(windows, is_loud, strict=True):
             stream.advance(pcm, is_silent=not is_heard)
         self.windows += len(windows)
@@ -274,18 +278,7 @@ class VoiceDetector:
 
     def _fail(self, reason: str) -> None:
         self.failure = reason
-        self._changed()
-
-    def _changed(self) -> None:
-        if self._on_change is not None:
-            self._on_change()
-
-
-def _run_model(model: SileroModel, streams: Sequence[VadStream], rows: Samples) -> NDArray[np.float32]:
-    probabilities, states = model.judge(rows, np.stack([stream._state for stream in streams], axis=1))
-    for index, stream in enumerate(streams):
-        stream._state = states[:, index].copy()  # a view would keep the whole batch alive
-    return probabilities
+        self._on_change()
 
 
 def _deliver(judged: list[tuple[VadStream, Judged]]) -> None:

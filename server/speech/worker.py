@@ -43,7 +43,7 @@ class SpeechWorker:
         *,
         processes: int = 1,
         max_waiting: int = MAX_WAITING,
-        on_change: Callable[[], None] | None = None,
+        on_change: Callable[[], None] = lambda: None,
         spawn: Callable[..., WorkerProcess] = WorkerProcess,
     ) -> None:
         """`on_change` is called in the event loop when `status` or `facts` have changed."""
@@ -67,10 +67,6 @@ class SpeechWorker:
     def facts(self) -> Header:
         """The facts that the engine sent when it was loaded; {} before."""
         return next((process.facts for process in self._processes if process.facts), {})
-
-    @property
-    def pids(self) -> list[int]:
-        return [process.pid for process in self._processes if process.pid is not None]
 
     @property
     def restarts(self) -> int:
@@ -173,5 +169,4 @@ class SpeechWorker:
         self._dispatch()
         if status != self._published:
             self._published = status
-            if self._on_change is not None:
-                self._on_change()
+            self._on_change()

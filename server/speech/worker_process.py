@@ -67,10 +67,6 @@ class WorkerProcess:
         return self._job is None and self._process is not None and self.status.state == "ready"
 
     @property
-    def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
-
-    @property
     def restarts(self) -> int:
         return self._supervisor.restarts
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
@@ -20,9 +19,11 @@ from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import ModelProcessSettings, default_settings, start_process
 from server.llm.endpoint import ModelEndpoint
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
+from tests.support.waiting import children_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+WORKER = "server.llm.embedded_worker"
 SYSTEM = {"role": "system", "content": "You are Parley, a friendly assistant. Answer in one or two short sentences."}
 TOOLS = [
     ToolSpec(
@@ -94,18 +95,18 @@ async def test_a_greeting_needs_no_tool(model: EmbeddedModel) -> None:
 
 
 async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: EmbeddedModel) -> None:
-    killed = model.process_pid
-    assert killed is not None
+    [before] = children_of(os.getpid(), WORKER)
     request = ModelRequest(messages=[SYSTEM, {"role": "user", "content": "Tell me a long story about a dragon."}])
     with pytest.raises(ProviderUnreachable, match="ended and is being restarted"):
         async with aclosing(model.stream(request)) as events:
             async for _ in events:
-                with suppress(ProcessLookupError):  # what came before its death is still to be read
-                    os.kill(killed, signal.SIGKILL)
+                with suppress(psutil.NoSuchProcess):  # what came before its death is still to be read
+                    before.kill()
 
     assert said(await ask(model, "Hello"))
-    assert model.process_pid not in (None, killed)
-    assert not psutil.pid_exists(killed)
+    [after] = children_of(os.getpid(), WORKER)
+    assert after != before
+    assert not before.is_running()
 
 
 async def test_only_the_holder_of_the_key_is_answered_and_stopping_reaps_the_process() -> None:
@@ -138,13 +139,15 @@ async def test_weights_that_cannot_be_read_are_an_error_and_leave_no_process(tmp
 
 _PARENT = """
 import asyncio
+import psutil
 from server.config import LlmSettings
 from server.llm.embedded import EmbeddedModel
 
 async def main():
     model = EmbeddedModel(LlmSettings())
     await model.start()
-    print(model.process_pid, flush=True)
+    [worker] = psutil.Process().children()
+    print(worker.pid, flush=True)
     await asyncio.Event().wait()
 
 asyncio.run(main())

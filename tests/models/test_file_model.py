@@ -2,10 +2,10 @@
 
 import json
 import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 
+import psutil
 import pytest
 import pytest_asyncio
 
@@ -15,9 +15,11 @@ from server.llm.embedded_process import model_path
 from server.llm.language_model import Finished, Message, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
 from server.models.file_model import FileModel
 from tests.support.gguf_files import CALLS_TOOLS, copy_with_template
+from tests.support.waiting import children_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+WORKER = "server.llm.embedded_worker"
 SEARCH = ToolSpec(
     name="search_text",
     description="Search files.",
@@ -106,14 +108,14 @@ async def test_what_was_read_ahead_is_not_read_again(model: FileModel) -> None:
 
 
 async def test_after_kill_9_in_mid_stream_it_is_loaded_again(model: FileModel) -> None:
-    killed = model.process_pid
-    assert killed is not None
+    [before] = children_of(os.getpid(), WORKER)
     story: list[Message] = [{"role": "user", "content": "Tell me a long story about a dragon."}]
     with pytest.raises(ProviderUnreachable, match="the process of small ended and is being restarted"):
         async with aclosing(model.stream(ModelRequest(messages=story, options={"max_tokens": 400}))) as events:
             async for _ in events:
-                with suppress(ProcessLookupError):  # what came before its death is still to be read
-                    os.kill(killed, signal.SIGKILL)
+                with suppress(psutil.NoSuchProcess):  # what came before its death is still to be read
+                    before.kill()
 
     assert said(await ask(model, ModelRequest(messages=HELLO)))
-    assert model.process_pid not in (None, killed)
+    [after] = children_of(os.getpid(), WORKER)
+    assert after != before

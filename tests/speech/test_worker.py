@@ -9,14 +9,13 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
-import psutil
 import pytest
 
 from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
 from server.speech.worker import DueIn, SpeechWorker, at_once
 from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
 from server.speech.worker_process import Part
-from tests.support.waiting import is_alive, until
+from tests.support.waiting import children_of, is_alive, until
 
 pytestmark = pytest.mark.slow  # nearly each starts a worker
 
@@ -119,7 +118,8 @@ async def test_a_killed_worker_fails_its_request_and_serves_the_next() -> None:
     async with worker() as made:
         async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
             await anext(parts)
-            os.kill(made.pids[0], signal.SIGKILL)
+            [process] = children_of(os.getpid(), FAKE[-1])
+            process.kill()
             with pytest.raises(SpeechUnavailable, match="crashed"):
                 async for _ in parts:
                     pass
@@ -144,7 +144,7 @@ async def test_an_engine_that_cannot_be_loaded_is_missing_with_its_reason_and_no
             await answer(made)
 
         assert made.status.state == "missing"
-        await until(lambda: not made.pids)
+        await until(lambda: not children_of(os.getpid(), FAKE[-1]))
         assert made.restarts == 0
         with pytest.raises(SpeechUnavailable, match="no such engine"):
             await answer(made)
@@ -270,7 +270,7 @@ async def test_closing_ends_the_process_and_fails_what_waits() -> None:
     await answer(made)
     task = asyncio.create_task(answer(made, parts=1000, do="wait"))
     await asyncio.sleep(0)
-    process = psutil.Process(made.pids[0])
+    [process] = children_of(os.getpid(), FAKE[-1])
 
     await made.aclose()
 
@@ -281,13 +281,13 @@ async def test_closing_ends_the_process_and_fails_what_waits() -> None:
 
 async def test_a_worker_dies_with_its_server() -> None:
     script = (
-        "import asyncio, os, sys\n"
+        "import asyncio, os, psutil, sys\n"
         "from server.speech.worker import SpeechWorker\n"
         "async def main():\n"
         f"    made = SpeechWorker('the fake', {FAKE!r})\n"
         "    made.start()\n"
         "    async for _ in made.request({}, timeout_s=30): pass\n"
-        "    print(made.pids[0], flush=True)\n"
+        "    print(psutil.Process().children()[0].pid, flush=True)\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"
     )
