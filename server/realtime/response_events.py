@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
-from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of
 from server.realtime.server_events import Event, EventFactory, usage_of
 from server.realtime.session_config import SoundFormat
 from server.realtime.sound_formats import ReplySound
@@ -16,7 +16,6 @@ from server.wire import frames as wire
 ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]
 MAX_CALLS: Final = 256
 """Calls of a turn that are kept for the response that follows the client's output."""
-_Batch = dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]  # by the id of the call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +63,8 @@ class ResponseWriter:
         self._piece: SpokenPiece | None = None  # the sentence under way
         self._text = ""  # of the open message, whole
         self._calls: list[wire.ClientToolCall] = []
-        self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
-        self._call_count = 0
+        # the turn's calls, our own and the client's, by their ids
+        self._batches: list[dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]] = []
 
     def created(self) -> Event:
         return self._events.event("response.created", response=self._resource("in_progress", None, None))
@@ -208,9 +207,8 @@ class ResponseWriter:
 
     def _keep_call(self, frame: wire.ToolCall) -> None:
         """Keep a call, whosever tool it is; those of one batch come before the results of any."""
-        if self._call_count >= MAX_CALLS:
+        if sum(map(len, self._batches)) >= MAX_CALLS:
             return
-        self._call_count += 1
         if not self._batches or any(result is not None for _, result in self._batches[-1].values()):
             self._batches.append({})
         self._batches[-1][frame.id] = (frame, None)
@@ -246,8 +244,7 @@ class ResponseWriter:
         ]
         rounds: list[wire.Message] = []
         for batch in filter(None, batches[:-1]):
-            rounds.append(wire.Message(role="assistant", tool_calls=[call for call, _ in batch]))
-            rounds += [wire.Message(role="tool", tool_call_id=call.id, content=content) for call, content in batch]
+            rounds += round_of(batch)
         return rounds, batches[-1] if batches else []
 
     # --- items
@@ -288,8 +285,7 @@ class ResponseWriter:
             "content_index": 0,
         }
         self._output.append(item)
-        added = self._output_item("added", item)
-        return [added, *self._append(item)]
+        return [self._output_item("added", item), *self._append(item)]
 
     def _end(self, item: Item) -> list[Event]:
         events = [self._output_item("done", item)]
@@ -319,9 +315,8 @@ class ResponseWriter:
         details: dict[str, Any] | None = None
         if status != "completed":
             details = {"type": status}
-            reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": "content_filter"}.get(status)
-            if status == "incomplete" and self._is_cut:
-                reason = "max_output_tokens"
+            limit = "max_output_tokens" if self._is_cut else "content_filter"
+            reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": limit}.get(status)
             if reason is not None:
                 details["reason"] = reason
             if self._failure is not None:
