@@ -80,7 +80,7 @@ class InputBuffer:
         self._manual = None
         events = self._commit(recording)
         if not recording.parts:
-            events += self._recognized(recording, recording.words, config)
+            events += self._recognized(recording, config)
         return [*events, wire.SpeechEnd()]  # the item first: its words may come at once
 
     def clear(self, config: SessionConfig) -> list[Any]:
@@ -112,7 +112,7 @@ class InputBuffer:
         recording = _Recording(self._events.new_id("item"), sound_ms=self._appended_ms - start_ms)
         place = {"audio_start_ms": int(start_ms), "audio_end_ms": int(self._appended_ms), "item_id": recording.item_id}
         triggered = self._events.event("input_audio_buffer.timeout_triggered", **place)
-        return [triggered, *self._commit(recording, silence_ms), *self._recognized(recording, "", config)]
+        return [triggered, *self._commit(recording, silence_ms), *self._recognized(recording, config)]
 
     # --- frames of the session
 
@@ -214,10 +214,10 @@ class InputBuffer:
         recording.parts -= 1
         if recording.parts or recording.item is None:
             return ended
-        return self._recognized(recording, recording.words, config)
+        return self._recognized(recording, config)
 
-    def _recognized(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
-        item = recording.item
+    def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
+        item, text = recording.item, recording.words
         assert item is not None, "it was committed"
         item.data["content"][0]["transcript"] = text
         item.utterance, item.is_waiting = recording.utterance, False

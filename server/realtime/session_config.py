@@ -93,9 +93,6 @@ class CustomVoice(Struct, frozen=True):
     id: Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-VoiceName = Annotated[str, Meta(min_length=1, max_length=64)]
-
-
 class InputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
     noise_reduction: NoiseReduction | None = None
@@ -105,7 +102,7 @@ class InputConfig(Struct, frozen=True):
 
 class OutputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
-    voice: VoiceName | CustomVoice | None = None
+    voice: Annotated[str, Meta(min_length=1, max_length=64)] | CustomVoice | None = None
     speed: Annotated[float, Meta(ge=0.25, le=2)] = 1.0
 
     @property
