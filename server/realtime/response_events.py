@@ -46,6 +46,8 @@ class ResponseWriter:
     def __init__(self, spec: ResponseSpec, events: EventFactory, conversation: ItemList) -> None:
         self.id = spec.id
         self.spec = spec
+        self._kind, self._words = ("audio", "transcript") if spec.is_spoken else ("text", "text")  # of its parts
+        self._words_event = f"response.output_{'audio_transcript' if spec.is_spoken else 'text'}"
         self.is_asked = False
         """The session was asked for its turn."""
         self.cancelled_by: Literal["turn_detected", "client_cancelled"] | None = None
@@ -181,10 +183,8 @@ class ResponseWriter:
         assert self._open is not None, "a message is open"
         self._text += delta
         if not self._open.is_cut:
-            part = self._open.data["content"][0]
-            part["transcript" if self.spec.is_spoken else "text"] = self._text
-        name = "output_audio_transcript" if self.spec.is_spoken else "output_text"
-        return self._events.event(f"response.{name}.delta", **self._place, delta=delta)
+            self._open.data["content"][0][self._words] = self._text
+        return self._events.event(f"{self._words_event}.delta", **self._place, delta=delta)
 
     # --- hooks and tools
 
@@ -253,13 +253,12 @@ class ResponseWriter:
         """Open a message where none is open."""
         if self._open is not None:
             return []
-        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
         item_id = self._events.new_id("item")
         data = item_data(item_id, "message", status="in_progress", role="assistant", content=[])
         self._open, self._text = Item(data, response_id=self.id), ""
         events = self._begin(self._open)
-        data["content"] = [{"type": f"output_{kind}", words: ""}]
-        part = {"type": kind, words: ""}
+        data["content"] = [{"type": f"output_{self._kind}", self._words: ""}]
+        part = {"type": self._kind, self._words: ""}
         return [*events, self._events.event("response.content_part.added", **self._place, part=part)]
 
     def _close(self, status: Literal["completed", "incomplete"]) -> list[Event]:
@@ -267,12 +266,10 @@ class ResponseWriter:
         item, self._open, self._piece = self._open, None, None
         if item is None:
             return []
-        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
-        name = "response.output_audio_transcript.done" if self.spec.is_spoken else "response.output_text.done"
-        events = [self._events.event(name, **self._place, **{words: self._text})]
+        events = [self._events.event(f"{self._words_event}.done", **self._place, **{self._words: self._text})]
         if self.spec.is_spoken:
             events.append(self._events.event("response.output_audio.done", **self._place))
-        part = {"type": kind, words: self._text}
+        part = {"type": self._kind, self._words: self._text}
         events.append(self._events.event("response.content_part.done", **self._place, part=part))
         item.data["status"] = status
         return events + self._end(item)
