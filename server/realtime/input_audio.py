@@ -7,8 +7,7 @@ from typing import Any, Final
 from server.errors import FrameError
 from server.realtime.conversation_items import Item, ItemList, item_data
 from server.realtime.server_events import Event, EventFactory
-from server.realtime.session_config import SessionConfig
-from server.realtime.sound_formats import rate_of, to_pcm
+from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
 
 MIN_COMMIT_MS: Final = 100
@@ -50,12 +49,12 @@ class InputBuffer:
     # --- the client's events
 
     def append(self, config: SessionConfig, data: bytes) -> list[Any]:
-        sound = config.audio.input.format
-        pcm = to_pcm(sound, data)
+        coding = coding_of(config.audio.input.format)
+        pcm = coding.decode(data)
         actions: list[Any] = []
         if not pcm:
             return actions
-        sound_ms = len(pcm) / 2 * 1000 / rate_of(sound)
+        sound_ms = len(pcm) / 2 * 1000 / coding.rate
         self._appended_ms, self._is_fresh = self._appended_ms + sound_ms, True
         if config.audio.input.turn_detection is None:
             if self._manual is None:

@@ -9,8 +9,8 @@ import msgspec
 
 from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of
 from server.realtime.server_events import Event, EventFactory, usage_of
-from server.realtime.session_config import SoundFormat
-from server.realtime.sound_formats import ReplySound
+from server.realtime.session_config import SoundFormat, coding_of
+from server.speech.audio import PcmResampler
 from server.wire import frames as wire
 
 ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]
@@ -34,6 +34,23 @@ class ResponseSpec:
     """Fields of `respond` that differ from the session's."""
     input: list[Item] | None = None
     """Items that take the place of the conversation's."""
+
+
+class ReplySound:
+    """Converts the sound of a reply, PCM16 at `rate`, to the client's format; pieces join without a seam."""
+
+    def __init__(self, sound: SoundFormat, rate: int) -> None:
+        self.rate = rate
+        coding = coding_of(sound)
+        self._encode = coding.encode
+        self._resampler = PcmResampler(rate, coding.rate)
+
+    def feed(self, pcm: bytes) -> bytes:
+        return self._encode(self._resampler.feed(pcm))
+
+    def finish(self) -> bytes:
+        """Return what is still withheld."""
+        return self._encode(self._resampler.finish())
 
 
 class ResponseWriter:
