@@ -275,8 +275,10 @@ def bearer_of(request: web.Request) -> str | None:
 
 
 def _bearers(request: web.Request) -> set[str]:
-    protocols = (*_subprotocols(request, BEARER_PROTOCOL), *_subprotocols(request, OPENAI_PROTOCOL))
-    return {*_authorization(request), *protocols}
+    """Return the bearer tokens; other schemes are ignored, as a proxy may ask for a password of its own."""
+    given = (line.partition(" ") for line in request.headers.getall("Authorization", []))
+    tokens = [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
+    return {*tokens, *_subprotocols(request, BEARER_PROTOCOL), *_subprotocols(request, OPENAI_PROTOCOL)}
 
 
 def _realtime_keys(request: web.Request) -> list[str]:
@@ -308,12 +310,6 @@ def give_cookie(response: web.StreamResponse, value: str, *, lasts_s: int, is_se
         httponly=True,
         samesite="Strict",
     )
-
-
-def _authorization(request: web.Request) -> list[str]:
-    """Return the bearer tokens; other schemes are ignored, as a proxy may ask for a password of its own."""
-    given = (line.partition(" ") for line in request.headers.getall("Authorization", []))
-    return [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
 
 
 def _subprotocols(request: web.Request, prefix: str) -> list[str]:

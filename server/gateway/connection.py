@@ -155,10 +155,6 @@ class Connection:
             await writer
             logger.info("session ends, code %s", self._ws.close_code)
 
-    def close(self, code: int, reason: str) -> None:
-        """Send what waits, then close."""
-        self.outbox.finish(code, reason)
-
     def end_login_at(self, now_s: float) -> None:
         """End the login then, if it lasts longer: the next beats close the connection."""
         self._ends = min(self._ends, _RightsEnd(now_s, LOGIN_OVER, "the login was ended"))
@@ -181,7 +177,7 @@ class Connection:
         if self.session.is_idle or now_s >= self._ends.at_s + LAST_TURN_S:
             logger.info("%s; closing", self._ends.reason)
             self.session.interrupt()
-            self.close(self._ends.code, self._ends.reason)
+            self.outbox.finish(self._ends.code, self._ends.reason)
 
     async def _read(self, share: Share) -> None:
         spent_s = 0.0  # on messages, since others have last gone first

@@ -45,17 +45,11 @@ _LIBRARY: Final = "sdk"
 """Folder of the client library, which pages of other origins load without a login."""
 
 
-class _Version(NamedTuple):
-    """A state of a file, told apart from its others."""
-
-    changed_ns: int
-    size: int
-
-
 class _Text(NamedTuple):
     """A text file as it is sent: `plain`, or `packed` with gzip."""
 
-    version: _Version
+    version: tuple[int, int]
+    """Time of the file's last change, in ns, and its size."""
     plain: bytes
     packed: bytes
     tag: str
@@ -95,10 +89,10 @@ class StaticFiles:
             return web.Response(status=404, text="not found\n")
         # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
         headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        version = _version_of(file)
-        if file.suffix not in _PACKED or version.size > _MAX_PACKED_BYTES:
+        stat = file.stat()
+        if file.suffix not in _PACKED or stat.st_size > _MAX_PACKED_BYTES:
             return web.FileResponse(file, headers=headers)
-        text = await self._read(file, version)
+        text = await self._read(file, (stat.st_mtime_ns, stat.st_size))
         is_packed = "gzip" in request.headers.get("Accept-Encoding", "")
         tag = f"{text.tag}-gzip" if is_packed else text.tag  # of what is sent (RFC 9110 8.8.3.3)
         if any(known.value == tag for known in request.if_none_match or ()):
@@ -110,7 +104,7 @@ class StaticFiles:
         response.etag = tag
         return response
 
-    async def _read(self, file: Path, version: _Version) -> _Text:
+    async def _read(self, file: Path, version: tuple[int, int]) -> _Text:
         text = self._texts.get(file)
         if text is None or text.version != version:
             is_module = file.suffix == ".js" and file.is_relative_to(self._folder / _LIBRARY)
@@ -118,7 +112,7 @@ class StaticFiles:
         return text
 
     def _find(self, path: str) -> Path | None:
-        """Returns the file of this path inside the folder, links followed; None for all else."""
+        """Return the file of this path inside the folder, links followed, if there is one that is served."""
         parts = path.split("/")
         if any(part.startswith(".") or not part or "\\" in part or "\0" in part for part in parts):
             return None
@@ -131,12 +125,7 @@ class StaticFiles:
         return file
 
 
-def _version_of(file: Path) -> _Version:
-    stat = file.stat()
-    return _Version(stat.st_mtime_ns, stat.st_size)
-
-
-def _prepare(file: Path, version: _Version, *, is_module: bool) -> _Text:
+def _prepare(file: Path, version: tuple[int, int], *, is_module: bool) -> _Text:
     read = file.read_bytes()
     plain = bytes(rjsmin.jsmin(read)) if is_module else read
     return _Text(version, plain, gzip.compress(plain, mtime=0), blake2b(plain, digest_size=12).hexdigest())

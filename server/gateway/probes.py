@@ -12,7 +12,6 @@ from server.log import lines_left_out
 from server.metrics import CONTENT_TYPE, Metrics
 from server.speech.providers import WorkerProvider
 from server.speech.service import SpeechService
-from server.speech.vad import VoiceDetector
 from server.speech.worker import SpeechWorker
 from server.storage.storage import Storage
 
@@ -108,8 +107,12 @@ def show_storage(metrics: Metrics, storage: Storage) -> None:
 
 def show_speech(metrics: Metrics, speech: SpeechService) -> None:
     """Let /metrics show the figures of voice detection and of the queues before embedded engines."""
-    if speech.detector is not None:
-        _show_voice_detection(metrics, speech.detector)
+    show = metrics.show
+    if (detector := speech.detector) is not None:
+        show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
+        show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)
+        show("parley_vad_refused", "Windows that came faster than they could be judged", lambda: detector.refused)
+        show("parley_vad_busy_seconds", "CPU time of voice detection", lambda: detector.busy_s)
     for engine, provider in (("stt", speech.recognizer), ("tts", speech.synthesizer)):
         if isinstance(provider, WorkerProvider):
             _show_queue(metrics, engine, provider.worker)
@@ -122,11 +125,3 @@ def _show_queue(metrics: Metrics, engine: str, worker: SpeechWorker) -> None:
 
     worker.on_begin = observe
     metrics.speech_waiting.labels(engine).set_function(lambda: worker.waiting)
-
-
-def _show_voice_detection(metrics: Metrics, detector: VoiceDetector) -> None:
-    show = metrics.show
-    show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
-    show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)
-    show("parley_vad_refused", "Windows that came faster than they could be judged", lambda: detector.refused)
-    show("parley_vad_busy_seconds", "CPU time of voice detection", lambda: detector.busy_s)

@@ -46,7 +46,7 @@ class RequestBodies:
         self._of_users = Counter[str]()
 
     async def read(self, request: web.Request, principal: Principal) -> web.Response | None:
-        """Read the body, which aiohttp keeps for the handler. Returns the refusal, if any."""
+        """Read the body, which aiohttp keeps for the handler; return the refusal, if any."""
         if "Content-Encoding" in request.headers:
             message = "packed bodies are not read; send it without Content-Encoding"
             return refuse(415, "body_packed", message, Connection="close")
@@ -68,19 +68,15 @@ class RequestBodies:
             return refuse(503, "busy", message, Retry_After=_RETRY_AFTER_S, Connection="close")
         in_flight[network] += size
         try:
-            return await _read(request, limits.slowest_s)
+            async with asyncio.timeout(limits.slowest_s):
+                await request.read()
+        except web.HTTPRequestEntityTooLarge as error:
+            return refuse(413, "body_too_large", error.text or "", Connection="close")
+        except TimeoutError:
+            message = f"the body did not arrive within {limits.slowest_s:g} s"
+            return refuse(408, "too_slow", message, Connection="close")
         finally:
             in_flight[network] -= size
             if not in_flight[network]:
                 del in_flight[network]
-
-
-async def _read(request: web.Request, slowest_s: float) -> web.Response | None:
-    try:
-        async with asyncio.timeout(slowest_s):
-            await request.read()
-    except web.HTTPRequestEntityTooLarge as error:
-        return refuse(413, "body_too_large", error.text or "", Connection="close")
-    except TimeoutError:
-        return refuse(408, "too_slow", f"the body did not arrive within {slowest_s:g} s", Connection="close")
-    return None
+        return None

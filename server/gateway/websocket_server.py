@@ -119,7 +119,7 @@ class WebSocketServer:
         self._services.metrics.connections.set(len(self._connections))
         self._all_gone.clear()
         if self._services.gate.is_draining:  # since it was let in
-            connection.close(1001, "going away")
+            connection.outbox.finish(1001, "going away")
         try:
             await connection.run()
         finally:
@@ -192,7 +192,7 @@ class WebSocketServer:
         self._services.gate.is_draining = True
         for connection in list(self._connections):
             connection.session.interrupt(message="the server had to restart")
-            connection.close(1001, "going away")
+            connection.outbox.finish(1001, "going away")
         await self.all_gone()
 
     async def _for_each(self, action: Callable[[Connection], None]) -> None:
@@ -205,12 +205,12 @@ class WebSocketServer:
         idle = [c for c in self._connections if c.session.is_idle and not c.outbox.is_closing]
         step_s = min(_MAX_STEP_S, IDLE_SPREAD_S / max(1, len(idle)))
         for connection in idle:
-            connection.close(1001, "going away")
+            connection.outbox.finish(1001, "going away")
             await asyncio.sleep(step_s)
 
     def _turn_over(self, connection: Connection) -> None:
         if self._services.gate.is_draining and connection.session.is_idle:
-            connection.close(1001, "going away")
+            connection.outbox.finish(1001, "going away")
 
 
 class Broadcaster:

@@ -200,14 +200,12 @@ class ItemList:
 
     def _create(self, event: client.ItemCreate) -> list[Event]:
         item = new_item(event.item, self._events.new_id("item"))
-        if item.kind == "function_call_output" and not self._has_call(item.data["call_id"]):
+        call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
+        if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
             raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
         self._insert(item, event.previous_item_id)
         return [self.event("added", item), self.event("done", item)]
-
-    def _has_call(self, call_id: str) -> bool:
-        return any(item.kind == "function_call" and item.data["call_id"] == call_id for item in self.items)
 
     def _truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
@@ -354,23 +352,22 @@ def messages_of(items: Sequence[Item]) -> list[wire.Message]:
 
 
 def _answered(batch: Sequence[Item], outputs: dict[str, Item]) -> Iterator[wire.Message]:
-    """Yield the message that calls, and the results right behind it. An output answers one call, the first."""
-    results = {call.data["call_id"]: outputs.pop(call.data["call_id"], None) for call in batch}
-    calls = {call.data["call_id"]: call for call in batch if results[call.data["call_id"]] is not None}
-    if not calls:
-        return
-    siblings = [each for call in batch for each in call.siblings]
-    for call in batch:
-        yield from call.rounds
-    answered = [message_call(call_id, call.data["name"], call.data["arguments"]) for call_id, call in calls.items()]
-    asked = [*(sibling for sibling, _ in siblings), *answered]
-    yield wire.Message(role="assistant", tool_calls=asked)
-    for sibling, result in siblings:
-        yield wire.Message(role="tool", tool_call_id=sibling.id, content=result)
-    for call_id in calls:
-        output = results[call_id]
-        assert output is not None, "just asked"
-        yield wire.Message(role="tool", tool_call_id=call_id, content=output.data["output"])
+    """Yield the calls that have an output, with what belongs to them. An output answers one call, the first."""
+    answered = [
+        (message_call(call.data["call_id"], call.data["name"], call.data["arguments"]), output.data["output"])
+        for call in batch
+        if (output := outputs.pop(call.data["call_id"], None)) is not None
+    ]
+    if answered:
+        for call in batch:
+            yield from call.rounds
+        yield from round_of([*(sibling for call in batch for sibling in call.siblings), *answered])
+
+
+def round_of(calls: Sequence[tuple[wire.MessageToolCall, str]]) -> list[wire.Message]:
+    """Return the message that makes the calls, and their results right behind it."""
+    results = [wire.Message(role="tool", tool_call_id=call.id, content=result) for call, result in calls]
+    return [wire.Message(role="assistant", tool_calls=[call for call, _ in calls]), *results]
 
 
 def message_call(call_id: str, name: str, arguments: str) -> wire.MessageToolCall:
@@ -378,7 +375,7 @@ def message_call(call_id: str, name: str, arguments: str) -> wire.MessageToolCal
 
 
 def _message_of(item: Item) -> wire.Message | None:
-    """Return the message that an item is; None: it has no words."""
+    """Return the message that an item is, if it has words."""
     if item.hook is not None:
         return item.hook
     role: wire.Role = item.data["role"]

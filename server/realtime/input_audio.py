@@ -7,8 +7,7 @@ from typing import Any, Final
 from server.errors import FrameError
 from server.realtime.conversation_items import Item, ItemList, item_data
 from server.realtime.server_events import Event, EventFactory
-from server.realtime.session_config import SessionConfig
-from server.realtime.sound_formats import rate_of, to_pcm
+from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
 
 MIN_COMMIT_MS: Final = 100
@@ -50,12 +49,12 @@ class InputBuffer:
     # --- the client's events
 
     def append(self, config: SessionConfig, data: bytes) -> list[Any]:
-        sound = config.audio.input.format
-        pcm = to_pcm(sound, data)
+        coding = coding_of(config.audio.input.format)
+        pcm = coding.decode(data)
         actions: list[Any] = []
         if not pcm:
             return actions
-        sound_ms = len(pcm) / 2 * 1000 / rate_of(sound)
+        sound_ms = len(pcm) / 2 * 1000 / coding.rate
         self._appended_ms, self._is_fresh = self._appended_ms + sound_ms, True
         if config.audio.input.turn_detection is None:
             if self._manual is None:
@@ -80,7 +79,7 @@ class InputBuffer:
         self._manual = None
         events = self._commit(recording)
         if not recording.parts:
-            events += self._recognized(recording, recording.words, config)
+            events += self._recognized(recording, config)
         return [*events, wire.SpeechEnd()]  # the item first: its words may come at once
 
     def clear(self, config: SessionConfig) -> list[Any]:
@@ -112,7 +111,7 @@ class InputBuffer:
         recording = _Recording(self._events.new_id("item"), sound_ms=self._appended_ms - start_ms)
         place = {"audio_start_ms": int(start_ms), "audio_end_ms": int(self._appended_ms), "item_id": recording.item_id}
         triggered = self._events.event("input_audio_buffer.timeout_triggered", **place)
-        return [triggered, *self._commit(recording, silence_ms), *self._recognized(recording, "", config)]
+        return [triggered, *self._commit(recording, silence_ms), *self._recognized(recording, config)]
 
     # --- frames of the session
 
@@ -214,10 +213,10 @@ class InputBuffer:
         recording.parts -= 1
         if recording.parts or recording.item is None:
             return ended
-        return self._recognized(recording, recording.words, config)
+        return self._recognized(recording, config)
 
-    def _recognized(self, recording: _Recording, text: str, config: SessionConfig) -> list[Event]:
-        item = recording.item
+    def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
+        item, text = recording.item, recording.words
         assert item is not None, "it was committed"
         item.data["content"][0]["transcript"] = text
         item.utterance, item.is_waiting = recording.utterance, False

@@ -125,17 +125,13 @@ class RealtimeDialect:
         for at in range(0, len(pcm), self._piece_bytes):
             if at:
                 await asyncio.sleep(0)
-            if self.session.unjudged_sound_ms > MAX_UNJUDGED_MS:
-                await self._wait_for_voice_detection()
+            ends_s = self._loop.time() + MAX_HOLD_S
+            while self.session.unjudged_sound_ms > MAX_UNJUDGED_MS and self._loop.time() < ends_s:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(_STEP_S)
             self._answer_waiting()
             if self.outbox.is_closing:
                 return
             self.session.hear(pcm[at : at + self._piece_bytes])
-
-    async def _wait_for_voice_detection(self) -> None:
-        ends_s = self._loop.time() + MAX_HOLD_S
-        while self.session.unjudged_sound_ms > MAX_UNJUDGED_MS and self._loop.time() < ends_s:  # noqa: ASYNC110 - no event
-            await asyncio.sleep(_STEP_S)
 
     def _answer_later(self, actions: Sequence[Action]) -> None:
         """Hand frames to the session when it has sent what it is sending."""

@@ -7,16 +7,15 @@ from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
-from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of
 from server.realtime.server_events import Event, EventFactory, usage_of
-from server.realtime.session_config import SoundFormat
-from server.realtime.sound_formats import ReplySound
+from server.realtime.session_config import SoundFormat, coding_of
+from server.speech.audio import PcmResampler
 from server.wire import frames as wire
 
 ResponseStatus = Literal["completed", "cancelled", "incomplete", "failed"]
 MAX_CALLS: Final = 256
 """Calls of a turn that are kept for the response that follows the client's output."""
-_Batch = dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]  # by the id of the call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +36,23 @@ class ResponseSpec:
     """Items that take the place of the conversation's."""
 
 
+class ReplySound:
+    """Converts the sound of a reply, PCM16 at `rate`, to the client's format; pieces join without a seam."""
+
+    def __init__(self, sound: SoundFormat, rate: int) -> None:
+        self.rate = rate
+        coding = coding_of(sound)
+        self._encode = coding.encode
+        self._resampler = PcmResampler(rate, coding.rate)
+
+    def feed(self, pcm: bytes) -> bytes:
+        return self._encode(self._resampler.feed(pcm))
+
+    def finish(self) -> bytes:
+        """Return what is still withheld."""
+        return self._encode(self._resampler.finish())
+
+
 class ResponseWriter:
     """Writes the events of one response; every method returns those that are due.
 
@@ -47,6 +63,8 @@ class ResponseWriter:
     def __init__(self, spec: ResponseSpec, events: EventFactory, conversation: ItemList) -> None:
         self.id = spec.id
         self.spec = spec
+        self._kind, self._words = ("audio", "transcript") if spec.is_spoken else ("text", "text")  # of its parts
+        self._words_event = f"response.output_{'audio_transcript' if spec.is_spoken else 'text'}"
         self.is_asked = False
         """The session was asked for its turn."""
         self.cancelled_by: Literal["turn_detected", "client_cancelled"] | None = None
@@ -64,8 +82,8 @@ class ResponseWriter:
         self._piece: SpokenPiece | None = None  # the sentence under way
         self._text = ""  # of the open message, whole
         self._calls: list[wire.ClientToolCall] = []
-        self._batches: list[_Batch] = []  # of the turn's calls, our own and the client's
-        self._call_count = 0
+        # the turn's calls, our own and the client's, by their ids
+        self._batches: list[dict[str, tuple[wire.ToolCall, wire.ToolResult | None]]] = []
 
     def created(self) -> Event:
         return self._events.event("response.created", response=self._resource("in_progress", None, None))
@@ -182,10 +200,8 @@ class ResponseWriter:
         assert self._open is not None, "a message is open"
         self._text += delta
         if not self._open.is_cut:
-            part = self._open.data["content"][0]
-            part["transcript" if self.spec.is_spoken else "text"] = self._text
-        name = "output_audio_transcript" if self.spec.is_spoken else "output_text"
-        return self._events.event(f"response.{name}.delta", **self._place, delta=delta)
+            self._open.data["content"][0][self._words] = self._text
+        return self._events.event(f"{self._words_event}.delta", **self._place, delta=delta)
 
     # --- hooks and tools
 
@@ -208,9 +224,8 @@ class ResponseWriter:
 
     def _keep_call(self, frame: wire.ToolCall) -> None:
         """Keep a call, whosever tool it is; those of one batch come before the results of any."""
-        if self._call_count >= MAX_CALLS:
+        if sum(map(len, self._batches)) >= MAX_CALLS:
             return
-        self._call_count += 1
         if not self._batches or any(result is not None for _, result in self._batches[-1].values()):
             self._batches.append({})
         self._batches[-1][frame.id] = (frame, None)
@@ -246,8 +261,7 @@ class ResponseWriter:
         ]
         rounds: list[wire.Message] = []
         for batch in filter(None, batches[:-1]):
-            rounds.append(wire.Message(role="assistant", tool_calls=[call for call, _ in batch]))
-            rounds += [wire.Message(role="tool", tool_call_id=call.id, content=content) for call, content in batch]
+            rounds += round_of(batch)
         return rounds, batches[-1] if batches else []
 
     # --- items
@@ -256,13 +270,12 @@ class ResponseWriter:
         """Open a message where none is open."""
         if self._open is not None:
             return []
-        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
         item_id = self._events.new_id("item")
         data = item_data(item_id, "message", status="in_progress", role="assistant", content=[])
         self._open, self._text = Item(data, response_id=self.id), ""
         events = self._begin(self._open)
-        data["content"] = [{"type": f"output_{kind}", words: ""}]
-        part = {"type": kind, words: ""}
+        data["content"] = [{"type": f"output_{self._kind}", self._words: ""}]
+        part = {"type": self._kind, self._words: ""}
         return [*events, self._events.event("response.content_part.added", **self._place, part=part)]
 
     def _close(self, status: Literal["completed", "incomplete"]) -> list[Event]:
@@ -270,12 +283,10 @@ class ResponseWriter:
         item, self._open, self._piece = self._open, None, None
         if item is None:
             return []
-        kind, words = ("audio", "transcript") if self.spec.is_spoken else ("text", "text")
-        name = "response.output_audio_transcript.done" if self.spec.is_spoken else "response.output_text.done"
-        events = [self._events.event(name, **self._place, **{words: self._text})]
+        events = [self._events.event(f"{self._words_event}.done", **self._place, **{self._words: self._text})]
         if self.spec.is_spoken:
             events.append(self._events.event("response.output_audio.done", **self._place))
-        part = {"type": kind, words: self._text}
+        part = {"type": self._kind, self._words: self._text}
         events.append(self._events.event("response.content_part.done", **self._place, part=part))
         item.data["status"] = status
         return events + self._end(item)
@@ -288,8 +299,7 @@ class ResponseWriter:
             "content_index": 0,
         }
         self._output.append(item)
-        added = self._output_item("added", item)
-        return [added, *self._append(item)]
+        return [self._output_item("added", item), *self._append(item)]
 
     def _end(self, item: Item) -> list[Event]:
         events = [self._output_item("done", item)]
@@ -319,9 +329,8 @@ class ResponseWriter:
         details: dict[str, Any] | None = None
         if status != "completed":
             details = {"type": status}
-            reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": "content_filter"}.get(status)
-            if status == "incomplete" and self._is_cut:
-                reason = "max_output_tokens"
+            limit = "max_output_tokens" if self._is_cut else "content_filter"
+            reason = {"cancelled": self.cancelled_by or "client_cancelled", "incomplete": limit}.get(status)
             if reason is not None:
                 details["reason"] = reason
             if self._failure is not None:

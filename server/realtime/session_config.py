@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
 import msgspec
 from msgspec import Meta, Struct, field
 
 from server.errors import FrameError
+from server.speech import g711
 from server.wire import codec
 
 MAX_TOOLS: Final = 128
@@ -49,6 +50,32 @@ class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
 
 
 SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
+
+
+class SoundCoding(NamedTuple):
+    """Rate of a format, and its conversion to and from PCM16 of that rate."""
+
+    rate: int
+    decode: Callable[[bytes], bytes]
+    """Raises FrameError for half a sample."""
+    encode: Callable[[bytes], bytes]
+
+
+def _whole_samples(data: bytes) -> bytes:
+    if len(data) % 2:
+        raise FrameError("invalid_value", "sound is 16-bit samples: send whole ones", path="audio")
+    return data
+
+
+_CODINGS: Final = {
+    PcmFormat: SoundCoding(24_000, _whole_samples, bytes),
+    PcmuFormat: SoundCoding(g711.RATE, g711.decode_pcmu, g711.encode_pcmu),
+    PcmaFormat: SoundCoding(g711.RATE, g711.decode_pcma, g711.encode_pcma),
+}
+
+
+def coding_of(sound: SoundFormat) -> SoundCoding:
+    return _CODINGS[type(sound)]
 
 
 class NoiseReduction(Struct, frozen=True, omit_defaults=True):
@@ -93,9 +120,6 @@ class CustomVoice(Struct, frozen=True):
     id: Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-VoiceName = Annotated[str, Meta(min_length=1, max_length=64)]
-
-
 class InputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
     noise_reduction: NoiseReduction | None = None
@@ -105,7 +129,7 @@ class InputConfig(Struct, frozen=True):
 
 class OutputConfig(Struct, frozen=True):
     format: SoundFormat = PcmFormat()
-    voice: VoiceName | CustomVoice | None = None
+    voice: Annotated[str, Meta(min_length=1, max_length=64)] | CustomVoice | None = None
     speed: Annotated[float, Meta(ge=0.25, le=2)] = 1.0
 
     @property

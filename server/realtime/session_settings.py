@@ -12,18 +12,16 @@ from server.realtime.response_events import ResponseSpec
 from server.realtime.session_config import (
     FunctionChoice,
     FunctionTool,
-    McpTool,
     OutputConfig,
     SemanticVad,
     ServerTools,
     ServerVad,
     SessionConfig,
-    ToolChoices,
     check_tools,
+    coding_of,
     convert,
     merge,
 )
-from server.realtime.sound_formats import rate_of
 from server.wire import frames as wire
 
 
@@ -37,7 +35,7 @@ def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
         "client_tools": "end",
         "conversation": conversation,
         "transcribe_only": config.type == "transcription",
-        "input": wire.InputFormat(sample_rate=rate_of(heard.format)),
+        "input": wire.InputFormat(sample_rate=coding_of(heard.format).rate),
         "turn_detection": _detection(detection),
         "barge_in": detection is not None and detection.interrupt_response,
         "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,
@@ -91,15 +89,19 @@ def spec_of(
 
 def _choices(config: SessionConfig) -> dict[str, Any]:
     """Return what the configuration chooses for turns, as fields of `configure` and `respond`."""
-    limit = config.max_output_tokens
+    limit, choice = config.max_output_tokens, config.tool_choice
     return {
         "voice": config.output_modalities == ["audio"],
         "speaker": config.audio.output.speaker,
         "speed": config.audio.output.speed,
         "instructions": config.instructions or None,
         "max_tokens": limit if isinstance(limit, int) else None,
-        "tools": _tools(config.tools),
-        "tool_choice": _choice(config.tool_choice),
+        "tools": [
+            wire.ToolItem(name=tool.name, description=tool.description, parameters=tool.parameters)
+            for tool in config.tools
+            if isinstance(tool, FunctionTool)
+        ],
+        "tool_choice": wire.ToolByName(name=choice.name) if isinstance(choice, FunctionChoice) else choice,
     }
 
 
@@ -117,15 +119,3 @@ def _detection(detection: ServerVad | SemanticVad | None) -> wire.DetectionSetti
         case SemanticVad():
             eagerness = "medium" if detection.eagerness == "auto" else detection.eagerness
             return wire.DetectionSettings(mode="server_vad", eagerness=eagerness)
-
-
-def _tools(tools: list[FunctionTool | McpTool]) -> list[wire.ToolItem]:
-    return [
-        wire.ToolItem(name=tool.name, description=tool.description, parameters=tool.parameters)
-        for tool in tools
-        if isinstance(tool, FunctionTool)
-    ]
-
-
-def _choice(choice: ToolChoices) -> Any:
-    return wire.ToolByName(name=choice.name) if isinstance(choice, FunctionChoice) else choice

@@ -59,7 +59,7 @@ class RealtimeTranslator:
         self._conversation_id = ""
         self._response: ResponseWriter | None = None
         self._last_response: str | None = None
-        self._owes_response = False  # somebody spoke while a response ran that speech does not end
+        self._owes_response = False  # speech calls for a response, and one ran that speech does not end
         self._may_time_out = False  # a reply has ended, and no silence after it has been committed
         self._held: list[Event] = []  # the end of a response that speech has ended: behind `speech_started`
 

@@ -297,6 +297,20 @@ def test_a_call_without_its_output_is_left_out() -> None:
     assert [m.tool_call_id for m in messages if m.role == "tool"] == ["call_2"]
 
 
+def test_an_output_answers_the_first_of_two_neighbouring_calls_with_its_id() -> None:
+    world = RealtimeWorld()
+    world.say("Both lamps.")
+    for name in ("lamp", "light"):
+        call = {"type": "function_call", "name": name, "call_id": "call_1", "arguments": "{}"}
+        world.client("conversation.item.create", item=call)
+    world.client("conversation.item.create", item={"type": "function_call_output", "call_id": "call_1", "output": "on"})
+
+    messages = ask(world)
+
+    assert [[call.function.name for call in m.tool_calls] for m in messages if m.tool_calls] == [["lamp"]]
+    assert [(m.tool_call_id, m.content) for m in messages if m.role == "tool"] == [("call_1", "on")]
+
+
 def test_calls_of_a_response_that_is_cancelled_are_not_shown() -> None:
     world = RealtimeWorld()
     world.say("Light, please.")

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
@@ -141,7 +141,7 @@ class AuditRoutes:
                 wanted = replace(wanted, until_us=time.time_ns() // 1000)
             async with aclosing(self._pages(call.principal.share, wanted)) as pages:
                 try:
-                    first = await anext(pages)
+                    page: list[AuditRecord] | None = await anext(pages)
                 except ShareFull as error:
                     raise _busy(str(error)) from None
                 kind, write, head = _FORMATS[call.query.format]
@@ -149,8 +149,9 @@ class AuditRoutes:
                 await response.prepare(call.request)
                 try:
                     await self._send(response, head)
-                    async for page in _following(first, pages):
+                    while page is not None:
                         await self._send(response, await asyncio.to_thread(write, page))
+                        page = await anext(pages, None)
                     async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
                         await response.write_eof()
                 except (StorageError, TimeoutError, ShareFull) as error:
@@ -172,7 +173,7 @@ class AuditRoutes:
 
     @contextlib.contextmanager
     def _place(self, user_id: str) -> Iterator[None]:
-        """One of the exports that may run. Raises Refusal."""
+        """Count one more export while it runs. Raises Refusal where there are too many."""
         if self._exports[user_id] >= MAX_EXPORTS_PER_USER:
             raise _busy(f"{MAX_EXPORTS_PER_USER} exports of yours are running; let one end, or close it, and try again")
         if self._exports.total() >= MAX_EXPORTS:
@@ -226,14 +227,6 @@ def _microseconds(text: str | None, *, path: str) -> int | None:
         message = "expected a time with its zone: 2026-11-22T10:00:00Z or 2026-11-22T11:00:00%2B01:00"
         raise Refusal(400, "query_invalid", message, path=path) from None
     return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-async def _following(
-    first: list[AuditRecord], pages: AsyncGenerator[list[AuditRecord], None]
-) -> AsyncIterator[list[AuditRecord]]:
-    yield first
-    async for page in pages:
-        yield page
 
 
 def _headers(kind: str, suffix: str) -> dict[str, str]:

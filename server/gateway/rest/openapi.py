@@ -32,7 +32,6 @@ _OF_VERSIONS: Final = (412, 428)
 _IF_MATCH: Final = {
     "name": "If-Match",
     "in": "header",
-    "required": True,
     "description": "The ETag of what was read, or `*`",
     "schema": {"type": "string"},
 }

@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 _WITH_BODY: Final = ("POST", "PUT")
-Query = TypeVar("Query", bound=Struct)
 Body = TypeVar("Body")
 
 _RETRY_S: Final = 5
@@ -50,7 +49,7 @@ class Done(Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """Error of the API, raised by an operation's handler."""
+    """Error of the API, raised by an operation's handler; its arguments are those of `refuse`."""
 
     def __init__(
         self,
@@ -63,11 +62,7 @@ class Refusal(Exception):
         **headers: str,
     ) -> None:
         super().__init__(message)
-        self.status = status
-        self.code = code
-        self.path = path
-        self.current = current
-        self.headers = headers
+        self.answer = refuse(status, code, message, path=path, current=current, **headers)
 
 
 def log_in_first() -> Refusal:
@@ -149,7 +144,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
             await _check_body(operation, request)
             answer = await operation.handle(ApiCall(request, principal, read_query(request, operation.query)))
         except Refusal as error:
-            return refuse(error.status, error.code, str(error), path=error.path, current=error.current, **error.headers)
+            return error.answer
         except PolicyError as error:
             return refuse(400, error.code, str(error), path=error.path)
         except StorageError as error:
@@ -164,7 +159,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
     return handle
 
 
-def read_query(request: web.Request, kind: type[Query]) -> Query:
+def read_query(request: web.Request, kind: type[Struct]) -> Struct:
     """Read the parameters, typed. Raises Refusal, which names the one that is wrong."""
     given: dict[str, str] = {}
     for name, value in request.query.items():

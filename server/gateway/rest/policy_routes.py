@@ -126,7 +126,7 @@ class PolicyRoutes:
             case _:
                 _require_operator(call)
                 document = self._store.operator().document
-        return ApiAnswer(document, {"ETag": _quoted(self._tag(query.scope, user))})
+        return ApiAnswer(document, {"ETag": self._tag(query.scope, user)})
 
     async def _save(self, call: ApiCall) -> ApiAnswer:
         scope: Scope = call.query.scope or "user"
@@ -149,17 +149,18 @@ class PolicyRoutes:
         await asyncio.to_thread(self._engine.load_rules, own.handler_names)
         current = self._store.operator() if scope == "operator" else self._store.user(user)
         saved = None
-        if self._is_current(wanted, call.query.scope, user):
+        tags = {tag.strip() for tag in wanted.split(",")}  # RFC 9110, 13.1.1: strong ones, or `*` for whatever is there
+        if "*" in tags or self._tag(call.query.scope, user) in tags:
             saved = await self._store.save(scope, user, own, if_version=current.version)
         if saved is None:
             raise Refusal(
                 412,
                 "version_stale",
                 "somebody has changed it since you read it; read it again and repeat your change",
-                ETag=_quoted(self._tag(call.query.scope, user)),
+                ETag=self._tag(call.query.scope, user),
             )
         self._audit.append(_entry(call, scope, saved.version, own))
-        return ApiAnswer(PolicySaved(version=saved.version), {"ETag": _quoted(self._tag(call.query.scope, user))})
+        return ApiAnswer(PolicySaved(version=saved.version), {"ETag": self._tag(call.query.scope, user)})
 
     async def _read_yaml(self, call: ApiCall) -> ApiAnswer:
         written = await call.body(WrittenPolicy, code=PolicyError.code)
@@ -184,17 +185,13 @@ class PolicyRoutes:
         return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(custom), schema=schema))
 
     def _tag(self, scope: Scope | None, user: str) -> str:
+        """Return the ETag of what is read in that scope, in its quotes."""
         match scope:
             case None:
-                return self._store.tag(user)
+                return f'"{self._store.tag(user)}"'
             case "user":
-                return f"u{self._store.user(user).version}"
-        return f"o{self._store.operator().version}"
-
-    def _is_current(self, wanted: str, scope: Scope | None, user: str) -> bool:
-        """RFC 9110, 13.1.1: a list of strong tags, or `*` for whatever is there."""
-        given = {tag.strip() for tag in wanted.split(",")}
-        return "*" in given or _quoted(self._tag(scope, user)) in given
+                return f'"u{self._store.user(user).version}"'
+        return f'"o{self._store.operator().version}"'
 
 
 class ApprovalList(Struct, frozen=True, kw_only=True):
@@ -250,10 +247,6 @@ def _entry(call: ApiCall, scope: Scope, version: int, document: PolicyDocument) 
     }
     details = {"scope": scope, "version": version, "stages": stages}
     return call.entry("policy", "stored", message=f"the {scope}'s policy is version {version}", details=details)
-
-
-def _quoted(tag: str) -> str:
-    return f'"{tag}"'
 
 
 def _infos(specs: tuple[HandlerSpec, ...]) -> list[HandlerInfo]:
