@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
@@ -15,6 +14,7 @@ from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Questio
 from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
+from server.bounded.bounded_dict import BoundedDict
 from server.errors import FrameError
 from server.session.sentence_assembler import SpokenSentence
 from server.session.settings import TurnRequest
@@ -61,7 +61,7 @@ class Approvals:
         self._send = send
         self._expect_voice = expect_voice
         self._can_hear = can_hear
-        self._remembered: OrderedDict[tuple[str | None, str], None] = OrderedDict()  # (conversation, call)
+        self._remembered: BoundedDict[tuple[str | None, str], None] = BoundedDict(MAX_REMEMBERED)  # (conversation, call)
 
     def join(self) -> None:
         self.broker.join(self.user, self)
@@ -185,8 +185,6 @@ class Approvals:
             except Exception:  # the boundary to the store: the answer counts all the same
                 logger.exception("an approval could not be stored")
         self._remembered[facts.conversation, approved.key] = None
-        if len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
         return opened.remember != "always"
 
     async def _approved(self, opened: OpenQuestion, answer: Answer) -> Approved:
