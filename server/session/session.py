@@ -55,7 +55,7 @@ class Session:
         outbox: Outbox,
         *,
         principal: Principal,
-        on_turn_over: Callable[[], None] | None = None,
+        on_turn_over: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services

@@ -45,7 +45,7 @@ class Turns:
         share: Share,
         metered: Metered,
         on_running: Callable[[bool], None],
-        on_over: Callable[[], None] | None,
+        on_over: Callable[[], None],
     ) -> None:
         self._services = services
         self._outbox = outbox
@@ -158,8 +158,7 @@ class Turns:
             task.add_done_callback(self._unwinding.discard)
         self._services.gate.leave(self._limited_share)
         _account(writer, figures, self._services.metrics)
-        if self._on_over is not None:
-            self._on_over()
+        self._on_over()
 
 
 def _account(writer: TurnWriter, figures: wire.Metrics, metrics: Metrics) -> None:
