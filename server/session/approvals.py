@@ -61,7 +61,7 @@ class Approvals:
         self._send = send
         self._expect_voice = expect_voice
         self._can_hear = can_hear
-        self._remembered: BoundedDict[tuple[str | None, str], None] = BoundedDict(MAX_REMEMBERED)  # (conversation, call)
+        self._remembered = BoundedDict[tuple[str | None, str], None](MAX_REMEMBERED)  # (conversation, call)
 
     def join(self) -> None:
         self.broker.join(self.user, self)

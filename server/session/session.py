@@ -17,14 +17,7 @@ from server.session.approvals import Approvals
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
-from server.session.settings import (
-    ClientRights,
-    ClientSettings,
-    TurnRequest,
-    check_formats,
-    check_tool_names,
-    enabled_skills,
-)
+from server.session.settings import ClientRights, ClientSettings, TurnRequest, check_formats, enabled_skills
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
@@ -262,8 +255,11 @@ class Session:
 
     def _check_tool_names(self, frame: wire.TurnChoices) -> None:
         """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
-        if frame.tools and self._rights.may_instruct:
-            check_tool_names(frame.tools, frozenset(self._services.handler.tool_names))
+        taken = frozenset(self._services.handler.tool_names if self._rights.may_instruct else ())
+        for index, tool in enumerate(frame.tools or ()):
+            if tool.name in taken:
+                text = f"the server has a tool {tool.name}; give yours another name"
+                raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
 
     def _is_silenced(self, frame: wire.TurnChoices) -> bool:
         """Return whether it holds words to the model that do not reach it."""

@@ -44,7 +44,6 @@ _LEAST_MS_A_CHAR: Final = 50  # sound of a sentence that is not synthesised yet;
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
 
-_OUTPUT: Final = wire.OutputFormat()
 _QUEUED: Final = frozenset(("sentence", "hook", "tool_call", "tool_result", "media"))
 
 
@@ -124,7 +123,7 @@ class Voice:
 
     synthesizer: Synthesizer
     settings: wire.TurnSettings
-    output: wire.OutputFormat = _OUTPUT
+    output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     now_s: Callable[[], float] = time.perf_counter
     metered: Metered = lambda work: work
 

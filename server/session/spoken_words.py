@@ -70,7 +70,7 @@ class TranscribedWords:
     """The words of the last MAX_TRANSCRIBED utterances, by name, for the turns that the client asks for by `respond`."""
 
     def __init__(self) -> None:
-        self._words: BoundedDict[str, SpokenWords] = BoundedDict(MAX_TRANSCRIBED)
+        self._words = BoundedDict[str, SpokenWords](MAX_TRANSCRIBED)
         self.response_due_s = NEVER
         """The time, by the clock of the session, up to which a `respond` to the last words is awaited."""
 

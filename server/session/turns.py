@@ -58,7 +58,7 @@ class Turns:
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
         self._unwinding: set[asyncio.Task[None]] = set()
-        self._used_ids: BoundedDict[str, None] = BoundedDict(MAX_REMEMBERED_IDS)
+        self._used_ids = BoundedDict[str, None](MAX_REMEMBERED_IDS)
         self.running: TurnRun | None = None
         self.is_spoken = False
         """Whether the latest turn began by voice, or goes on with one that did."""
