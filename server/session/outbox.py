@@ -32,7 +32,7 @@ class Socket(Protocol):
     """A connection as the outbox sees it; the gateway has the real one."""
 
     async def send(self, kind: Kind, data: bytes) -> None:
-        """Returns when the transport takes more; raises ConnectionError when it is gone."""
+        """Return when the transport takes more. Raises ConnectionError when it is gone."""
 
     def unsent_bytes(self) -> int:
         """Bytes that the transport holds because the client does not read."""

@@ -156,7 +156,7 @@ class SpeechInput:
         self._update_listener()
 
     def expect_reply(self, question: str | None) -> None:
-        """Take the next utterance as an answer to the question of this id; with None, as speech again."""
+        """Take the next utterance as an answer to the question of this id, or as speech again where there is none."""
         self._question, self._asked_s = question, self._now_s()
         self._update_listener()
 
