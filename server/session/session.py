@@ -254,7 +254,7 @@ class Session:
 
     def _check_tool_names(self, frame: wire.TurnChoices) -> None:
         """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
-        taken = frozenset(self._services.handler.tool_names if self._rights.may_instruct else ())
+        taken = frozenset(self._services.handler.tool_names if frame.tools and self._rights.may_instruct else ())
         for index, tool in enumerate(frame.tools or ()):
             if tool.name in taken:
                 text = f"the server has a tool {tool.name}; give yours another name"
