@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import secrets
-from collections import OrderedDict
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Final
@@ -15,6 +14,7 @@ from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Questio
 from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
+from server.bounded.bounded_dict import BoundedDict
 from server.errors import FrameError
 from server.session.sentence_assembler import SpokenSentence
 from server.session.settings import TurnRequest
@@ -29,7 +29,6 @@ MAX_REMEMBERED: Final = 256
 STORE_S: Final = 5.0
 """Time that a turn waits for the store of approvals; then it asks, or says that the answer was not kept."""
 _NO_APPROVALS: Final = "this connection's key was made without `approvals: true`"
-
 
 Speak = Callable[[SpokenSentence], Callable[[], None]]
 """Says a sentence that is no part of the reply, if there is a voice; the result takes back what is not said yet."""
@@ -61,7 +60,7 @@ class Approvals:
         self._send = send
         self._expect_voice = expect_voice
         self._can_hear = can_hear
-        self._remembered: OrderedDict[tuple[str | None, str], None] = OrderedDict()  # (conversation, call)
+        self._remembered = BoundedDict[tuple[str | None, str], None](MAX_REMEMBERED)  # (conversation, call)
 
     def join(self) -> None:
         self.broker.join(self.user, self)
@@ -149,7 +148,7 @@ class Approvals:
     # --- what is remembered
 
     async def command_of(self, tool: str, arguments: object) -> str | None:
-        """Return the name of the plain command that would run; None also where the rules cannot be asked."""
+        """Return the name of the plain command that would run, and of none where the rules cannot be asked."""
         try:
             return await self.broker.command_of(tool, arguments)
         except Exception:  # the boundary to the rules: without them a yes is remembered for less
@@ -176,8 +175,7 @@ class Approvals:
         What is kept for good is kept in the store alone, so that revoking it there counts here too.
         """
         approved = await self._approved(opened, answer)
-        is_for_good = opened.remember == "always" and self._keeps
-        if is_for_good:
+        if opened.remember == "always" and self._keeps:
             try:
                 async with asyncio.timeout(STORE_S):
                     await self.broker.remembered.remember(facts.user_id, approved)
@@ -185,8 +183,6 @@ class Approvals:
             except Exception:  # the boundary to the store: the answer counts all the same
                 logger.exception("an approval could not be stored")
         self._remembered[facts.conversation, approved.key] = None
-        if len(self._remembered) > MAX_REMEMBERED:
-            self._remembered.popitem(last=False)
         return opened.remember != "always"
 
     async def _approved(self, opened: OpenQuestion, answer: Answer) -> Approved:
@@ -218,9 +214,7 @@ class TurnAsker:
         speak: Speak,
     ) -> None:
         """`own`: names of the server's tools, which hide a client's."""
-        self._is_asking = False
         self._approvals = approvals
-        self._turn_id = request.id
         self._facts = request.facts
         self._timer = timer
         self._speak = speak
@@ -241,7 +235,7 @@ class TurnAsker:
                 if self._is_over:
                     return self._unasked()
                 if known:
-                    self._approvals.tell_remembered(self._turn_id, question.tool)
+                    self._approvals.tell_remembered(self._facts.turn_id, question.tool)
                     return Answer(approved=True, by="remembered")
                 return await self._ask(question, command)
 
@@ -251,7 +245,7 @@ class TurnAsker:
         opened = self._opened = OpenQuestion(
             id=secrets.token_hex(8),
             user=approvals.user,
-            turn_id=self._turn_id,
+            turn_id=self._facts.turn_id,
             asker=approvals,
             question=question,
             command=command,
@@ -260,16 +254,15 @@ class TurnAsker:
             by_voice=approvals.by_voice(question),
         )
         if not approvals.broker.open(opened):
+            self._opened = None
             text = "too many of your tool calls are waiting for an answer; this one was refused without asking"
-            approvals.warn(self._turn_id, "approvals_full", text)
+            approvals.warn(self._facts.turn_id, "approvals_full", text)
             return Answer(approved=False, by="cancelled", reason="too many questions are open")
         withdraw = self._ask_aloud(opened)
-        self._is_asking = True
         try:
             await asyncio.wait([opened.answered], timeout=limit_s)
             approvals.broker.settle(opened, Answer(approved=False, by="timeout"))  # unless it is answered
         finally:
-            self._is_asking = False
             withdraw()
             approvals.broker.settle(opened, self._unasked())  # cancelled while it waited
             answer = opened.answered.result()
@@ -277,11 +270,11 @@ class TurnAsker:
                 question.on_withdrawn(answer)
         if opened.remember != "no" and not await approvals.keep(opened, answer, self._facts) and not self._is_over:
             text = "your answer counts, but it could not be stored: it applies to this conversation only"
-            approvals.warn(self._turn_id, "approval_not_kept", text)
+            approvals.warn(self._facts.turn_id, "approval_not_kept", text)
         return answer
 
     def _ask_aloud(self, opened: OpenQuestion) -> Callable[[], None]:
-        """Returns what takes it back."""
+        """Say the question, and return what takes it back."""
         if opened.answered.done():
             return lambda: None
         spoken = said_text(opened.question, self._facts.language, by_voice=opened.by_voice)
@@ -289,7 +282,7 @@ class TurnAsker:
 
     def is_asking(self) -> bool:
         """Return whether a human is asked, and knows what the turn waits for."""
-        return self._is_asking
+        return self._opened is not None and not self._opened.answered.done()
 
     def close(self) -> None:
         """Close the open question, before the turn's `turn_end`, and ask no other."""

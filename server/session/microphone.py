@@ -44,7 +44,6 @@ class Microphone:
         self._input = wire.InputFormat()
         self._decoder: OpusDecoder | None = None  # where the input is Opus
         self._has_refused_packet = False  # since it is
-        self._is_playing = False
         self._fed_s = float("-inf")
 
     def feed(self, sound: bytes, clock: PlaybackClock) -> None:
@@ -52,10 +51,7 @@ class Microphone:
         detector = self.open()
         self.playback = clock
         self._fed_s = self._now_s()
-        is_playing = clock.is_speaking(self._fed_s)
-        if is_playing is not self._is_playing:
-            self._is_playing = is_playing
-            detector.turns.playback(is_speaking=is_playing)
+        detector.turns.playback(is_speaking=clock.is_speaking(self._fed_s))
         detector.feed(sound if self._decoder is None else self._decoded(sound, self._decoder))
 
     def _decoded(self, packet: bytes, decoder: OpusDecoder) -> bytes:
@@ -83,7 +79,7 @@ class Microphone:
 
     @property
     def is_fed(self) -> bool:
-        """The microphone is on: its sound comes in."""
+        """Whether the microphone is on: its sound comes in."""
         return self._now_s() - self._fed_s < FED_S
 
     @property

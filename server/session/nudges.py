@@ -86,7 +86,7 @@ class Nudges:
         self._quiet_since_s = self._now_s()
 
     def take(self, nudge_id: str) -> TriggerInfo | None:
-        """Return the trigger of the open nudge, which is answered now; None if there is none of this id any more."""
+        """Return the trigger of the open nudge, which is answered now, if there still is one of this id."""
         nudge = self._open
         if nudge is None or nudge.id != nudge_id or self._now_s() >= nudge.until_s:
             return None
@@ -138,14 +138,11 @@ class Nudges:
 
     def _nudge_one(self, triggers: Sequence[TriggerInfo]) -> None:
         """Nudge for the first trigger whose conditions may hold."""
-        if not triggers:
-            return
         facts = self._session.trigger_facts()
         trigger = next((one for one in triggers if one.may_fire(facts)), None)
         if trigger is None:
             return
-        now_s = self._now_s()
-        self._open = _OpenNudge(secrets.token_hex(8), trigger, now_s + OPEN_S)
+        self._open = _OpenNudge(secrets.token_hex(8), trigger, self._now_s() + OPEN_S)
         if trigger.on == "idle":
             self._sent[trigger.skill, trigger.name] += 1
             self.stir()

@@ -32,16 +32,13 @@ class Socket(Protocol):
     """A connection as the outbox sees it; the gateway has the real one."""
 
     async def send(self, kind: Kind, data: bytes) -> None:
-        """Returns when the transport takes more; raises ConnectionError when it is gone."""
-        ...
+        """Return when the transport takes more. Raises ConnectionError when it is gone."""
 
     def unsent_bytes(self) -> int:
         """Bytes that the transport holds because the client does not read."""
-        ...
 
     async def close(self, code: int, reason: str) -> None:
         """Close in bounded time, whatever the client does. Never raises."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +73,7 @@ class Outbox:
         metrics: Metrics,
         limits: OutboxLimits | None = None,
         *,
-        on_slow: Callable[[], None] | None = None,
+        on_slow: Callable[[], None] = lambda: None,
     ) -> None:
         self._socket = socket
         self._metrics = metrics
@@ -182,16 +179,13 @@ class Outbox:
             kind, data = self._waiting.popleft()
             self._bytes -= len(data)
             await self._socket.send(kind, data)
-            self._made_progress()
+            if self._stall is not None:
+                self._disarm()
+                if self._is_high():
+                    self._arm()
+            if not self._is_full():
+                self._wake()
         await asyncio.sleep(0)
-
-    def _made_progress(self) -> None:
-        if self._stall is not None:
-            self._disarm()
-            if self._is_high():
-                self._arm()
-        if not self._is_full():
-            self._wake()
 
     def _is_high(self) -> bool:
         return self._is_past(self._limits.high_frames, self._limits.high_bytes)
@@ -223,8 +217,7 @@ class Outbox:
 
     def _give_up(self) -> None:
         self._end(4408, "client too slow to read")
-        if self._on_slow is not None:
-            self._on_slow()
+        self._on_slow()
 
     def _end(self, code: int, reason: str) -> None:
         self._close = self._close or (code, reason)

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET, UnsetType, structs
@@ -17,14 +17,7 @@ from server.session.approvals import Approvals
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
-from server.session.settings import (
-    ClientRights,
-    ClientSettings,
-    TurnRequest,
-    check_formats,
-    check_tool_names,
-    enabled_skills,
-)
+from server.session.settings import ClientRights, ClientSettings, TurnRequest, check_formats, enabled_skills
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
@@ -55,7 +48,7 @@ class Session:
         outbox: Outbox,
         *,
         principal: Principal,
-        on_turn_over: Callable[[], None] | None = None,
+        on_turn_over: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = secrets.token_hex(8)
         self._services = services
@@ -101,8 +94,7 @@ class Session:
         self._nudges.stir()
 
     def greet(self) -> None:
-        ready = ready_frame(self._services, self._principal, self.id, shows_texts=self._rights.may_trace)
-        self.send(ready)
+        self.send(ready_frame(self._services, self._principal, self.id, shows_texts=self._rights.may_trace))
         if (skills := self._skills_frame(self._services.skills.current)).diagnostics:
             self.send(skills)
         for notice in self._services.open_notices():
@@ -232,11 +224,11 @@ class Session:
             case wire.Approval():
                 if not self._approvals.answer(frame):
                     text = "this approval is not open; it may have been answered already"
-                    return [_info("approval_unknown", text)]
+                    return [_notice("info", "approval_unknown", text)]
             case wire.ToolOutput():
                 if not self._client_calls.answer(frame):
                     text = "this call is not open: it was answered, took too long, or its turn has ended"
-                    return [_info("tool_output_unknown", text)]
+                    return [_notice("info", "tool_output_unknown", text)]
             case _:
                 assert_never(frame)
         return ()
@@ -255,15 +247,18 @@ class Session:
             self._nudges.rearm()
         notices = []
         if frame.trace is True and not self._rights.may_trace:
-            notices.append(_info("trace_not_allowed", "the trace is for operators; see security.trace"))
+            notices.append(_notice("info", "trace_not_allowed", "the trace is for operators; see security.trace"))
         if self._is_silenced(frame):
-            notices.append(_info("instructions_not_allowed", _NO_INSTRUCTIONS))
+            notices.append(_notice("info", "instructions_not_allowed", _NO_INSTRUCTIONS))
         return notices
 
     def _check_tool_names(self, frame: wire.TurnChoices) -> None:
         """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
-        if frame.tools and self._rights.may_instruct:
-            check_tool_names(frame.tools, frozenset(self._services.handler.tool_names))
+        taken = frozenset(self._services.handler.tool_names if frame.tools and self._rights.may_instruct else ())
+        for index, tool in enumerate(frame.tools or ()):
+            if tool.name in taken:
+                text = f"the server has a tool {tool.name}; give yours another name"
+                raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
 
     def _is_silenced(self, frame: wire.TurnChoices) -> bool:
         """Return whether it holds words to the model that do not reach it."""
@@ -290,8 +285,7 @@ class Session:
             name = f"{trigger.skill}/{trigger.name}"
             text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
             raise FrameError("nudge_unknown", text, path="$.nudge")
-        self._speech_input.discard()
-        self._end_announced_turn(state)
+        self._discard_speech(state)
         self._turns.begin(request)
         return self._notices_of(problem, frame, turn_id)
 
@@ -343,9 +337,9 @@ class Session:
 
     def _notices_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
         """Return notices of what the turn, which has begun, goes without."""
-        notices = [_warning("state_invalid", problem, turn_id)] if problem else []
+        notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
-            notices.append(_warning("instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
+            notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
         return notices
 
     def _nudged(self, nudge: str) -> TriggerInfo:
@@ -364,8 +358,7 @@ class Session:
             reason = "the voice is still loading" if voice.state == "loading" else voice.reason
             raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
         settings = structs.replace(self._settings.turn, voice=True, skills=[])
-        self._speech_input.discard()
-        self._end_announced_turn(_NO_STATE)
+        self._discard_speech(_NO_STATE)
         self._turns.begin(self._request(turn_id, "speak", [], settings, received_s=received_s, text=frame.text))
 
     def _unused_id(self, frame: wire.TurnFrame | wire.Speak) -> str:
@@ -375,9 +368,8 @@ class Session:
             raise FrameError("frame_invalid", text, path="$.type")
         turn_id = secrets.token_hex(8) if frame.id is UNSET else frame.id
         if self._turns.is_used(turn_id):
-            raise FrameError(
-                "turn_id_reused", "this connection already had a turn with this id; use a new one", path="$.id"
-            )
+            text = "this connection already had a turn with this id; use a new one"
+            raise FrameError("turn_id_reused", text, path="$.id")
         return turn_id
 
     def _request(
@@ -480,9 +472,9 @@ class Session:
             return
         if history is None:
             text = "the client sent no history for this utterance: the reply knows only these words"
-            self.send(_warning("history_missing", text, turn_id))
+            self.send(_notice("warning", "history_missing", text, turn_id))
         if problem:
-            self.send(_warning("state_invalid", problem, turn_id))
+            self.send(_notice("warning", "state_invalid", problem, turn_id))
         if is_cut or self._has_lost_floor:
             self._turns.interrupt()  # stop was said while the history was waited for, or more is being said
 
@@ -504,8 +496,9 @@ class Session:
     def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
         self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
 
-    def _end_announced_turn(self, state: HookState) -> None:
-        """End the turn that a transcript has named, as a `chat` with that state came instead: the client may wait for it."""
+    def _discard_speech(self, state: HookState) -> None:
+        """Drop what was said, as a turn comes instead; end the one a transcript has named, with that state: it is awaited."""
+        self._speech_input.discard()
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
             now_s, settings = self._services.now_s(), self._settings.turn
@@ -516,9 +509,5 @@ class Session:
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
 
 
-def _info(code: str, message: str) -> wire.Notice:
-    return wire.Notice(code=code, level="info", message=message)
-
-
-def _warning(code: str, message: str, turn_id: str) -> wire.Notice:
-    return wire.Notice(code=code, level="warning", message=message, turn_id=turn_id)
+def _notice(level: Literal["info", "warning"], code: str, text: str, turn_id: str | UnsetType = UNSET) -> wire.Notice:
+    return wire.Notice(code=code, level=level, message=text, turn_id=turn_id)

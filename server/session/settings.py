@@ -1,9 +1,9 @@
 """Settings of one client: what it may choose, what it has chosen, and the turns that it asks for with them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec import UNSET, Struct, structs
 
@@ -16,10 +16,6 @@ from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
 from skills_engine import HookInfo, HookState, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Channel
-
-_LISTENING: Final = wire.DetectionSettings(mode="server_vad")
-_INPUT: Final = wire.InputFormat()
-_OUTPUT: Final = wire.OutputFormat()
 
 Settings = TypeVar("Settings", bound=Struct)
 
@@ -58,9 +54,9 @@ class ClientSettings(Struct, frozen=True, kw_only=True):
 
     turn: wire.TurnSettings = wire.TurnSettings()
     """Settings of its turns, each of which may choose for itself."""
-    turn_detection: wire.DetectionSettings = _LISTENING
-    input: wire.InputFormat = _INPUT
-    output: wire.OutputFormat = _OUTPUT
+    turn_detection: wire.DetectionSettings = wire.DetectionSettings(mode="server_vad")
+    input: wire.InputFormat = wire.InputFormat()
+    output: wire.OutputFormat = wire.OutputFormat()
     respond: Literal["auto", "manual"] = "auto"
     transcribe_only: bool = False
     barge_in: bool = True
@@ -94,7 +90,7 @@ class TurnRequest:
     recognized_s: float | None = None
     """When the words of a spoken turn were known."""
     channel: Channel = "text"
-    output: wire.OutputFormat = _OUTPUT
+    output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     extra_hooks: Sequence[HookInfo] = ()
     """Hooks behind those of the skills: the one with the text of the trigger that began the turn."""
     hook_state: HookState = field(default_factory=HookState)
@@ -128,14 +124,6 @@ def enabled_skills(selected: Sequence[str] | None, snapshot: SkillsSnapshot) -> 
     """Narrow the operator's skills to the client's selection, if it made one."""
     known = [skill.name for skill in snapshot.skills]
     return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
-
-
-def check_tool_names(tools: list[wire.ToolItem], taken: Collection[str]) -> None:
-    """Refuse tools of the client that are named like ours. Raises FrameError."""
-    for index, tool in enumerate(tools):
-        if tool.name in taken:
-            text = f"the server has a tool {tool.name}; give yours another name"
-            raise FrameError("frame_invalid", text, path=f"$.tools[{index}].name")
 
 
 def check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:

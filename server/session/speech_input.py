@@ -37,7 +37,6 @@ HISTORY_WAIT_S: Final = 0.5
 """Time that a turn waits for the client's `history`, from the transcript on."""
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
-
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
 
@@ -157,18 +156,18 @@ class SpeechInput:
         self._update_listener()
 
     def expect_reply(self, question: str | None) -> None:
-        """Take the next utterance as an answer to the question of this id; with None, as speech again."""
+        """Take the next utterance as an answer to the question of this id, or as speech again where there is none."""
         self._question, self._asked_s = question, self._now_s()
         self._update_listener()
 
     @property
     def is_speaking(self) -> bool:
-        """The user is, for certain."""
+        """Whether the user is, for certain."""
         return self._speaking is not None
 
     @property
     def is_busy(self) -> bool:
-        """Something is being said, perhaps, or was said and is not answered yet."""
+        """Whether something is being said, perhaps, or was said and is not answered yet."""
         return bool(self._utterances) or self._now_s() < self.transcribed.response_due_s
 
     async def aclose(self) -> None:
@@ -397,10 +396,8 @@ class SpeechInput:
 
     def _release_held(self) -> None:
         """Send the frames of everything that was held back."""
-        held = [utterance for utterance in self._utterances.values() if utterance.question is not None]
-        for utterance in held:
+        for utterance in [each for each in self._utterances.values() if each.question is not None]:
             utterance.question = None
-        for utterance in held:
             if utterance.started_ms is not None:
                 self._begin_speech(utterance)
             if utterance.stopped_ms is not None:

@@ -44,9 +44,7 @@ _LEAST_MS_A_CHAR: Final = 50  # sound of a sentence that is not synthesised yet;
 _SOUND_MS: Final = 10_000
 _SOUND_MS_A_CHAR: Final = 500
 
-_OUTPUT: Final = wire.OutputFormat()
 _QUEUED: Final = frozenset(("sentence", "hook", "tool_call", "tool_result", "media"))
-
 
 Metered = Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]]
 """Charges a user for the loop time of such work."""
@@ -124,7 +122,7 @@ class Voice:
 
     synthesizer: Synthesizer
     settings: wire.TurnSettings
-    output: wire.OutputFormat = _OUTPUT
+    output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     now_s: Callable[[], float] = time.perf_counter
     metered: Metered = lambda work: work
 
@@ -136,9 +134,8 @@ class Voice:
     def synthesize(self, words: str, due_in_s: Callable[[], float]) -> AsyncGenerator[Sound, None]:
         """Yield the sound in its format. Raises as the synthesizer, and where there is no Opus."""
         chosen = self.settings
-        sound = self.synthesizer.synthesize(
-            SpeechRequest(words, chosen.language, chosen.speaker, chosen.speed, due_in_s)
-        )
+        request = SpeechRequest(words, chosen.language, chosen.speaker, chosen.speed, due_in_s)
+        sound = self.synthesizer.synthesize(request)
         return opus_of(sound) if self.output.format == "opus" else sound
 
 
@@ -276,12 +273,8 @@ class SpeechOutput:
 
     def unsent_hooks(self) -> list[TTSResult]:
         """Empty the queue at the end of the turn and return its hooks: a cut must not lose what the model has read (L1-29)."""
-        left = []
-        while not self._queue.empty():
-            item = self._queue.get_nowait()
-            if isinstance(item, TTSResult) and item.hook is not None:
-                left.append(item)
-        return left
+        left = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        return [item for item in left if isinstance(item, TTSResult) and item.hook is not None]
 
     def _begin(self, sentence: SpokenSentence) -> _Synthesis:
         synthesis = _Synthesis(sentence, asked_s=self._voice.now_s(), speed=self._voice.settings.speed)

@@ -1,9 +1,9 @@
 """Words of utterances on their way from speech input to the session: what they lead to, and those that are remembered."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
+from server.bounded.bounded_dict import BoundedDict
 from server.errors import FrameError
 from server.wire import frames as wire
 
@@ -70,14 +70,12 @@ class TranscribedWords:
     """The words of the last MAX_TRANSCRIBED utterances, by name, for the turns that the client asks for by `respond`."""
 
     def __init__(self) -> None:
-        self._words: OrderedDict[str, SpokenWords] = OrderedDict()
+        self._words = BoundedDict[str, SpokenWords](MAX_TRANSCRIBED)
         self.response_due_s = NEVER
         """The time, by the clock of the session, up to which a `respond` to the last words is awaited."""
 
     def keep(self, utterance: str, words: SpokenWords) -> None:
         self._words[utterance] = words
-        if len(self._words) > MAX_TRANSCRIBED:
-            self._words.popitem(last=False)
 
     def find(self, utterance: str) -> SpokenWords:
         """Return the words of the utterance. Raises FrameError if this connection remembers none of that name."""

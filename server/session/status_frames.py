@@ -1,6 +1,6 @@
 """Frames that tell a client what there is: the server, its model, and skills with their hooks, triggers, tests and defects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -49,7 +49,7 @@ def skills_frame(
     of_tests = [one for report in tests.values() for one in report.diagnostics]
     return wire.Skills(
         skills=_skill_items(snapshot, selected, tests, shows_texts=shows_texts),
-        diagnostics=_diagnostic_items([*snapshot.diagnostics, *of_tests]),
+        diagnostics=[_diagnostic_item(one) for one in (*snapshot.diagnostics, *of_tests)],
     )
 
 
@@ -109,14 +109,11 @@ def _beginning(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[:max_chars] + "…"
 
 
-def _diagnostic_items(diagnostics: Iterable[Diagnostic]) -> list[wire.DiagnosticItem]:
-    return [
-        wire.DiagnosticItem(
-            severity=one.severity,
-            skill=one.skill or None,
-            file=one.file or None,
-            path=one.path or None,
-            message=one.message,
-        )
-        for one in diagnostics
-    ]
+def _diagnostic_item(one: Diagnostic) -> wire.DiagnosticItem:
+    return wire.DiagnosticItem(
+        severity=one.severity,
+        skill=one.skill or None,
+        file=one.file or None,
+        path=one.path or None,
+        message=one.message,
+    )

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 from server import log
+from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import Share, turn_share
 from server.metrics import Metrics
 from server.session.approvals import Approvals
@@ -45,7 +45,7 @@ class Turns:
         share: Share,
         metered: Metered,
         on_running: Callable[[bool], None],
-        on_over: Callable[[], None] | None,
+        on_over: Callable[[], None],
     ) -> None:
         self._services = services
         self._outbox = outbox
@@ -58,7 +58,7 @@ class Turns:
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
         self._unwinding: set[asyncio.Task[None]] = set()
-        self._used_ids: OrderedDict[str, None] = OrderedDict()  # the last MAX_REMEMBERED_IDS
+        self._used_ids = BoundedDict[str, None](MAX_REMEMBERED_IDS)
         self.running: TurnRun | None = None
         self.is_spoken = False
         """Whether the latest turn began by voice, or goes on with one that did."""
@@ -76,8 +76,6 @@ class Turns:
     def remember(self, turn_id: str) -> None:
         """Take the id: no turn that comes may have it again."""
         self._used_ids[turn_id] = None
-        if len(self._used_ids) > MAX_REMEMBERED_IDS:
-            self._used_ids.popitem(last=False)
 
     def begin(self, request: TurnRequest, *, is_spoken: bool = False) -> None:
         """Start the turn, in place of the one that runs. Raises TurnError if too many run or the server stops.
@@ -160,8 +158,7 @@ class Turns:
             task.add_done_callback(self._unwinding.discard)
         self._services.gate.leave(self._limited_share)
         _account(writer, figures, self._services.metrics)
-        if self._on_over is not None:
-            self._on_over()
+        self._on_over()
 
 
 def _account(writer: TurnWriter, figures: wire.Metrics, metrics: Metrics) -> None:
