@@ -74,7 +74,7 @@ def test_hooks_md_names_the_built_in_tools_with_their_arguments() -> None:
 
 def notice_codes() -> set[str]:
     """What the calls that make notices are given as the code."""
-    makers = {"NoticeGiven", "Notice", "mcp_notice", "_notify", "_info", "_warning", "warn"}
+    makers = {"NoticeGiven", "Notice", "mcp_notice", "notify", "_notify", "_notice", "warn"}
     found = set()
     for file in (ROOT / "server").rglob("*.py"):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):

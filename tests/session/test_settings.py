@@ -38,9 +38,10 @@ def settings_of(fields: dict[str, object]) -> wire.TurnSettings:
 def test_every_choice_of_a_frame_is_a_setting_and_the_samples_have_each() -> None:
     settings = set(wire.TurnSettings.__struct_fields__)
 
-    assert set(wire.TurnChoices.__struct_fields__) == set(CHOSEN)
+    assert set(wire.TurnChoices.__struct_fields__) == {*CHOSEN, "ref"}
     assert set(CHOSEN) | set(OF_THE_CONNECTION) == settings
-    assert set(wire.Configure.__struct_fields__) - settings == {*ClientSettings.__struct_fields__, "nudges"} - {"turn"}
+    of_the_connection = {*ClientSettings.__struct_fields__, "nudges", "ref"} - {"turn"}
+    assert set(wire.Configure.__struct_fields__) - settings == of_the_connection
 
 
 def test_choices_that_are_not_made_leave_the_settings_as_they_are() -> None:
