@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from server import config
-from server.approval.asking import Question, text_for_model
+from server.approval.asking import Question, phrase, text_for_model
 from server.approval.edits import approvable
-from server.approval.yes_no import phrase
 from server.bounded.fair_share import FairShare, ShareFull
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
