@@ -45,11 +45,6 @@ MAX_ITEMS: Final = 4096
 HELD_S: Final = 60.0
 """A file used this recently may be on its way to the page: no later file of the same user takes its place."""
 
-_GONE: Final = (
-    "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
-    "shorter if the user has too many (media.max_user_bytes)"
-)
-
 
 class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
     """A registered file, as its user may be told of it."""
@@ -178,12 +173,9 @@ class MediaStore:
     def _keep(self, loaded: Loaded, user_id: str, name: str | None) -> tuple[str, Stored]:
         named = name or loaded.name
         kind = content_types.content_type(bytes(loaded.data[:64]), declared=loaded.declared, name=named)
-        default = (
-            f"{kind.partition('/')[0] if content_types.is_shown(kind) else 'file'}.{content_types.suffix_of(kind)}"
-        )
-        stored = Stored(
-            user_id=user_id, content_type=kind, name=clean_name(named, default=default), size=len(loaded.data)
-        )
+        stem = kind.partition("/")[0] if content_types.is_shown(kind) else "file"
+        shown = clean_name(named, default=f"{stem}.{content_types.suffix_of(kind)}")
+        stored = Stored(user_id=user_id, content_type=kind, name=shown, size=len(loaded.data))
         owner = self._signer.owner_tag(account_of(user_id))  # whose limit it takes from
         item_id = owner + secrets.token_hex(16)[OWNER_CHARS:]
         try:
@@ -284,7 +276,11 @@ class MediaStore:
 
     @property
     def _gone(self) -> str:
-        return _GONE.format(minutes=self._settings.max_age_s / 60)
+        minutes = self._settings.max_age_s / 60
+        return (
+            f"is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
+            "shorter if the user has too many (media.max_user_bytes)"
+        )
 
 
 def choose_leaving(
@@ -302,7 +298,11 @@ def choose_leaving(
         own = [item for item in staying if item.owner == coming.owner]
         gone = _longest_unused(own, coming, max_bytes=settings.max_user_bytes, max_items=settings.max_user_items)
         if gone and gone[-1].used_s > now_s - min(HELD_S, settings.max_age_s / 2):
-            raise _share_is_full(settings)
+            share = f"{settings.max_user_bytes >> 20} MiB, {settings.max_user_items} files"
+            raise MediaError(
+                f"the user's files of the last minute use up the limit of one user ({share}: media.max_user_bytes, "
+                "media.max_user_items); give fewer or smaller ones, or wait a minute"
+            )
         leaving += gone
         going = set(gone)
         staying = [item for item in staying if item not in going]
@@ -318,11 +318,3 @@ def _longest_unused(ordered: list[Kept], coming: Coming | None, *, max_bytes: in
         excess -= ordered[count].size
         count += 1
     return ordered[:count]
-
-
-def _share_is_full(settings: config.MediaSettings) -> MediaError:
-    share = f"{settings.max_user_bytes >> 20} MiB, {settings.max_user_items} files"
-    return MediaError(
-        f"the user's files of the last minute use up the limit of one user ({share}: media.max_user_bytes, "
-        "media.max_user_items); give fewer or smaller ones, or wait a minute"
-    )

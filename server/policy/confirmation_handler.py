@@ -41,7 +41,7 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
     unknown: Literal["allow", "ask"] = "allow"
     """Treatment of calls that the rules know nothing about."""
     timeout_s: config.Seconds | None = None
-    """Time limit for the human; None: `hooks.approval.timeout_s`."""
+    """Time limit for the human, if it is not that of `hooks.approval.timeout_s`."""
 
     def __post_init__(self) -> None:
         for pattern in (*self.always, *self.never, *self.patterns):
