@@ -51,11 +51,8 @@ class JwtVerifier:
     async def identify(self, token: str) -> Identity:
         """Raises AuthError; KeysUnavailable where the keys are missing."""
         algorithm, key_id = self._read_header(token)
-        claims: dict[str, Any] | None = None
-        for key in await self._keys.find(algorithm, key_id):
-            claims = self._verified(token, key, algorithm)
-            if claims is not None:
-                break
+        keys = await self._keys.find(algorithm, key_id)
+        claims = next((read for key in keys if (read := self._verified(token, key, algorithm)) is not None), None)
         if claims is None:
             raise AuthError(_INVALID)
         return Identity(
@@ -108,7 +105,8 @@ class JwtVerifier:
             return False
         found, wanted = _claim(claims, self._settings.operator_claim), self._settings.operator_value
         # 1 == True in Python; it is not what was configured
-        return any(type(entry) is type(wanted) and entry == wanted for entry in _entries(found))
+        entries = found if isinstance(found, list) else [found]
+        return any(type(entry) is type(wanted) and entry == wanted for entry in entries)
 
 
 class KeySource(Protocol):
@@ -193,10 +191,6 @@ def _ends_s(exp: Any) -> float:
         return float(exp)
     except OverflowError as error:
         raise AuthError(_INVALID) from error
-
-
-def _entries(found: object) -> list[object]:
-    return found if isinstance(found, list) else [found]
 
 
 def _claim(claims: Mapping[str, Any], name: str) -> object:

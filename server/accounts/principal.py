@@ -25,7 +25,7 @@ class Identity:
     user_id: str
     """Name of the account, or `account/name` for the holder of a key that the account has made."""
     is_operator: bool = False
-    """May see metrics, traces and health, and change what counts for everybody."""
+    """May see metrics, traces and health, and change what counts for all users."""
     may_approve: bool = True
     """May answer questions about tool calls; a key's holder only where the key says so."""
     expires_at_s: float | None = None

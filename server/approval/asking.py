@@ -1,11 +1,14 @@
 """Questions to humans about tool calls and their answers, with the texts shown, spoken and given to the model."""
 
 import asyncio
-from collections.abc import Callable
+import re
+import tomllib
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
-from server.approval.yes_no import phrase
 from server.speech.sentences import SENTENCE_ENDS
 from server.speech.speakable import SpokenText
 from server.toolguard import Permission
@@ -147,3 +150,64 @@ def _speakable(message: str, language: str | None) -> str:
     if len(line) > _MAX_SAID_CHARS:
         line = line[:_MAX_SAID_CHARS].rpartition(" ")[0] or line[:_MAX_SAID_CHARS]
     return line if not line or line[-1] in SENTENCE_ENDS else f"{line}."
+
+
+# --- which answers mean yes or no: whole utterances of the closed lists in phrases.toml
+
+
+class Words(NamedTuple):
+    """Whole utterances of a language, normalised."""
+
+    yes: frozenset[str]
+    no: frozenset[str]
+    lasting_yes: frozenset[str]
+    """A yes that is to count for the whole conversation."""
+
+
+_NO_WORD: Final = re.compile(r"[\W_]+")
+_LONGEST: Final = 200
+"""Characters of the longest answer that is looked at: NFKC takes n² steps to sort n combining characters."""
+
+
+def _normal(text: str) -> str:
+    """Return the text without case, punctuation, white space and repetition: `No, no!` is `no`. Too long a text is ""."""
+    if len(text) > _LONGEST:
+        return ""
+    text = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("'", "")
+    words = _NO_WORD.sub(" ", text).split()
+    return "".join(word for at, word in enumerate(words) if at == 0 or word != words[at - 1])
+
+
+def _words(phrases: Mapping[str, str]) -> Words:
+    return Words(*(frozenset(_normal(phrase) for phrase in phrases[key].split("|")) for key in Words._fields))
+
+
+_PHRASES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("phrases.toml").read_text("utf-8"))
+LANGUAGES: Final[Mapping[str, Words]] = {language: _words(phrases) for language, phrases in _PHRASES.items()}
+_ANY: Final = Words(*(frozenset().union(*lists) for lists in zip(*LANGUAGES.values(), strict=True)))
+
+
+def phrase(key: str, language: str | None) -> str:
+    """Return a phrase of a question (`ask`, `by_voice`, `on_screen`) in the language; English where we lack it."""
+    found: str = _PHRASES.get(_base(language), {}).get(key) or _PHRASES["en"][key]
+    return found
+
+
+def yes_or_no(text: str, language: str | None) -> bool | None:
+    """Return True for a yes, False for a no, None for neither; the whole utterance counts, never a part of it.
+
+    language: BCP 47. None, or one without a list: the words of every language.
+    """
+    words, normal = LANGUAGES.get(_base(language), _ANY), _normal(text)
+    if normal in words.yes or normal in words.lasting_yes:
+        return True
+    return False if normal in words.no else None
+
+
+def is_lasting_yes(text: str, language: str | None) -> bool:
+    """Tell whether a yes is to count for the rest of the conversation ("yes, always")."""
+    return _normal(text) in LANGUAGES.get(_base(language), _ANY).lasting_yes
+
+
+def _base(language: str | None) -> str:
+    return (language or "").partition("-")[0].lower()

@@ -56,9 +56,6 @@ class _Claim:
     """The answer as the table gets it."""
 
 
-Job = Callable[[], Awaitable[None]]
-
-
 class ReplicaBroker(ApprovalBroker):
     """`run` does what needs the table; without it, or while the database is away, this is the broker of one process.
 
@@ -83,7 +80,7 @@ class ReplicaBroker(ApprovalBroker):
         self._foreign: dict[str, OpenQuestion] = {}
         self._claims: dict[str, _Claim] = {}
         self._newcomers: set[str] = set()  # users whose questions elsewhere have to be looked for
-        self._jobs = asyncio.Queue[Job]()  # at most three for each question, and the lease
+        self._jobs = asyncio.Queue[Callable[[], Awaitable[None]]]()  # at most three for each question, and the lease
         self._changed = asyncio.Event()
         self._revision = 0
 
@@ -173,7 +170,9 @@ class ReplicaBroker(ApprovalBroker):
         self._claims.pop(opened.id, None)
         super().settle(opened, answer, client=client)
         if self._own.pop(opened.id, None) is not None and is_new:
-            self._unsettled[opened.id] = to_text(_end(answer, winner))
+            is_human = answer.by not in ("timeout", "disconnect", "cancelled")
+            end = Ended(approved=answer.approved, by="other_client" if is_human else answer.by, winner=winner)
+            self._unsettled[opened.id] = to_text(end)
             self._jobs.put_nowait(self._tell_ends)
 
     def _count(self, claim: _Claim) -> None:
@@ -360,8 +359,3 @@ def _read(opened: OpenQuestion, given: Answered) -> Answer:
 def _is_shared(user: str) -> bool:
     is_key = account_of(user) != user
     return user != LOCAL_USER and not user.startswith(ANONYMOUS_PREFIX) and not is_key
-
-
-def _end(answer: Answer, winner: str | None) -> Ended:
-    is_human = answer.by not in ("timeout", "disconnect", "cancelled")
-    return Ended(approved=answer.approved, by="other_client" if is_human else answer.by, winner=winner)

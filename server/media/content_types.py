@@ -17,15 +17,14 @@ _MAGIC: Final = (
     (b"ID3", "audio/mpeg"),
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
+    (b"OggS", "audio/ogg"),
+    (b"\x1a\x45\xdf\xa3", "video/webm"),
 )
 _RIFF: Final = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}
-_MP4_SOUND: Final = frozenset((b"M4A ", b"M4B "))
-_MP4_PICTURES: Final = {b"avif": "image/avif"}
+_MP4_BRANDS: Final = {b"M4A ": "audio/mp4", b"M4B ": "audio/mp4", b"avif": "image/avif"}
 
 # Of these containers the first bytes do not tell sound from pictures: the declaration counts.
-_OGG: Final = frozenset(("audio/ogg", "video/ogg"))
-_WEBM: Final = frozenset(("audio/webm", "video/webm"))
-_MP4: Final = frozenset(("audio/mp4", "video/mp4"))
+_CONTAINERS: Final = (("audio/ogg", "video/ogg"), ("audio/webm", "video/webm"), ("audio/mp4", "video/mp4"))
 
 _TEXT: Final = frozenset(
     ("text/plain", "text/csv", "text/markdown", "text/calendar", "application/json", "application/jsonl")
@@ -37,8 +36,6 @@ _OFFICE: Final = (
     "application/vnd.oasis.opendocument.",
     "application/epub+zip",
 )
-
-_SHOWN: Final = ("image/", "audio/", "video/")
 
 _BY_SUFFIX: Final = {
     "txt": "text/plain",
@@ -90,7 +87,7 @@ def content_type(head: bytes, *, declared: str = "", name: str = "") -> str:
     """
     said = declared.partition(";")[0].strip().lower() or _BY_SUFFIX.get(name.rpartition(".")[2].lower(), "")
     seen = _seen(head)
-    for container in (_OGG, _WEBM, _MP4):
+    for container in _CONTAINERS:
         if seen in container:
             return said if said in container else seen
     if seen == "application/zip" and said.startswith(_OFFICE):
@@ -107,12 +104,7 @@ def _seen(head: bytes) -> str:
     if head.startswith(b"RIFF"):
         return _RIFF.get(head[8:12], "")
     if head[4:8] == b"ftyp":
-        brand = head[8:12]
-        return _MP4_PICTURES.get(brand, "audio/mp4" if brand in _MP4_SOUND else "video/mp4")
-    if head.startswith(b"OggS"):
-        return "audio/ogg"
-    if head.startswith(b"\x1a\x45\xdf\xa3"):
-        return "video/webm"
+        return _MP4_BRANDS.get(head[8:12], "video/mp4")
     if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2:  # a frame of MPEG sound, layer III
         return "audio/mpeg"
     return ""
@@ -120,7 +112,7 @@ def _seen(head: bytes) -> str:
 
 def is_shown(kind: str) -> bool:
     """Whether a browser may show it in its place; everything else is downloaded."""
-    return kind.startswith(_SHOWN)
+    return kind.startswith(("image/", "audio/", "video/"))
 
 
 def suffix_of(kind: str) -> str:

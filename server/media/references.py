@@ -144,15 +144,11 @@ def _too_large(max_bytes: int) -> MediaError:
 
 
 def _not_there(path: str) -> MediaError:
+    """Quotes the path as it was given, shortened: the message tells no more than its author knew."""
     return MediaError(
-        f"{_shown(path)}: there is no such file in a folder that may be shown; "
+        f"{path[:120]!r}: there is no such file in a folder that may be shown; "
         "put it into one of tools.roots, or give a data: URL"
     )
-
-
-def _shown(path: str) -> str:
-    """Quote the path as it was given, shortened: the message tells no more than its author knew."""
-    return repr(path[:120])
 
 
 def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:

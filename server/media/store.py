@@ -14,7 +14,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,6 @@ import msgspec
 from server import config
 from server.bounded.fair_share import account_of
 from server.media import content_types
-from server.media.eviction import Coming, Kept, choose_leaving
 from server.media.references import (
     OWNER_CHARS,
     SCHEME,
@@ -40,11 +40,10 @@ logger = logging.getLogger(__name__)
 
 MAX_MODEL_IMAGE_BYTES: Final = 5 << 20
 SWEEP_EVERY_S: Final = 60.0
-
-_GONE: Final = (
-    "is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
-    "shorter if the user has too many (media.max_user_bytes)"
-)
+MAX_ITEMS: Final = 4096
+"""The most files kept, however small: all are looked through whenever one is added."""
+HELD_S: Final = 60.0
+"""A file used this recently may be on its way to the page: no later file of the same user takes its place."""
 
 
 class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +62,22 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str
     content_type: str
     name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file of the folder; also half an item or a draft that a crash left behind."""
+
+    item_id: str
+    owner: str
+    used_s: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    owner: str
     size: int
 
 
@@ -158,12 +173,9 @@ class MediaStore:
     def _keep(self, loaded: Loaded, user_id: str, name: str | None) -> tuple[str, Stored]:
         named = name or loaded.name
         kind = content_types.content_type(bytes(loaded.data[:64]), declared=loaded.declared, name=named)
-        default = (
-            f"{kind.partition('/')[0] if content_types.is_shown(kind) else 'file'}.{content_types.suffix_of(kind)}"
-        )
-        stored = Stored(
-            user_id=user_id, content_type=kind, name=clean_name(named, default=default), size=len(loaded.data)
-        )
+        stem = kind.partition("/")[0] if content_types.is_shown(kind) else "file"
+        shown = clean_name(named, default=f"{stem}.{content_types.suffix_of(kind)}")
+        stored = Stored(user_id=user_id, content_type=kind, name=shown, size=len(loaded.data))
         owner = self._signer.owner_tag(account_of(user_id))  # whose limit it takes from
         item_id = owner + secrets.token_hex(16)[OWNER_CHARS:]
         try:
@@ -264,4 +276,45 @@ class MediaStore:
 
     @property
     def _gone(self) -> str:
-        return _GONE.format(minutes=self._settings.max_age_s / 60)
+        minutes = self._settings.max_age_s / 60
+        return (
+            f"is gone: files are kept for {minutes:g} minutes after they were last used (media.max_age_s), "
+            "shorter if the user has too many (media.max_user_bytes)"
+        )
+
+
+def choose_leaving(
+    kept: Iterable[Kept], settings: config.MediaSettings, *, now_s: float, coming: Coming | None = None
+) -> list[Kept]:
+    """Choose the files that are too old; then, for a new one, its owner's least recently used; then those of all.
+
+    Raises MediaError where the owner's share is full of files used too recently: then nothing goes, and nothing comes.
+    """
+    ordered = sorted(kept, key=lambda item: item.used_s)
+    oldest_s = now_s - settings.max_age_s
+    leaving = [item for item in ordered if item.used_s < oldest_s]
+    staying = ordered[len(leaving) :]
+    if coming is not None:
+        own = [item for item in staying if item.owner == coming.owner]
+        gone = _longest_unused(own, coming, max_bytes=settings.max_user_bytes, max_items=settings.max_user_items)
+        if gone and gone[-1].used_s > now_s - min(HELD_S, settings.max_age_s / 2):
+            share = f"{settings.max_user_bytes >> 20} MiB, {settings.max_user_items} files"
+            raise MediaError(
+                f"the user's files of the last minute use up the limit of one user ({share}: media.max_user_bytes, "
+                "media.max_user_items); give fewer or smaller ones, or wait a minute"
+            )
+        leaving += gone
+        going = set(gone)
+        staying = [item for item in staying if item not in going]
+    return leaving + _longest_unused(staying, coming, max_bytes=settings.max_total_bytes, max_items=MAX_ITEMS)
+
+
+def _longest_unused(ordered: list[Kept], coming: Coming | None, *, max_bytes: int, max_items: int) -> list[Kept]:
+    """Return the fewest files that make room, least recently used first."""
+    excess = sum(item.size for item in ordered) - max_bytes + (coming.size if coming else 0)
+    surplus = len(ordered) - max_items + (1 if coming else 0)
+    count = 0
+    while count < len(ordered) and (excess > 0 or surplus > count):
+        excess -= ordered[count].size
+        count += 1
+    return ordered[:count]

@@ -41,16 +41,10 @@ class AuditLogHandler:
         return ALLOW
 
     async def post_execute(self, ctx: HookContext) -> HookResult:
-        self.write(ctx, str(ctx.metadata.get("ending", "ran")))
+        self.write(ctx, ctx.metadata["ending"])
         return CONTINUE
 
-    async def on_error(self, ctx: HookContext) -> HookResult:
-        self.write(ctx, "failed")
-        return CONTINUE
-
-    async def on_skip(self, ctx: HookContext) -> HookResult:
-        self.write(ctx, str(ctx.metadata.get("ending", "skipped")))
-        return CONTINUE
+    on_error = on_skip = post_execute
 
     def _summary(self, ctx: HookContext, text: str) -> str:
         shown = self._settings.result_chars

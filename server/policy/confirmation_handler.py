@@ -9,9 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from server import config
-from server.approval.asking import Question, text_for_model
+from server.approval.asking import Question, phrase, text_for_model
 from server.approval.edits import approvable
-from server.approval.yes_no import phrase
 from server.bounded.fair_share import FairShare, ShareFull
 from server.policy.call_filter import Matcher, matcher
 from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
@@ -42,7 +41,7 @@ class ConfirmationSettings(config.Section, frozen=True, kw_only=True):
     unknown: Literal["allow", "ask"] = "allow"
     """Treatment of calls that the rules know nothing about."""
     timeout_s: config.Seconds | None = None
-    """Time limit for the human; None: `hooks.approval.timeout_s`."""
+    """Time limit for the human, if it is not that of `hooks.approval.timeout_s`."""
 
     def __post_init__(self) -> None:
         for pattern in (*self.always, *self.never, *self.patterns):

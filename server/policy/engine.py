@@ -34,7 +34,6 @@ _PHASES: Final[dict[Ending, HookType]] = {
     "answered": HookType.POST_TOOL_USE,
     "failed": HookType.TOOL_ERROR,
 }
-_UNSEEN: Final = {"withheld": "could not be scanned for secrets"}
 BUILTIN_SPECS: Final = (
     HandlerSpec(
         name="audit_log",
@@ -56,15 +55,13 @@ BUILTIN_SPECS: Final = (
 )
 
 
-Effective = Callable[[str], PolicyDocument]
-"""Returns the policy in force for a user's next turn."""
-
-
 class PolicyEngine:
     """The policy of every user. A turn keeps the policy that was in force when it began."""
 
-    def __init__(self, effective: Effective, sink: AuditSink, settings: config.HooksSettings) -> None:
-        """Load the custom handlers. Raises ConfigError."""
+    def __init__(
+        self, effective: Callable[[str], PolicyDocument], sink: AuditSink, settings: config.HooksSettings
+    ) -> None:
+        """Load the custom handlers; `effective` returns the policy for a user's next turn. Raises ConfigError."""
         threads = FairShare(_THREADS, per_user=1, name="policy")
         self.scanner = SecretScanner(settings.secrets_table, threads)
         self.judge = DangerJudge(settings.danger_table, threads)
@@ -267,7 +264,7 @@ class TurnPolicy:
             shown = {"withheld": str(error)}
         except Exception:  # whatever it is: what was not scanned is not shown
             logger.exception("arguments are withheld: they could not be scanned")
-            shown = _UNSEEN
+            shown = {"withheld": "could not be scanned for secrets"}
         if isinstance(value, (dict, list)):  # held here, so the number stays this object's
             self._shown[id(value)] = (value, shown)
         return shown

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, assert_never
 
 from msgspec import UNSET, UnsetType
 
-from server.approval.yes_no import is_lasting_yes, yes_or_no
+from server.approval.asking import is_lasting_yes, yes_or_no
 from server.bounded.fair_share import Share, ShareFull
 from server.errors import FrameError, SpeechError
 from server.session.microphone import Microphone

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -62,7 +62,10 @@ async def read_page(
 
     def read(connection: sa.Connection) -> AuditPage:
         statement = _select(wanted, after, oldest_first, connection.dialect.name).limit(size + 1)
-        return _page(connection.execute(statement).all(), size)
+        rows = connection.execute(statement).all()
+        last = rows[size - 1] if len(rows) > size else None
+        entries = [_record(row) for row in rows[:size]]
+        return AuditPage(entries=entries, next=None if last is None else _cursor(last.ts_us, last.id))
 
     return await database.read(read)
 
@@ -76,13 +79,6 @@ async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[li
         if page.next is None:
             return
         cursor = page.next
-
-
-def _page(rows: Sequence[sa.Row[Any]], size: int) -> AuditPage:
-    last = rows[size - 1] if len(rows) > size else None
-    return AuditPage(
-        entries=[_record(row) for row in rows[:size]], next=None if last is None else _cursor(last.ts_us, last.id)
-    )
 
 
 def _select(wanted: AuditFilter, after: tuple[int, int] | None, oldest_first: bool, dialect: str) -> sa.Select[Any]:

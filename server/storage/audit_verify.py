@@ -36,17 +36,13 @@ async def verify(database: Database, *, keep_days: int, now: Callable[[], float]
 
     A day may lack entries while it is being pruned: if it says so, is closed, and is older than `keep_days`.
     """
-    is_whole = sa.not_(_is_going(oldest_kept(now() + GRACE.total_seconds(), keep_days)))
+    oldest, columns = oldest_kept(now() + GRACE.total_seconds(), keep_days), audit_days.c
+    is_whole = sa.not_(columns.pruned_us.is_not(None) & columns.closed_us.is_not(None) & (columns.day < oldest))
     days = await database.read(partial(_days, is_whole))
     problems = [*check_days(days), *await database.read(_strays)]
     problems += [problem for day in days if (problem := await _check(database, day, is_whole)) is not None]
     pruned = await database.read(_pruned)
     return AuditVerification(is_whole=not problems, days=days, problems=problems, pruned=pruned)
-
-
-def _is_going(oldest: str) -> sa.ColumnElement[bool]:
-    columns = audit_days.c
-    return columns.pruned_us.is_not(None) & columns.closed_us.is_not(None) & (columns.day < oldest)
 
 
 async def _check(database: Database, day: Day, is_whole: sa.ColumnElement[bool]) -> str | None:

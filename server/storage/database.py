@@ -47,11 +47,8 @@ _PENDING: Final = 256
 _CONNECT_S: Final = 5
 _SQLITE_STEPS: Final = 100_000
 """Steps of SQLite's virtual machine, some milliseconds, between two looks at the clock."""
-_TOO_SLOW: Final = (
-    "57014",
-    "55P03",
-    "SQLITE_INTERRUPT",
-)  # a limit above was reached: this transaction fails, the next may do
+_TOO_SLOW: Final = ("57014", "55P03", "SQLITE_INTERRUPT")
+"""Codes of a limit above that was reached: this transaction fails, the next may do."""
 _LAST_S: Final = 5.0
 """Time in which transactions may end while the server stops."""
 _RETRY_FROM_S: Final = 0.5

@@ -142,7 +142,7 @@ class QuestionTable:
         await self._database.write(write)
 
     async def release(self, asker: str) -> None:
-        """The asker goes: what it had asked is gone for everybody."""
+        """Remove an asker that goes, with what it had asked."""
 
         def write(connection: sa.Connection) -> None:
             connection.execute(sa.delete(questions).where(questions.c.asker == asker))

@@ -29,16 +29,13 @@ class Lines:
         self._max_bytes = max_bytes
         self._cut = b""
         self._at = 0  # of the cut, what lies before it has been given out
-        self._held = bytearray()  # of the line that has not ended; empty while _is_skipping
-        self._is_skipping = False
+        self._held = bytearray()  # of the line that has not ended; empty while is_skipping
+        self.is_skipping = False
+        """Whether the line that has not ended is over the limit."""
 
     @property
     def held_bytes(self) -> int:
         return len(self._held) + len(self._cut) - self._at
-
-    @property
-    def is_skipping(self) -> bool:
-        return self._is_skipping
 
     def feed(self, cut: bytes) -> None:
         """Take a cut; only after `next` has returned None, so that nothing piles up here."""
@@ -51,10 +48,10 @@ class Lines:
             start = self._at
             end = self._cut.find(b"\n", start)
             self._at = len(self._cut) if end < 0 else end + 1
-            if self._is_skipping:
-                self._is_skipping = end < 0
+            if self.is_skipping:
+                self.is_skipping = end < 0
             elif len(self._held) + (self._at if end < 0 else end) - start > self._max_bytes:
-                self._is_skipping = end < 0
+                self.is_skipping = end < 0
                 return self._overlong(start, self._at if end < 0 else end)
             elif end < 0:
                 self._held += memoryview(self._cut)[start:]

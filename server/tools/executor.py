@@ -63,7 +63,8 @@ class ToolExecutor:
         cancelling it, cancels what still runs, waits for it to unwind and lets
         policy note what has no outcome. Raises TurnAborted.
         """
-        is_parallel = self._is_parallel()
+        parallel = self._settings.parallel
+        is_parallel = parallel == "always" or (parallel == "auto" and not self._hooks.pipeline.has_process_at_tools)
         runs = [self._tool_run(call) for call in calls[:MAX_CALLS_PER_BATCH]]
         room = asyncio.Semaphore(MAX_AT_ONCE)
         tasks: list[asyncio.Task[ToolOutcome]] = []
@@ -107,11 +108,6 @@ class ToolExecutor:
         run = self._tool_run(call)
         refusal = await run.prepare()
         return await (run.execute() if refusal is None else run.refuse(refusal))
-
-    def _is_parallel(self) -> bool:
-        if self._settings.parallel != "auto":
-            return self._settings.parallel == "always"
-        return not self._hooks.pipeline.has_process_at_tools
 
     def _tool_run(self, call: ToolCall) -> ToolRun:
         return ToolRun(call, registry=self.registry, settings=self._settings, hooks=self._hooks)

@@ -321,10 +321,7 @@ class ToolRun:
         if self._hooks.policy is not None:
             outcome = await self._hooks.policy.after(self._invocation(), outcome)
         limit = self._settings.max_result_bytes
-        content, for_user = cut_to(outcome.content, limit), outcome.for_user and cut_to(outcome.for_user, limit)
-        if content == outcome.content and for_user == outcome.for_user:
-            return outcome
-        return replace(outcome, content=content, for_user=for_user)
+        return replace(outcome, content=cut_to(outcome.content, limit), for_user=cut_to(outcome.for_user, limit))
 
     def _emit_end(self, outcome: ToolOutcome, *, is_async: bool) -> None:
         if self._hooks.events.wants("agent.tool.exec_end"):

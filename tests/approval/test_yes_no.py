@@ -1,8 +1,8 @@
-"""server/approval/yes_no.py: which words are a yes, which a no; everything else is neither."""
+"""server/approval/asking.py: which words are a yes, which a no; everything else is neither."""
 
 import pytest
 
-from server.approval.yes_no import LANGUAGES, is_lasting_yes, yes_or_no
+from server.approval.asking import LANGUAGES, is_lasting_yes, yes_or_no
 
 
 @pytest.mark.parametrize(

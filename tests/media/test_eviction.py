@@ -1,4 +1,4 @@
-"""server/media/eviction.py"""
+"""server/media/store.py: which files make room for a new one"""
 
 import pytest
 from hypothesis import given
@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from server import config
-from server.media.eviction import HELD_S, MAX_ITEMS, Coming, Kept, choose_leaving
 from server.media.references import MediaError
+from server.media.store import HELD_S, MAX_ITEMS, Coming, Kept, choose_leaving
 
 NOW_S = 10_000.0
 

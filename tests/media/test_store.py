@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from server import config
-from server.media.eviction import MAX_ITEMS
 from server.media.references import OWNER_CHARS, MediaError, UrlSigner
-from server.media.store import MediaItem, MediaStore
+from server.media.store import MAX_ITEMS, MediaItem, MediaStore
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 

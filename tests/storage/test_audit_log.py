@@ -28,12 +28,11 @@ from server.storage.audit_entry import (
     day_hash,
     next_hash,
 )
-from server.storage.audit_log import USER_BYTES_A_MINUTE, AuditLog
+from server.storage.audit_log import NEEDED_S, USER_BYTES_A_MINUTE, AuditLog, SteadyTime
 from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
 from server.storage.audit_verify import AuditVerification, verify
 from server.storage.database import Database
 from server.storage.schema import CLOCK_STEADY, audit, audit_days, numbers
-from server.storage.steady_time import NEEDED_S, SteadyTime
 from tests.support.postgres import Postgres
 
 DAY_S = 86_400

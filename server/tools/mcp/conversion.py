@@ -215,7 +215,7 @@ def read_result(result: types.CallToolResult) -> ToolAnswer:
         if file is not None:
             files.append(file)
     if result.structured_content is not None and not any(isinstance(b, types.TextContent) for b in result.content):
-        texts.append(_as_json(result.structured_content))
+        texts.append(msgspec.json.encode(result.structured_content).decode())
     return ToolAnswer(for_llm="\n".join(texts), is_error=result.is_error, media=tuple(files))
 
 
@@ -230,20 +230,12 @@ def _read_block(block: types.ContentBlock) -> tuple[str, str | None]:
         case types.ResourceLink():
             title = block.title or block.name
             return f"{title}: {block.uri}" + (f" ({block.description})" if block.description else ""), None
-        case types.EmbeddedResource():
-            return _read_resource(block.resource)
-
-
-def _read_resource(resource: types.TextResourceContents | types.BlobResourceContents) -> tuple[str, str | None]:
-    if isinstance(resource, types.TextResourceContents):
-        return resource.text, None
-    return f"[file {resource.uri}]", f"data:{_kind(resource.mime_type or '')};base64,{resource.blob}"
+        case types.EmbeddedResource(resource=resource):
+            if isinstance(resource, types.TextResourceContents):
+                return resource.text, None
+            return f"[file {resource.uri}]", f"data:{_kind(resource.mime_type or '')};base64,{resource.blob}"
 
 
 def _kind(mime_type: str) -> str:
     """Return the type as a data: URL may hold it; the file is known by its bytes anyway."""
     return mime_type if mime_type.isascii() and not set(mime_type) & set(";,\r\n") else ""
-
-
-def _as_json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -175,7 +175,7 @@ async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, s
 
 
 def _parse(line: Line, complain: Callable[[str, bytes], None]) -> JSONRPCMessage | None:
-    """Return the message, or None for what is none: it costs the call that it may have answered, and is logged."""
+    """Return the message, or None for what cannot be one: it costs the call that it may have answered, and is logged."""
     if isinstance(line, Overlong):
         complain(f"a line of more than {MAX_LINE_BYTES >> 20} MiB", line.head)
     elif is_overfull(line):
@@ -237,7 +237,7 @@ async def http_transport(
     http = httpx2.AsyncClient(
         headers={"Accept-Encoding": "identity", **headers},
         timeout=httpx2.Timeout(connect=_CONNECT_S, write=_WRITE_S, pool=_CONNECT_S, read=read_s),
-        transport=_Limited(httpx2.AsyncHTTPTransport()),
+        transport=_Limited(),
     )
     async with (
         http,
@@ -262,17 +262,14 @@ async def http_transport(
             tasks.cancel_scope.cancel()
 
 
-class _Limited(httpx2.AsyncBaseTransport):
+class _Limited(httpx2.AsyncHTTPTransport):
     """Unpacks answers, and breaks off one that has too many bytes or parts.
 
     The SDK limits the bytes of single events; events go on for ever in sum.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
-        self._inner = inner
-
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        packed = await self._inner.handle_async_request(request)
+        packed = await super().handle_async_request(request)
         packed.request = request
         has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
         headers = [
@@ -286,9 +283,6 @@ class _Limited(httpx2.AsyncBaseTransport):
             stream=_Unpacked(packed, has_events=has_events),
             extensions=packed.extensions,
         )
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
 
 
 class _Unpacked(httpx2.AsyncByteStream):
