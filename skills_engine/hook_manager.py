@@ -121,9 +121,11 @@ class HookManager:
 
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
-        moment = self._memory.moment(timing, call, calls, round_number)
         asked = [(hook, hook.when) for hook in self._hooks.get(timing, ()) if hook.when is not None]
-        max_work = moment.max_work(when for _, when in asked) if asked else 0
+        if not asked:
+            return Search(0, list)
+        moment = self._memory.moment(timing, call, calls, round_number)
+        max_work = moment.max_work(when for _, when in asked)
         return Search(max_work, lambda: [self._memory.decide(hook, moment) for hook, _ in asked])
 
     def remove(self, timing: str) -> None:

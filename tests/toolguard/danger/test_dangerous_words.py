@@ -98,7 +98,7 @@ def test_what_a_name_ends_with_is_what_the_verb_acts_on(tool: str) -> None:
 @pytest.mark.parametrize(
     "tool",
     "clear_filter remove_filter clear_selection reset_zoom wipe_animation drop_pin restart_song remove_from_cart "
-    "drop_column_from_view reset_password_link kill_switch_status disk_format_info".split(),
+    "reset_password_link kill_switch_status disk_format_info".split(),
 )
 def test_what_only_changes_a_view_or_looks_asks_nothing(tool: str) -> None:
     assert level((tool, {})) == "safe"
