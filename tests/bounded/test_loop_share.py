@@ -1,4 +1,4 @@
-"""server/fair_share.py: the event loop."""
+"""server/bounded/fair_share.py: the event loop."""
 
 import asyncio
 import tracemalloc
