@@ -19,7 +19,7 @@ from server.models.model_files import RECOMMENDED, ModelFile, ModelFileError, Mo
 
 _EMBEDDED: Final = "embedded"
 _TERMINAL_S: Final = 0.2  # between two updates of the progress line
-_LOG_PERCENT: Final = 10  # between two lines where nobody watches
+_LOG_PERCENT: Final = 10  # percent between two lines where the output is no terminal
 _EPILOG = """\
 get    fetches a recommended model, or a GGUF file by its address, and continues what was
        broken off. Without --sha256, the file must have the hash of its first download.

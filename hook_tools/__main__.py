@@ -44,7 +44,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
         if options.part == "replay":
             return asyncio.run(_replay(options.file, plan, environ))
         return asyncio.run(_test(options, plan, environ))
-    except BrokenPipeError:  # whoever reads has read enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         return PIPE_CLOSED
     except (ConfigError, RecordingUnusable, OSError) as error:
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands before `--` is ours, what stands behind it the hook's command."""
+    """Split the command line at `--`: our arguments stand before it, the hook's command behind it."""
     if "--" not in arguments:
         return list(arguments), []
     at = list(arguments).index("--")
@@ -115,7 +115,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _plan(options: argparse.Namespace, command: list[str], environ: Mapping[str, str]) -> Plan:
-    """From the configuration, with what the command line says over it. Raises ConfigError."""
+    """Return the plan of the configuration, with the command line's options over it. Raises ConfigError."""
     hook, defaults = config.ProcessHookSettings(), config.HookDefaults()
     if options.config is not None or options.name is not None:
         hooks = load_config(options.config, environ).hooks

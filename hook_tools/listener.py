@@ -26,13 +26,13 @@ class Listener:
         self._findings: list[Finding] = []
         self._has_changed = asyncio.Event()
         self.complaints = deque[str](maxlen=_MAX_COMPLAINTS)
-        """The last lines that it wrote on standard error."""
+        """The last lines that the hook wrote on standard error."""
         self.is_over = False
-        """Whether its input has ended."""
+        """Whether the hook's input has ended."""
         self.has_answered = False
-        """Whether a reply came while its input was open."""
+        """Whether a reply came while the hook's input was open."""
         self.was_buffered = False
-        """Whether a reply for which nobody waited any more came only when its input had ended."""
+        """Whether the reply to a call that had timed out came only when the hook's input had ended."""
 
     def give_up(self) -> None:
         """Note that all calls without a reply have timed out."""
@@ -50,7 +50,7 @@ class Listener:
         return findings
 
     def hear(self, direction: Direction, line: Line) -> None:
-        """Take a line of the hook's traffic."""
+        """Check a line of the hook's traffic."""
         self._other(direction, line)
         match direction:
             case "out" if match := _ID.match(bytes(line) if not isinstance(line, Overlong) else line.head):

@@ -26,9 +26,9 @@ class Exchange:
     method: str
     params: dict[str, Any]
     id: int | None = None
-    """None: a notification."""
+    """Id of the call, or None for a notification."""
     reply: dict[str, Any] | None = None
-    """With `result` or `error`; None: there was none."""
+    """The reply, with its `result` or `error`, or None if none was recorded."""
     ms: float | None = None
 
 
@@ -83,7 +83,7 @@ def _exchange(line: str) -> Exchange | None:
 
 
 def _message(line: str) -> dict[str, Any]:
-    """`{}` for what is no JSON object."""
+    """Parse a line; return `{}` for what is no JSON object."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):

@@ -25,7 +25,7 @@ from server.tools.tool_calls import ToolInvocation
 _LIMITS: Final = HookLimits()
 _AT_ONCE: Final = 8
 _LATE_REPLY_S: Final = 2.0  # after that, a late reply is taken for one that was not flushed
-_QUIET_S: Final = 0.1  # after events: whoever answers them does so by then
+_QUIET_S: Final = 0.1  # pause after events, in which a hook that wrongly answers them does so
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,9 +52,9 @@ class Plan:
     hook: config.ProcessHookSettings
     defaults: config.HookDefaults = field(default_factory=config.HookDefaults)
     is_chosen: bool = True
-    """False: nobody said which stages the hook is for, so that it may refuse some."""
+    """Whether the stages were chosen for this hook; a hook that gets all by default may refuse some."""
     wait_s: float = 10.0
-    """No reply is waited for longer, whatever its limit."""
+    """Longest wait for a reply, whatever its stage's limit."""
 
     def limit_s(self, stage: Stage) -> float:
         return limit_s(stage, self.defaults, self.hook.timeout_ms)
@@ -126,7 +126,7 @@ class Trial:
         await self._ask_at_once(process)
 
     async def _play_stage(self, process: HookProcess, stage: Stage) -> bool:
-        """Try one stage. False: it is gone."""
+        """Try one stage; return whether the hook is still there."""
         own = [sample_call_of(tool) for tool in self._added.values()] if stage == "before_tool" else []
         for sample in [*sample_calls(stage), *own]:
             step = self._begin(f"hook.{stage}: {sample.title}")
@@ -166,7 +166,7 @@ class Trial:
         return await self._is_alive(process, step)
 
     async def _ask(self, process: HookProcess, sample: SampleCall, step: Step) -> bool:
-        """Make one call. False: there is no sense in asking this stage again."""
+        """Make one call; return whether the hook answered it, so that it makes sense to ask this stage again."""
         method, limit = f"hook.{sample.stage}", self._plan.limit_s(sample.stage)
         began = time.perf_counter()
         try:

@@ -15,7 +15,7 @@ FILES = {"client-frames.schema.json": CLIENT_FRAMES, "server-frames.schema.json"
 
 
 def frames_schema(frames: Sequence[type[msgspec.Struct]], title: str) -> dict[str, Any]:
-    """One schema (draft 2020-12) that any of `frames` satisfies."""
+    """Return one schema (draft 2020-12) that any of `frames` satisfies."""
     references, definitions = msgspec.json.schema_components(frames, ref_template="#/$defs/{name}")
     for name in definitions.keys() & vars(server_frames):
         definitions[name]["required"] = _always_sent(getattr(server_frames, name), definitions[name])

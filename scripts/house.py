@@ -35,11 +35,11 @@ class House:
     """What can be counted without running anything."""
 
     rooms: dict[str, Room]
-    """The heaviest first."""
+    """Each room by its name, the heaviest first."""
     lines: int
     files: int
     short_files: list[str]
-    """Without `__init__.py`."""
+    """Files of fewer than SHORT_LINES lines, without `__init__.py`."""
     fragments: list[str]
     """Docstrings that begin as a fragment: `path:line: first line`."""
     classes_twice: dict[str, list[str]]
@@ -71,12 +71,12 @@ def measure() -> House:
 
 @cache
 def python_files() -> tuple[Path, ...]:
-    """Files of the packages, relative to the repository."""
+    """Return the Python files of the packages, relative to the repository."""
     return tuple(path.relative_to(ROOT) for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py")))
 
 
 def room_of(path: Path) -> str:
-    """The folder below `server`, `server` itself for the files beside them, or the package."""
+    """Return a file's room: the folder below `server`, `server` for the files beside those, or the package."""
     return "/".join(path.parts[:2]) if path.parts[0] == "server" and len(path.parts) > 2 else path.parts[0]
 
 

@@ -110,7 +110,7 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[set[str]]:
-        """The set is filled with paths relative to the repository when the block ends."""
+        """Yield a set that is filled with paths relative to the repository when the block ends."""
         found: set[str] = set()
         self._files = set()
         self._is_recording = True

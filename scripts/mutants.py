@@ -25,7 +25,7 @@ LISTED = ROOT / "tests" / "surviving_mutants.toml"
 VERDICTS = ROOT / "mutants"
 NOTICED = ("killed", "timeout")
 FAILED_TESTS = (1, 3)
-"""What pytest exits with when the tests have noticed."""
+"""Exit codes of pytest when the tests have noticed a mutant."""
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,23 @@ def change_of(diff: str) -> str:
 
 
 def is_chosen(name: str, patterns: Sequence[str]) -> bool:
-    """Without patterns everything is."""
+    """Return whether a pattern fits the name; without patterns every name is chosen."""
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def unnoticed(results: str, patterns: Sequence[str]) -> list[str]:
-    """The chosen mutants that `mutmut results` tells of, but those that the tests noticed."""
+    """Return the chosen mutants of `mutmut results` except those that the tests noticed."""
     lines = [line.strip().rpartition(": ") for line in results.splitlines()]
     return [name for name, _, verdict in lines if verdict not in NOTICED and is_chosen(name, patterns)]
 
 
 def without_survivors(verdicts: dict[str, int | None]) -> dict[str, int | None]:
-    """The exit codes of a run before, as far as they hold; None is tried again."""
+    """Return a run's exit codes, with None, which is tried again, for each mutant that no test noticed."""
     return {mutant: code if code in FAILED_TESTS else None for mutant, code in verdicts.items()}
 
 
 def forget_survivors() -> None:
-    """mutmut takes a survivor for one for ever, whatever tests there are by now."""
+    """Have survivors tried again: mutmut would keep their verdicts for ever, whatever tests there are by now."""
     for path in VERDICTS.rglob("*.meta"):
         meta = json.loads(path.read_text("utf-8"))
         meta["exit_code_by_key"] = without_survivors(meta["exit_code_by_key"])

@@ -26,7 +26,7 @@ from clients.talk.tools import LocalTools, ToolFileError
 from server.errors import SpeechUnavailable
 
 _USUAL_RATE: Final = 24_000
-"""Of a voice that the server knows nothing of yet."""
+"""Sample rate assumed for a voice of which the server knows nothing yet."""
 _MAX_AHEAD_MS: Final = 300
 """Sound that has come and was not heard: what an interruption takes for heard though it was not."""
 _STOPS_AFTER_S: Final = 60.0
@@ -101,7 +101,7 @@ def _address(text: str) -> str:
 
 
 async def _talk(options: argparse.Namespace) -> int:
-    """The exit status: 1 where the one thing that was to be said came to no answer."""
+    """Hold the conversation; return the exit status: 1 where the one thing that was to be said got no answer."""
     screen = _Screen()
     rate = _rate(options)
     output = _output(options)
@@ -201,7 +201,7 @@ def _encoder(options: argparse.Namespace, rate: int) -> Callable[[bytes], Sequen
 
 
 def _is_typing() -> bool:
-    """Tell whether a line is begun at the prompt, which only readline knows."""
+    """Return whether a line is begun at the prompt, which only readline knows."""
     return bool(get_line_buffer())
 
 

@@ -29,7 +29,7 @@ Frame = dict[str, Any]
 
 
 class Output(Protocol):
-    """Where the sound goes."""
+    """Destination of the sound: a loudspeaker or a file."""
 
     def open(self, sample_rate: int) -> None: ...
 
@@ -109,7 +109,7 @@ class TalkClient:
         tools: LocalTools | None = None,
         is_typing: Callable[[], bool] = lambda: False,
     ) -> "TalkClient":
-        """Raises ConnectionError, whose text says why nobody is there to talk to."""
+        """Connect to the server. Raises ConnectionError, whose text says why that failed."""
         connector = Connector(url, token=token)
         socket = await connector.open()
         return cls(socket, connector, show=show, output=output, approves=approves, tools=tools, is_typing=is_typing)
@@ -117,8 +117,8 @@ class TalkClient:
     async def run(self) -> None:
         """Read until the conversation is over; a connection that is lost is replaced by another.
 
-        Raises ConnectionError where the server takes nobody without a login or is not found again, and what the
-        output raises; then the connection is closed, so that nobody waits for it any longer.
+        Raises ConnectionError where the server demands a login or is not found again, and what the
+        output raises; then the connection is closed, so that no task waits for it any longer.
         """
         try:
             error = await self._read()
@@ -136,7 +136,7 @@ class TalkClient:
             await self._socket.close()
             if not self._ready.done():
                 self._ready.set_exception(self._gone())
-                self._ready.exception()  # it may be that nobody asks
+                self._ready.exception()  # else asyncio logs it where `ready` is never awaited
 
     async def _read(self) -> websockets.ConnectionClosedError | None:
         """Read until the connection is closed; returns the error that closed it."""
@@ -181,7 +181,7 @@ class TalkClient:
         self.history.cut()
         self._is_turn_running = False
         if self._output is not None:
-            self._output.resume()  # nobody will say any more whether that was speech
+            self._output.resume()  # the server will not report any more whether that was speech
         if not is_sent_again and not self._is_quiet.is_set():
             text = "not answered, because the connection was lost; say it again"
             self._show({"type": "error", "code": "turn_lost", "message": text})
@@ -300,7 +300,7 @@ class TalkClient:
         await self._send("tool_output", turn_id=call["turn_id"], id=call["id"], content=output, is_error=is_error)
 
     def _stop_tools(self) -> None:
-        """End the tools that still run: nobody waits for them any more."""
+        """Cancel the tools that still run: their results are no longer awaited."""
         for task in self._running:
             task.cancel()
 
@@ -312,7 +312,7 @@ class TalkClient:
             await self._send_with_history("chat", nudge=nudge["id"], messages=self.history.messages)
 
     def _is_kept(self, error: Frame) -> bool:
-        """Whether it refuses the typed turn that is to be sent once more, with the next connection."""
+        """Return whether the error refuses the typed turn, which is then sent once more with the next connection."""
         chat = self._chat
         if error["code"] != "turn_refused_draining" or chat is None or chat.is_resent:
             return False

@@ -33,7 +33,7 @@ class Connector:
         self._tries = 0  # since the last steady connection
 
     async def open(self) -> ClientConnection:
-        """Raises ConnectionError, whose text says why nobody is there to talk to."""
+        """Open a connection. Raises ConnectionError, whose text says why that failed."""
         try:
             socket = await websockets.connect(
                 self._url,

@@ -23,7 +23,7 @@ SoundDevice = Any
 
 
 def sounddevice() -> SoundDevice:
-    """Raises SoundError where it, or the PortAudio that it loads, is not installed."""
+    """Import the module. Raises SoundError where it, or the PortAudio that it loads, is not installed."""
     try:
         import sounddevice
     except ImportError as error:
@@ -34,7 +34,7 @@ def sounddevice() -> SoundDevice:
 
 
 def microphone_rate(device: SoundDevice) -> int:
-    """16 kHz, else the rate that the default microphone has. Raises SoundError where there is none."""
+    """Return 16 kHz, else the rate that the default microphone has. Raises SoundError where there is none."""
     try:
         own_rate: int = round(device.query_devices(kind="input")["default_samplerate"])
     except (device.PortAudioError, ValueError) as error:
@@ -49,7 +49,7 @@ def microphone_rate(device: SoundDevice) -> int:
 async def microphone_frames(
     device: SoundDevice, sample_rate: int, *, lost_after_s: float = _LOST_AFTER_S
 ) -> AsyncGenerator[bytes, None]:
-    """The default microphone, 20 ms a frame. Raises SoundError, also when it is unplugged."""
+    """Yield the default microphone's sound, 20 ms a frame. Raises SoundError, also when it is unplugged."""
     loop = asyncio.get_running_loop()
     frames: asyncio.Queue[bytes] = asyncio.Queue(_MAX_FRAMES)
 
@@ -104,7 +104,7 @@ class Loudspeaker:
         self._is_flowing: Callable[[], object] = _nobody_asks  # called once it has played so many
 
     async def start(self, sample_rate: int, *, patience_s: float = _FLOWS_AFTER_S) -> None:
-        """Returns when sound flows. Raises SoundError.
+        """Open the device and return when sound flows. Raises SoundError.
 
         ALSA's way to PulseAudio takes a first buffer of many a stream and then nothing more: such a one is opened anew.
         """
@@ -120,7 +120,7 @@ class Loudspeaker:
         raise SoundError("the loudspeaker accepts no sound: choose another as the system's default, or use --save FILE")
 
     def open(self, sample_rate: int) -> None:
-        """Sound of that rate follows. Raises SoundError when the device went away."""
+        """Prepare for sound of that rate. Raises SoundError when the device went away."""
         if self._stream is None or not self._stream.active:
             self._restart(sample_rate)
         with self._lock:
@@ -147,7 +147,7 @@ class Loudspeaker:
             self._stream = None
 
     def _restart(self, sample_rate: int) -> None:
-        """At that rate, else at the device's own."""
+        """Open the stream anew at that rate, else at the device's own. Raises SoundError."""
         self.close()
         try:
             self._stream = self._started(sample_rate)
@@ -176,4 +176,4 @@ class Loudspeaker:
 
 
 def _nobody_asks() -> None:
-    """Sound flows."""
+    """Ignore that sound flows: `start` does not wait for it now."""

@@ -60,7 +60,7 @@ class History:
                 self._flush(rollback=bool(frame.get("rollback")))
 
     def _take_late(self, frame: dict[str, Any]) -> None:
-        """Of a turn that was cut only hooks count, before the new user message: the model has read them."""
+        """Keep only the hooks of a turn that was cut, before the new user message: the model has read them."""
         if frame["type"] == "hook":
             self.messages.insert(len(self.messages) - 1, _message_of(frame))
         elif frame["type"] == "turn_end":

@@ -8,7 +8,7 @@ from clients.talk.sound import FRAME_S
 
 PAUSE_S: Final = 0.5
 MAX_DROP_S: Final = 15.0
-"""Beside a noise that never pauses, the sound passes again."""
+"""Longest time for which sound is dropped: a noise that never pauses passes again after it."""
 _SPOKEN_S: Final = 0.2  # of loud sound: less was a click
 _MIN_LOUD: Final = 260.0  # of 32768: -42 dB
 _ABOVE_FLOOR: Final = 2.8  # 9 dB louder than the room
@@ -34,7 +34,7 @@ class PauseGate:
         self._spoken_s = self._closed_s = 0.0
 
     def passes(self, pcm: bytes, *, is_online: bool) -> bool:
-        """Whether the frame may be sent."""
+        """Return whether the frame may be sent."""
         level = _rms(pcm)
         self._floor = max(1.0, min(level, self._floor * _FLOOR_RISE))
         is_loud = level > max(_MIN_LOUD, self._floor * _ABOVE_FLOOR)

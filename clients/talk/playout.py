@@ -14,7 +14,7 @@ class Playout:
         self._buffer += pcm
 
     def take(self, size: int) -> bytes:
-        """Exactly `size` bytes."""
+        """Remove and return the next `size` bytes, filled up with silence; only silence while paused."""
         if self.is_paused:
             return bytes(size)
         taken = bytes(self._buffer[:size])
@@ -36,7 +36,7 @@ class Resampler:
         self._position = 0.0  # of the next sample out, counted from that one
 
     def feed(self, pcm: bytes) -> bytes:
-        """Whole samples in; as many out as lie between those that have come."""
+        """Convert whole samples; return as many as lie between those that have come."""
         if self._step == 1:
             return pcm
         sound = np.concatenate((self._last, np.frombuffer(pcm, dtype="<i2").astype(np.float64)))

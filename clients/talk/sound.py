@@ -9,7 +9,7 @@ from typing import Final
 
 FRAME_S: Final = 0.02
 TRAILING_SILENCE_S: Final = 3.0
-"""After a WAV, so that the server hears the end of what was said."""
+"""Silence sent after a WAV, so that the server hears the end of what was said."""
 
 
 class SoundError(Exception):
@@ -17,7 +17,7 @@ class SoundError(Exception):
 
 
 def wav_rate(path: Path) -> int:
-    """The sample rate of a 16-bit mono WAV of 8 to 48 kHz. Raises SoundError for any other file."""
+    """Return the sample rate of a 16-bit mono WAV of 8 to 48 kHz. Raises SoundError for any other file."""
     try:
         with wave.open(str(path), "rb") as file:
             if file.getnchannels() != 1 or file.getsampwidth() != 2 or not 8000 <= file.getframerate() <= 48_000:
@@ -28,7 +28,7 @@ def wav_rate(path: Path) -> int:
 
 
 async def wav_frames(path: Path) -> AsyncGenerator[bytes, None]:
-    """The file in real time, 20 ms a frame, then silence."""
+    """Yield the file in real time, 20 ms a frame, then silence."""
     rate = wav_rate(path)
     samples = round(rate * FRAME_S)
     started = time.monotonic()
@@ -52,7 +52,7 @@ class WavWriter:
 
     @property
     def has_sound(self) -> bool:
-        """Was there a sentence to be heard?"""
+        """Whether a sentence has come."""
         return self._file is not None
 
     def open(self, sample_rate: int) -> None:
@@ -67,13 +67,13 @@ class WavWriter:
             self._file.writeframes(pcm)
 
     def pause(self) -> None:
-        """A file has no time of its own."""
+        """Do nothing: a file has no time of its own."""
 
     def resume(self) -> None:
-        """As `pause`."""
+        """Do nothing, as `pause`."""
 
     def cut(self) -> None:
-        """A file has played nothing yet: what was received stays."""
+        """Keep what was received: a file has played nothing yet."""
 
     def close(self) -> None:
         if self._file is not None:

@@ -13,7 +13,7 @@ _EDGE_CHARS: Final = 4096
 
 class AuditSink(Protocol):
     def append(self, entry: AuditEntry) -> None:
-        """Never waits and never raises."""
+        """Take an entry for the log. Never waits and never raises."""
         ...
 
 

@@ -45,10 +45,10 @@ class BoundHandler:
     """The handler's method for this stage, if it has one."""
     filter: CallFilter
     limit_s: float | None
-    """Time limit; None for a handler that never waits, or only for humans, who have a limit of their own."""
+    """Time limit, or None if the handler never waits, or only for humans, who have a limit of their own."""
     scanner: SecretScanner
     is_custom: bool = False
-    """The operator's own code: it gets copies."""
+    """Whether it is the operator's own code, which gets copies of what it sees."""
 
     async def fits(self, call: ToolInvocation) -> bool:
         return await self.filter.fits(call.name, call.permission, call.arguments)

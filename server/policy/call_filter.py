@@ -33,7 +33,7 @@ class CallFilter:
     """Compiled once. A call fits if it fits every key given; a key fits if one of its entries does."""
 
     def __init__(self, wanted: config.PolicyFilter | None, threads: FairShare | None = None) -> None:
-        """Raises ValueError for an invalid regular expression."""
+        """Compile the filter. Raises ValueError for an invalid regular expression."""
         wanted = wanted or config.PolicyFilter()
         arguments = wanted.arguments or {}
         self._threads = threads or FairShare(1, per_user=1)

@@ -62,7 +62,7 @@ class HandlerSpec:
     stages: tuple[PolicyStageName, ...] = STAGES
     """Stages at which it works."""
     settings: type[Struct] | None = None
-    """Type of its `config`; None where the handler itself reads it."""
+    """Type of its `config`, or None if the handler itself reads it."""
 
 
 def read_document(raw: bytes | str) -> PolicyDocument:
@@ -78,7 +78,7 @@ def read_document(raw: bytes | str) -> PolicyDocument:
 
 
 def document_of(tree: object) -> PolicyDocument:
-    """The same for JSON that is parsed already."""
+    """Return the document of JSON that is parsed already. Raises PolicyError for one that is not valid."""
     path = "$"
     if isinstance(tree, dict) and "hooks" in tree:
         for key in tree:
@@ -101,7 +101,7 @@ def document_of(tree: object) -> PolicyDocument:
 
 
 def document_of_config(hooks: config.HooksSettings) -> PolicyDocument:
-    """The operator's document in parley.yaml; an empty list of handlers says nothing."""
+    """Return the operator's document of parley.yaml; an empty list of handlers leaves its stage as it is."""
     return _normalised(hooks)
 
 
@@ -208,7 +208,7 @@ def place_as_written(path: str, tree: Any) -> str:
 
 
 def to_json(document: PolicyDocument) -> bytes:
-    """Canonical: equal documents give equal bytes."""
+    """Return canonical JSON: equal documents give equal bytes."""
     return msgspec.json.encode(document, order="deterministic")
 
 
@@ -256,7 +256,7 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTAL
 
 
 def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
-    """`text` is msgspec's about what should have been a `kind`, and stands at `base`."""
+    """Return an error for msgspec's `text` about what should have been a `kind` at `base`."""
     at = _AT.search(text)
     inner, problem = (at["path"], at["problem"]) if at else ("", text)
     path, problem = base + inner, problem[:200]  # both can quote the client at length

@@ -43,7 +43,7 @@ class PolicyStore:
         documents.listen(self._learn)
 
     def check(self) -> None:
-        """Raises ConfigError where the operator's stored document cannot be read: a guard must not be left out."""
+        """Raise ConfigError if the operator's stored document cannot be read: a guard must not be left out."""
         stored = self._documents.get(OPERATOR)
         if stored is None:
             return

@@ -87,7 +87,7 @@ class PolicyEngine:
         return tuple(handler.spec for handler in self._parts.custom.values())
 
     def check(self, document: PolicyDocument, *, may_lock: bool, below: PolicyDocument = NO_POLICY) -> None:
-        """Raises PolicyError for a document that names what is not there or does not fit."""
+        """Raise PolicyError for a document that names what is not there or does not fit."""
         specs = {spec.name: spec for spec in (*BUILTIN_SPECS, *self.custom_specs)}
         check_document(document, specs, may_lock=may_lock, below=below)
 
@@ -103,7 +103,7 @@ class PolicyEngine:
         self.load_rules(document.handler_names | self._own_tables)
 
     def has_rules(self, handlers: frozenset[str]) -> bool:
-        """Tell whether everything is loaded that these handlers need."""
+        """Return whether everything is loaded that these handlers need."""
         return all(part.is_loaded for part in self._rules(handlers))
 
     def load_rules(self, handlers: frozenset[str]) -> None:

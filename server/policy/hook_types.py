@@ -24,11 +24,11 @@ class HookType(Enum):
 class HookAction(Enum):
     ALLOW = "allow"
     DENY = "deny"
-    """pre_tool_use."""
+    """Refuse the call (pre_tool_use)."""
     MODIFY = "modify"
-    """pre_tool_use: with these arguments instead."""
+    """Run the call with other arguments (pre_tool_use)."""
     MODIFY_RESULT = "modify_result"
-    """post_tool_use, tool_error: the model and the user get this instead."""
+    """Give the model and the user another result (post_tool_use, tool_error)."""
     CONTINUE = "continue"
 
 
@@ -38,10 +38,10 @@ class HookContext:
 
     tool_name: str
     arguments: dict[str, Any]
-    """Arguments that run, or ran."""
+    """Arguments with which the tool runs, or ran."""
     phase: HookType
     result: Any = None
-    """After the call: the text that the model would read."""
+    """Text that the model would read, after the call."""
     error: Exception | None = None
     """Failure of the call; its text is what the model would read."""
     session_id: str | None = None
@@ -49,7 +49,7 @@ class HookContext:
     metadata: dict[str, Any] = field(default_factory=dict)
     """`permission`, `destructive` (a trusted server's hint), `call_id`, `turn_id`, `language`; after the call `duration_ms`, `ending`."""
     ask: AskHuman | None = field(default=None, repr=False)
-    """Asks the human; None where no client is connected."""
+    """Asks the human; absent where no client is connected."""
     shown_arguments: Any = None
     """Arguments as people and logs may see them: secrets redacted."""
 
@@ -61,9 +61,9 @@ class HookResult:
     action: HookAction
     message: str | None = None
     modified_args: dict[str, Any] | None = None
-    """JSON, with MODIFY."""
+    """Arguments (JSON) that replace the call's, with MODIFY."""
     modified_result: Any = None
-    """With MODIFY_RESULT: a text, or what JSON can be made of; never None."""
+    """Result with MODIFY_RESULT: a text, or what JSON can be made of; never None."""
     approval: AnsweredBy | None = None
     """Source of the human's answer, where one was asked."""
 

@@ -55,13 +55,13 @@ class Item:
 
     data: dict[str, Any]
     utterance: str | None = None
-    """The utterance whose words it has."""
+    """Id of the utterance whose words the item has."""
     silence_ms: int | None = None
-    """Silence that it stands for, which the model reads as the user's message."""
+    """Silence that the item stands for, which the model reads as the user's message."""
     is_waiting: bool = False
-    """Its words are still being recognised."""
+    """Whether the item's words are still being recognised."""
     hook: wire.Message | None = None
-    """The persistent hook that it stands for, as it goes back to the model."""
+    """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
     """The hooks' memory after the turn that this item is the last of."""
     rounds: list[wire.Message] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Item:
     message: wire.Message | None = None
     """Message that the model reads of it, kept until it changes."""
     is_cut: bool = False
-    """Truncated: what its reply goes on to say is not kept."""
+    """Whether the item was truncated: what its reply goes on to say is not kept."""
 
     @property
     def id(self) -> str:
@@ -92,13 +92,13 @@ class Item:
 
     @property
     def text(self) -> str:
-        """Words in it: written, spoken or recognised."""
+        """Words of the item: written, spoken or recognised."""
         parts = self.data.get("content", ())
         return "\n".join(words for part in parts if (words := part.get("text") or part.get("transcript")))
 
     @property
     def size(self) -> int:
-        """Bytes that it counts for."""
+        """Size of the item in bytes, as the conversation's limit counts it."""
         parts = self.data.get("content", ())
         strings = [value for part in parts for value in part.values() if value]
         strings += [self.data.get("arguments", ""), self.data.get("output", "")]
@@ -148,7 +148,7 @@ class ItemList:
         return next((item.state for item in reversed(self.items) if item.state), None)
 
     def awaits_output(self) -> bool:
-        """Whether calls stand at the end that the client has not answered."""
+        """Return whether the last tool calls still wait for the client's output."""
         last = list(takewhile(lambda item: item.kind != "message", reversed(self.items)))
         answered = {item.data["call_id"] for item in last if item.kind == "function_call_output"}
         return any(item.data["call_id"] not in answered for item in last)
@@ -162,7 +162,7 @@ class ItemList:
     def answer(
         self, event: client.ItemCreate | client.ItemDelete | client.ItemRetrieve | client.ItemTruncate
     ) -> list[Event]:
-        """Raises FrameError for an item that is not there or cannot be."""
+        """Apply an item event of the client; return its answers. Raises FrameError for a missing or impossible item."""
         match event:
             case client.ItemCreate():
                 return self._create(event)
@@ -225,7 +225,7 @@ class ItemList:
         return item
 
     def _insert(self, item: Item, after: str | None) -> None:
-        """Add a client's item behind that one (None: at the end, "root": first).
+        """Add a client's item behind the item with the id `after`: at the end if that is None, first if "root".
 
         Raises FrameError where the place is unknown, the id is taken or the conversation is full.
         """

@@ -12,7 +12,7 @@ from server.wire import frames as wire
 
 MIN_COMMIT_MS: Final = 100
 MAX_OPEN: Final = 64
-"""Utterances without their words yet; of more, the oldest counts as one without words."""
+"""Most utterances that still wait for their words; beyond it the oldest counts as one without words."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +90,7 @@ class InputBuffer:
             dropped.is_dropped = True
         elif config.audio.input.turn_detection is None:
             return [*refused, cleared]
-        return [*refused, wire.SpeechCancel(), cleared]  # also of sound in which nobody has been heard yet
+        return [*refused, wire.SpeechCancel(), cleared]  # also of sound in which no speech was detected yet
 
     def reset(self) -> list[Event]:
         """Forget the utterance under way: the session discards it, as the input is configured anew."""
@@ -180,7 +180,7 @@ class InputBuffer:
     # --- items
 
     def _refuse_commits(self) -> list[Event]:
-        """Answer those that wait: their sound is dropped."""
+        """Answer the commits that wait with an error: their sound is dropped."""
         self._is_fresh = False
         return [event for _ in tuple(self._commits) for event in self.nobody_spoke()]
 
@@ -252,7 +252,7 @@ class InputBuffer:
 
 
 def _is_shown(config: SessionConfig) -> bool:
-    """Whether the client wants to read what was said."""
+    """Return whether the client wants to read what was said."""
     return config.type == "transcription" or config.audio.input.transcription is not None
 
 

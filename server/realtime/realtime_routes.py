@@ -25,7 +25,7 @@ from server.realtime.translator import RealtimeTranslator
 SUBPROTOCOL: Final = "realtime"
 """The subprotocol that OpenAI's clients ask for in a browser."""
 _MAX_BODY_BYTES: Final = 1 << 20
-"""Far more than fits into a key, for who sends too much to learn what is too large."""
+"""Limit far above what fits into a key, so that a client that sends too much learns what is too large."""
 _PLACES: Final = {
     "modalities": ("output_modalities",),
     "max_response_output_tokens": ("max_output_tokens",),
@@ -52,7 +52,7 @@ class KeyLifetime(Struct, frozen=True, kw_only=True):
 
 class ClientSecretRequest(Struct, frozen=True, kw_only=True):
     user: str | None = None
-    """Name of the key's holder, who is the user `maker/NAME`; None: one is made up."""
+    """Name of the key's holder, who is the user `maker/NAME`, or None if a name is to be made up."""
     approvals: bool = False
     """Whether the holder may answer questions about tool calls, of the own connection alone; else they are refused."""
     expires_after: KeyLifetime | None = None

@@ -24,7 +24,7 @@ class ResponseSpec:
 
     id: str
     conversation_id: str | None
-    """None: the response stays outside of the conversation."""
+    """Id of the conversation that the response joins, or None if it stays outside of it."""
     is_spoken: bool
     sound: SoundFormat
     voice: str | None
@@ -66,7 +66,7 @@ class ResponseWriter:
         self._kind, self._words = ("audio", "transcript") if spec.is_spoken else ("text", "text")  # of its parts
         self._words_event = f"response.output_{'audio_transcript' if spec.is_spoken else 'text'}"
         self.is_asked = False
-        """The session was asked for its turn."""
+        """Whether the session was asked for the response's turn."""
         self.cancelled_by: Literal["turn_detected", "client_cancelled"] | None = None
         self._failure: tuple[str, str] | None = None  # code and message of the error that ends it
         self._is_cut = False  # the model's reply has reached its limit of tokens
@@ -148,14 +148,14 @@ class ResponseWriter:
                 assert_never(end.reason)
 
     def _is_unheard(self) -> bool:
-        """Whether none of its words has got the sound it should have; what a client has to run counts for more."""
+        """Return whether none of its words has got its sound; False with calls that the client is to run."""
         is_spoken = self.spec.is_spoken and bool(self._output) and not self._calls
         return is_spoken and self._silence is not None and not self._is_heard
 
     # --- words and sound
 
     def _write_text(self, delta: str) -> list[Event]:
-        """Add to a reply that is not spoken; one that is goes by its sentences."""
+        """Write a delta of a reply that is not spoken; a spoken one is written by `_write_sentence`."""
         if self.spec.is_spoken or not delta:
             return []
         return [*self._message(), self._add(delta)]

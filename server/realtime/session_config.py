@@ -57,7 +57,7 @@ class SoundCoding(NamedTuple):
 
     rate: int
     decode: Callable[[bytes], bytes]
-    """Raises FrameError for half a sample."""
+    """Decodes to PCM16. Raises FrameError for half a sample."""
     encode: Callable[[bytes], bytes]
 
 
@@ -99,7 +99,7 @@ class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
     prefix_padding_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
     silence_duration_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
     idle_timeout_ms: int | None = None
-    """Silence after a reply that calls for another."""
+    """Silence after a reply after which another response begins, or None if none does."""
     create_response: bool = True
     interrupt_response: bool = True
 

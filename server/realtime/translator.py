@@ -101,7 +101,7 @@ class RealtimeTranslator:
 
     @property
     def idle_timeout_ms(self) -> int | None:
-        """Silence after which `time_out` is due; None: it is not."""
+        """Silence in ms after which `time_out` is due, or None while it cannot be."""
         timeout_ms: int | None = getattr(self._config.audio.input.turn_detection, "idle_timeout_ms", None)
         is_busy = self._response is not None or self._held or self._conversation.awaits_output()
         return timeout_ms if self._may_time_out and self._config.type == "realtime" and not is_busy else None
@@ -345,7 +345,7 @@ class RealtimeTranslator:
     # --- responses
 
     def _begin_response(self, wishes: client.ResponseWishes) -> list[Action]:
-        """Raises FrameError where there can be none."""
+        """Begin a response with these settings. Raises FrameError where there can be none."""
         if self._config.type == "transcription":
             raise _transcription_only()
         if self._response is not None:
