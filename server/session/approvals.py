@@ -71,7 +71,7 @@ class Approvals:
 
     @property
     def is_waiting(self) -> bool:
-        """A question to this user is open, here or at another client."""
+        """Whether a question to this user is open, here or at another client."""
         return self.broker.has_open(self.user)
 
     def by_voice(self, question: Question) -> bool:
@@ -156,7 +156,7 @@ class Approvals:
             return None
 
     async def knows(self, question: Question, command: str | None, facts: TurnFacts) -> bool:
-        """Tell whether the human has approved this call before. Trouble with the store means no."""
+        """Return whether the human has approved this call before; False if the store cannot say."""
         keys = keys_for(question.tool, _real(question), command, question.definition)
         if any((facts.conversation, key) in self._remembered for key in keys):
             return True

@@ -16,7 +16,7 @@ from server.tools.client_tools import ClientTool
 from skills_engine import HookFacts, HookInfo
 
 _NO_FACTS: Final = HookFacts()
-"""For turns whose hooks ask for none."""
+"""Facts of a turn whose hooks ask for none."""
 
 
 class Agent(Protocol):
@@ -57,7 +57,7 @@ class ChatHandler:
         filler: config.FillerSettings | None = None,
         hook_tokens: int | None = None,
     ) -> None:
-        """`hook_tokens`: what hooks of skills may cost in one model call; None = any number."""
+        """`hook_tokens`: most tokens of skills' hooks in one model call, or None for no limit."""
         self._agent = agent
         self._verify = verify
         self._limits = limits

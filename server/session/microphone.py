@@ -37,7 +37,7 @@ class Microphone:
         self._send = send
         self._now_s = now_s
         self.detector: UtteranceDetector | None = None
-        """Made with the first sound: most connections never speak."""
+        """Detector of utterances, made with the first sound: most connections never speak."""
         self.detection = wire.DetectionSettings(mode="server_vad")
         self.playback = PlaybackClock()
         """Playback at the time of the last sound."""

@@ -24,7 +24,7 @@ class NudgedSession(Protocol):
     def send(self, frame: wire.ServerFrame) -> None: ...
 
     def triggers(self) -> Sequence[TriggerInfo]:
-        """Return those of the skills that are on."""
+        """Return the triggers of the skills that are on."""
 
     def trigger_facts(self) -> HookFacts:
         """Return the facts of a turn that would begin now, as far as they are known without its messages."""
@@ -35,7 +35,7 @@ class NudgedSession(Protocol):
 
     @property
     def silent_since_s(self) -> float:
-        """When the last sound of either side ended, by the clock of the session."""
+        """Time at which the last sound of either side ended, by the clock of the session."""
 
 
 @dataclass(frozen=True)

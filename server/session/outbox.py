@@ -35,7 +35,7 @@ class Socket(Protocol):
         """Return when the transport takes more. Raises ConnectionError when it is gone."""
 
     def unsent_bytes(self) -> int:
-        """Bytes that the transport holds because the client does not read."""
+        """Return the bytes that the transport holds because the client does not read."""
 
     async def close(self, code: int, reason: str) -> None:
         """Close in bounded time, whatever the client does. Never raises."""
@@ -139,7 +139,7 @@ class Outbox:
             self._hurry(self._limits.stall_s)
 
     def abandon(self) -> None:
-        """The connection is gone, or something broke here (1011): drop what waits. Idempotent."""
+        """Drop what waits: the connection is gone, or something broke here (1011). Idempotent."""
         self._end(*_BROKEN)
 
     async def run(self) -> None:

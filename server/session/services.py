@@ -34,7 +34,7 @@ class Services:
     sign: Sign
     sign_state: SignState
     read_state: Callable[[str], HookState]
-    """Raises StateInvalidError."""
+    """Verifies and reads a state that a client sent. Raises StateInvalidError."""
     gate: TurnGate
     metrics: Metrics
     limits: config.LimitsSettings

@@ -181,7 +181,7 @@ class Session:
         self._turns.interrupt(message=message)
 
     def hang_up(self) -> None:
-        """The client is gone: what its turn asks is answered with no, and the turn ends."""
+        """End the turn of a client that is gone, and answer with no what it asks."""
         self._nudges.switch(is_on=False)
         self._approvals.leave()
         self._turns.interrupt()
@@ -505,7 +505,7 @@ class Session:
             self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, received_s=now_s, state=state))
 
     def _can_hear(self) -> bool:
-        """Whether speech is recognised without a key, which would interrupt the turn."""
+        """Return whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
 
 

@@ -24,9 +24,9 @@ class ClientRights(NamedTuple):
     """Rights of one client that not every client has."""
 
     may_trace: bool
-    """It may see what the model reads."""
+    """Whether the client may see what the model reads."""
     may_instruct: bool
-    """It may give the model instructions and descriptions of tools."""
+    """Whether the client may give the model instructions and descriptions of tools."""
     system_messages: SystemPolicy
     """Fate of `system` messages in its history that this server did not sign."""
 
@@ -86,9 +86,9 @@ class TurnRequest:
     principal: Principal
     system_messages: SystemPolicy
     received_s: float
-    """When the client's `chat` came, or the user stopped speaking."""
+    """Time at which the client's `chat` came, or the user stopped speaking."""
     recognized_s: float | None = None
-    """When the words of a spoken turn were known."""
+    """Time at which the words of a spoken turn were known; absent in other turns."""
     channel: Channel = "text"
     output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     extra_hooks: Sequence[HookInfo] = ()
@@ -96,7 +96,7 @@ class TurnRequest:
     hook_state: HookState = field(default_factory=HookState)
     """The state of hooks after the turn before."""
     costs: CostMeter = field(default_factory=CostMeter)
-    """Knows the last model call of this client, for the trace."""
+    """Meter that knows the last model call of this client, for the trace."""
     text: str | None = None
     """The reply of a turn that no model answers."""
 

@@ -102,7 +102,7 @@ class SpeechInput:
         self._carried = ""  # words of an utterance after which the user spoke on before it was answered
         self._is_turn_running = False
         self.last_speech_s = float("-inf")
-        """When something was last noticed in the sound, or an utterance was answered."""
+        """Time at which something was last noticed in the sound, or an utterance was answered."""
 
     # --- what the client sends
 
@@ -162,7 +162,7 @@ class SpeechInput:
 
     @property
     def is_speaking(self) -> bool:
-        """Whether the user is, for certain."""
+        """Whether the user is certainly speaking."""
         return self._speaking is not None
 
     @property
@@ -171,7 +171,7 @@ class SpeechInput:
         return bool(self._utterances) or self._now_s() < self.transcribed.response_due_s
 
     async def aclose(self) -> None:
-        """Nothing is sent after this begins."""
+        """Stop listening and end all recognition; nothing is sent from its beginning on."""
         if self.microphone.detector is not None:
             self.microphone.detector.close()
         for task in self._tasks:
@@ -181,7 +181,7 @@ class SpeechInput:
     # --- what the detector notices
 
     def _update_listener(self) -> None:
-        """While a reply is expected no turn is to be interrupted: a short word is enough."""
+        """Report whether a turn runs; none does while a reply is expected, so that a short word is enough."""
         if self.microphone.detector is not None:
             self.microphone.detector.turns.turn(is_running=self._is_turn_running and self._question is None)
 
@@ -219,7 +219,7 @@ class SpeechInput:
                 assert_never(event)
 
     def _has_asked(self) -> bool:
-        """Whether the user can know of the question by now."""
+        """Return whether the user can know of the open question by now."""
         now_s = self._now_s()
         has_heard = self._question is None or self.microphone.playback.has_asked(self._question, now_s)
         return has_heard and now_s - self._asked_s >= ASKED_S
@@ -259,7 +259,7 @@ class SpeechInput:
         utterance.answering.add_done_callback(lambda _: self._settle(utterance, recognition))
 
     def _settle(self, utterance: _Utterance, recognition: asyncio.Task[str | _NotRecognized]) -> None:
-        """Also when it was dropped before it began."""
+        """Forget an utterance that is answered, also when its answer was cancelled before it began."""
         self.last_speech_s = self._now_s()
         recognition.cancel()
         self._utterances.pop(utterance.id, None)
@@ -386,7 +386,7 @@ class SpeechInput:
         return words
 
     def _send_nothing(self, utterance: _Utterance) -> None:
-        """It came to nothing: before `speech_started` it is rejected, after it its transcript is empty."""
+        """Report an utterance without words: rejected before `speech_started`, an empty transcript after it."""
         utterance.has_transcript = True
         if utterance.question is None:
             self._owner.send(wire.Transcript(utterance=utterance.id, text="", final=True))
@@ -424,7 +424,7 @@ def _no_utterance(ref: str | UnsetType) -> wire.Notice:
 
 
 def _has_failed(task: asyncio.Task[Any]) -> bool:
-    """Whether recognition failed at the pause: it may succeed at the end, and no words shall be lost."""
+    """Return whether recognition failed at the pause: it is tried again at the end, so that no words are lost."""
     if not task.done() or task.cancelled():
         return False
     return task.exception() is not None or isinstance(task.result(), _NotRecognized)

@@ -47,7 +47,7 @@ _SOUND_MS_A_CHAR: Final = 500
 _QUEUED: Final = frozenset(("sentence", "hook", "tool_call", "tool_result", "media"))
 
 Metered = Callable[[Coroutine[Any, Any, None]], Coroutine[Any, Any, None]]
-"""Charges a user for the loop time of such work."""
+"""Wraps work so that a user is charged for its time on the event loop."""
 
 
 class PlaybackClock:
@@ -76,7 +76,7 @@ class PlaybackClock:
         self._questions_ms[question] = float("inf")
 
     def has_asked(self, question: str, now_s: float) -> bool:
-        """Whether the question was heard, or its first QUESTION_MS. One that is not said needs no hearing."""
+        """Return whether the question, or its first QUESTION_MS, was heard; True for one that is not said."""
         start_ms = self._questions_ms.get(question, float("-inf"))
         return start_ms <= self._sent_ms and self.heard_ms(now_s) >= min(start_ms + QUESTION_MS, self._sent_ms)
 
@@ -106,7 +106,7 @@ class PlaybackClock:
         return self._sent_ms - self.heard_ms(now_s)
 
     def is_speaking(self, now_s: float) -> bool:
-        """Whether the listener's loudspeaker may be heard by the microphone now."""
+        """Return whether the listener's loudspeaker may be heard by the microphone now."""
         return self.silent_at_s(now_s) > now_s
 
     def silent_at_s(self, now_s: float) -> float:
@@ -128,7 +128,7 @@ class Voice:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether the turn is to be spoken, and the engine is there."""
+        """Whether the turn is to be spoken, and the engine is there."""
         return self.settings.voice and self.synthesizer.status.state == "ready"
 
     def synthesize(self, words: str, due_in_s: Callable[[], float]) -> AsyncGenerator[Sound, None]:
@@ -156,7 +156,7 @@ class _Synthesis:
 
     @property
     def max_sound_ms(self) -> float:
-        """More sound than these words need: an engine that sends more would not end by itself."""
+        """Limit of the sound, more than these words need: an engine that sends more would not end by itself."""
         return _SOUND_MS + _SOUND_MS_A_CHAR * len(self.sentence.words)
 
     @property

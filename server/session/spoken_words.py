@@ -24,7 +24,7 @@ class SpokenWords:
 
     text: str
     stopped_s: float
-    """When the user stopped speaking, by the clock of the session."""
+    """Time at which the user stopped speaking, by the clock of the session."""
     recognized_s: float
 
 
@@ -38,7 +38,7 @@ class SpeechOwner(Protocol):
 
     @property
     def transcript_leads_to(self) -> LeadsTo:
-        """Return the consequence that the transcript of an utterance has now."""
+        """Consequence that the transcript of an utterance has now."""
 
     def announce_turn(self) -> str:
         """Return the id of the turn that a transcript will start."""

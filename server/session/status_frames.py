@@ -16,7 +16,7 @@ from skills_engine.diagnostics import SkillTestReport
 
 MAX_HOOK_TEXT_CHARS: Final = 2000
 MAX_HOOK_TEXTS_CHARS: Final = 200_000
-"""The most characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
+"""Limit of the characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
 
 
 def ready_frame(services: Services, principal: Principal, session_id: str, *, shows_texts: bool) -> wire.Ready:

@@ -38,7 +38,7 @@ class UserPlaces:
         self._held.update(_counted(share))
 
     def give_back(self, share: Share) -> None:
-        self._held -= Counter(_counted(share))  # forgets who has none
+        self._held -= Counter(_counted(share))  # forgets users without a place
 
     @property
     def accounts(self) -> frozenset[str]:
@@ -127,11 +127,11 @@ class TurnTimer:
         self._pauses = 0
         self._left_s = 0.0  # while paused
         self.has_expired = False
-        """The limit was reached, and `running` has raised TimeoutError."""
+        """Whether the limit was reached, and `running` has raised TimeoutError."""
 
     @asynccontextmanager
     async def running(self, limit_s: float) -> AsyncIterator[None]:
-        """Cancels what runs in it after `limit_s`, pauses not counted, and raises TimeoutError."""
+        """Cancel what runs in it after `limit_s`, pauses not counted, and raise TimeoutError."""
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:

@@ -259,7 +259,7 @@ class Filler:
             self._timer = loop.call_later(self._settings.after_ms / 1000, self._say)
 
     def close(self) -> None:
-        """Withdraw what is not being said yet: the first word is there, or none will come."""
+        """Withdraw a filler that is not being said yet: the first word is there, or none will come."""
         self._is_needed = False
         self._stop()
         if self._withdraw is not None:

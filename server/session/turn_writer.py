@@ -33,7 +33,7 @@ SignState = Callable[[HookState], str]
 class _OpenSentence:
     index: int
     lead_chars: int  # white space before what is said
-    words: list[tuple[int, float]] | None  # None: not known of all of it
+    words: list[tuple[int, float]] | None  # None once they are not known for a part of it
     duration_ms: float = 0.0
 
     def add_words(self, words: Sequence[tuple[int, float]] | None) -> None:
@@ -282,7 +282,7 @@ def _sum(a: Usage, b: Usage) -> Usage:
 
 
 def code_of(error: ServerError) -> wire.ErrorCode:
-    """The error's code where the protocol knows it."""
+    """Return the error's code if the protocol knows it, else `internal`."""
     if error.code in get_args(wire.ErrorCode):
         return error.code  # type: ignore[return-value]  # just checked
     return "internal"

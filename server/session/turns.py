@@ -131,7 +131,7 @@ class Turns:
         return TurnRun(request, services, outbox, approvals, calls, metered=self._metered, on_end=on_end)
 
     async def aclose(self) -> None:
-        """After `interrupt`: wait until everything that the turns started has unwound."""
+        """Wait until everything that the turns started has unwound; call `interrupt` first."""
         if not self._unwinding:
             return
         _, stuck = await asyncio.wait(self._unwinding, timeout=UNWIND_S)
@@ -149,7 +149,7 @@ class Turns:
             run.end("interrupted")  # no-op unless something else cancelled the task
 
     def _finish(self, writer: TurnWriter, figures: wire.Metrics) -> None:
-        """`turn_end` is sent: cancel what the turn started if it still runs."""
+        """Cancel what the turn started if it still runs, and free its place: `turn_end` is sent."""
         task, self._task, self.running = self._task, None, None
         self._on_running(False)
         if task is not None and task is not asyncio.current_task():

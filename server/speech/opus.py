@@ -153,7 +153,7 @@ class OpusDecoder:
 
 @cache
 def opus_status() -> SpeechPart:
-    """Whether Opus can be used, and why not."""
+    """Return whether Opus can be used, and why not."""
     try:
         version: bytes = libopus().opus_get_version_string()
     except SpeechUnavailable as error:

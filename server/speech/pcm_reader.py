@@ -24,7 +24,7 @@ _MAGIC: Final[Mapping[bytes, str]] = {
 }
 _HEAD_BYTES: Final = 8  # the longest magic ends here
 _TEXT: Final = re.compile(rb"(?:\xef\xbb\xbf)?[\t\r\n -~]+")  # as sound, it would begin above -12 dBFS
-_UNKNOWN_SIZES: Final = (0, 0xFFFF_FFFF)  # what streams write, who cannot know
+_UNKNOWN_SIZES: Final = (0, 0xFFFF_FFFF)  # what streams write, which cannot know theirs
 _WAVE_FORMAT_PCM: Final = 1
 _WAVE_FORMAT_EXTENSIBLE: Final = 0xFFFE  # the format proper is the head of its GUID, at byte 24
 _MAX_FORMAT_BYTES: Final = 256

@@ -35,7 +35,7 @@ class SpeechProvider(Protocol):
 
     @property
     def languages(self) -> list[str]:
-        """BCP 47; [] = not known, the provider decides."""
+        """Languages (BCP 47); empty where they are not known and the provider decides."""
 
     async def start(self) -> None: ...
 

@@ -42,7 +42,7 @@ class SpeechService:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
         self.detector = detector
-        """None if nothing is recognised anyway."""
+        """Voice detector, or None if nothing is recognised anyway."""
         self.opus = opus or opus_status()
         self.turn_taking = turn_taking or TurnTakingConfig()
         self.recognitions = FairShare(

@@ -82,11 +82,11 @@ class SoundChunk:
 class Synthesizer(SpeechProvider, Protocol):
     @property
     def sample_rate(self) -> int | None:
-        """The sound's, as far as it is known; the chunks have the last word."""
+        """Sample rate of the sound, as far as it is known; the chunks have the last word."""
 
     @property
     def voices(self) -> list[str]:
-        """Names that `speaker` may have, the default first; [] = not known."""
+        """Names that `speaker` may have, the default first; empty where they are not known."""
 
     def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
         """Yield the sound as it comes, at most MAX_CHUNK_BYTES a chunk; nothing for no words.

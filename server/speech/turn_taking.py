@@ -74,7 +74,7 @@ class TurnTakingConfig(VadSettings, frozen=True, kw_only=True):
     onset_ms: int = 64
     """Voice in a row that makes DETECTED: the client pauses playback."""
     decide_ms: int = 576
-    """From DETECTED to REJECTED or STARTED; the protocol promises 600."""
+    """Longest time from DETECTED to REJECTED or STARTED; the protocol promises 600."""
     min_bright_ms: int = 96
     """Voice of an open mouth that a barge-in needs."""
     reject_silence_ms: int = 256

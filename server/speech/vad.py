@@ -59,7 +59,7 @@ class SileroModel:
 
     @classmethod
     def load(cls) -> "SileroModel":
-        """Raises SpeechUnavailable where a package is missing or does not run on this machine."""
+        """Load the model. Raises SpeechUnavailable where a package is missing or does not run on this machine."""
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before the import, which else writes an id of the machine
         try:
             import onnxruntime
@@ -163,7 +163,7 @@ class VoiceDetector:
         self.busy_s = 0.0
         """CPU time of the thread."""
         self.failure: str | None = None
-        """The reason why it judges no more; None while it works."""
+        """Reason why the detector judges no more, or None while it works."""
 
     @property
     def status(self) -> SpeechPart:

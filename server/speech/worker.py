@@ -29,7 +29,7 @@ def command_of(kind: str, *arguments: str) -> list[str]:
 
 
 def at_once() -> float:
-    """Due now; of several such requests the oldest goes first."""
+    """Return the deadline of a request that should start at once; ties go to the oldest."""
     return 0.0
 
 

@@ -132,7 +132,7 @@ def _read(source: BinaryIO, inbox: Inbox) -> None:
 
 
 def _die_with_the_server() -> None:
-    """Closed pipes end the process too; this does it when a child of ours still holds one."""
+    """End with the server even while a child of ours still holds a pipe, whose closing would end the process too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the server decides
     if sys.platform == "linux":
         parent = os.getppid()

@@ -15,7 +15,7 @@ from server.storage.database import Database
 from server.storage.schema import approvals, storable
 
 MAX_PER_USER: Final = 500
-"""Beyond it the oldest is forgotten: its call is asked about again."""
+"""Approvals kept of one user; beyond it the oldest is forgotten: its call is asked about again."""
 
 
 class RememberedApproval(Struct, frozen=True, kw_only=True):
@@ -31,11 +31,11 @@ class RememberedApproval(Struct, frozen=True, kw_only=True):
     origin: str
     """Name of the handler or hook that had asked."""
     created: str
-    """RFC 3339, UTC."""
+    """Time of the approval (RFC 3339, UTC)."""
 
 
 class ApprovalTable:
-    """Every method raises StorageError."""
+    """Table of the approvals that users had remembered. Every method raises StorageError."""
 
     def __init__(
         self, database: Database, *, now: Callable[[], float] = time.time, max_per_user: int = MAX_PER_USER
@@ -66,7 +66,7 @@ class ApprovalTable:
             await self._database.write(lambda connection: _add(connection, row, self._max_per_user))
 
     async def list(self, user: str) -> list[RememberedApproval]:
-        """The newest first."""
+        """Return the user's approvals, the newest first."""
         statement = sa.select(approvals).where(approvals.c.user == user)
         ordered = statement.order_by(approvals.c.created_us.desc(), approvals.c.id)
         rows = await self._database.read(lambda connection: connection.execute(ordered).all())

@@ -23,7 +23,7 @@ from server.storage.schema import storable
 MAX_VALUE_BYTES: Final = 16 << 10
 MAX_TEXT: Final = 2000
 FIRST: Final = "0" * 64
-"""Stands before a replica's first day."""
+"""Hash that stands before a replica's first day."""
 GAP: Final = "gap"
 """The phase of an entry that stands for entries that are missing."""
 PRUNED: Final = "pruned"
@@ -70,14 +70,14 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
     number: int
     """Its place in the replica's day, from 1."""
     ts: str
-    """RFC 3339, UTC."""
+    """Time of the entry (RFC 3339, UTC)."""
     entry: msgspec.Raw
     """An AuditEntry as it was written, what was empty left out."""
     hash: str
 
 
 def body_of(entry: AuditEntry) -> str:
-    """The entry as canonical JSON: what is kept, hashed and searched. Never fails: what cannot be written is named."""
+    """Return the entry as canonical JSON to keep, hash and search. Never fails: what cannot be written is named."""
     return _short_body(entry) or _cut_body(entry)
 
 
@@ -120,7 +120,7 @@ def rfc3339(ts_us: int) -> str:
 
 
 def _bounded(value: Any) -> bytes:
-    """`value` as JSON, or the beginning of its text where it is too long to keep."""
+    """Return `value` as JSON, or the beginning of its text where it is too long to keep."""
     data = _canonical(value)
     if len(data) <= MAX_VALUE_BYTES:
         return data
@@ -128,7 +128,7 @@ def _bounded(value: Any) -> bytes:
 
 
 def _canonical(value: Any) -> bytes:
-    """Equal values give equal bytes. Half a surrogate pair is written as its escape, which any database takes."""
+    """Return JSON, equal for equal values; half a surrogate pair becomes its escape, which any database takes."""
     try:
         return msgspec.json.encode(value, enc_hook=_kind, order="deterministic")
     except (TypeError, ValueError, RecursionError):
@@ -140,7 +140,7 @@ def _canonical(value: Any) -> bytes:
 
 
 def _kind(value: object) -> str:
-    """In place of what JSON has no form for; its own words might be long, or fail."""
+    """Return the type's name in place of what JSON has no form for; its own words might be long, or fail."""
     return f"<{type(value).__name__}>"
 
 
@@ -215,7 +215,7 @@ class DayCheck:
 
 
 def check_days(days: Iterable[Day]) -> Iterator[str]:
-    """Whether the replicas' days, in order, follow one another. The oldest may follow one that was pruned."""
+    """Yield where the replicas' days, in order, do not follow one another. The oldest may follow a pruned one."""
     last: dict[str, Day] = {}
     for day in days:
         before = last.get(day.replica)
@@ -233,7 +233,7 @@ def _differing(link: Link) -> str | None:
 
 
 def _hash(*parts: str) -> str:
-    """Each part with its length before it: no two lists of parts give the same bytes."""
+    """Hash each part with its length before it: no two lists of parts give the same bytes."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

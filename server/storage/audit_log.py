@@ -36,7 +36,7 @@ _PRUNE_ROWS: Final = 5_000
 _HOUSEKEEPING_S: Final = 60.0
 _RETRY_S: Final = 0.5
 GRACE: Final = timedelta(minutes=10)
-"""Clocks of replicas differ; a day is closed when it is over for all of them."""
+"""Time after a day at which it is closed: clocks of replicas differ, and it must be over for all of them."""
 NEEDED_S: Final = 2 * 86_400.0
 """Steady time before the wall clock is believed; also the longest time without a server that does not begin it anew."""
 _TOLERANCE_S: Final = 600.0
@@ -57,7 +57,7 @@ class SteadyTime:
         """`now` is the wall clock."""
         self._now = now
         self._clock = clock
-        self._looked_at_s: float | None = None  # by `clock`; None: not in this process
+        self._looked_at_s: float | None = None  # by `clock`; None before the first look in this process
 
     def look(self, connection: sa.Connection) -> bool:
         """Return whether the wall clock can be believed. For a transaction that writes, every minute or so.
@@ -81,7 +81,7 @@ class SteadyTime:
 
 
 class AuditLog:
-    """`run` writes what `append` takes."""
+    """The audit log of this replica: `run` writes what `append` takes."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class AuditLog:
         """Entries lost since the start, in all."""
 
     def append(self, entry: AuditEntry) -> None:
-        """Never waits and never raises. Beyond the queue's limit and the user's quota the entry is counted and told."""
+        """Queue an entry, at once and without errors. Beyond queue limit and user quota it is only counted and told."""
         body = body_of(entry)
         if self._quotas.admit(account_of(entry.user), len(body) + _ROW_BYTES, self._clock()):
             self._enqueue(body)
@@ -145,7 +145,7 @@ class AuditLog:
         return len(self._queue)
 
     async def flush(self) -> None:
-        """Until what was taken so far is written; for as long as the database is away."""
+        """Wait until what was taken so far is written, for as long as the database is away."""
         async with self._written:
             await self._written.wait_for(lambda: not self._queue)
 
@@ -251,7 +251,7 @@ class AuditLog:
 
 
 def oldest_kept(now_s: float, keep_days: int) -> str:
-    """The day, as in 2026-11-22; closed ones before it are pruned."""
+    """Return the day, as in 2026-11-22, before which closed days are pruned."""
     return (datetime.fromtimestamp(now_s, UTC).date() - timedelta(days=keep_days)).isoformat()
 
 
@@ -263,7 +263,7 @@ def _own_entry(outcome: str, message: str, details: dict[str, Any], ts_us: int, 
 
 
 def _append(connection: sa.Connection, replica: str, today: str, bodies: list[str]) -> None:
-    """Add to the replica's chain. Its day's row is locked meanwhile: processes of one name take turns."""
+    """Add entries to the replica's chain. Its day's row is locked meanwhile: processes of one name take turns."""
     day, entries, last = _open_day(connection, replica, today)
     rows: list[dict[str, Any]] = []
     for number, body in enumerate(bodies, entries + 1):
@@ -276,7 +276,7 @@ def _append(connection: sa.Connection, replica: str, today: str, bodies: list[st
 
 
 def _open_day(connection: sa.Connection, replica: str, today: str) -> tuple[str, int, str]:
-    """The day to write to, its entries and its last hash. A closed day is not opened again, nor an earlier one."""
+    """Return the day to write to, its entries and last hash. No closed day is opened again, nor an earlier one."""
     if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(f"parley audit {replica}"))))
     columns = (audit_days.c.day, audit_days.c.entries, audit_days.c.last_hash, audit_days.c.closed_us)

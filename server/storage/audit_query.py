@@ -23,16 +23,16 @@ class EntryFields(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Values that an entry has to have, those that are given."""
 
     user: Text | None = None
-    """With the holders of the user's Realtime keys."""
+    """User, together with the holders of the user's Realtime keys."""
     session: Text | None = None
     turn: Text | None = None
     tool: Text | None = None
-    """The whole name, or its beginning and `*`."""
+    """Whole name of the tool, or its beginning and `*`."""
     phase: Text | None = None
     outcome: Text | None = None
     handler: Text | None = None
     text: Text | None = None
-    """Anywhere in the entry; upper and lower case of A-Z do not differ."""
+    """Text anywhere in the entry; upper and lower case of A-Z do not differ."""
 
 
 class AuditFilter(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,13 +40,13 @@ class AuditFilter(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=
 
     since_us: int | None = None
     until_us: int | None = None
-    """Not included."""
+    """End of the time span, itself not included."""
 
 
 class AuditPage(Struct, frozen=True, kw_only=True):
     entries: list[AuditRecord]
     next: str | None
-    """Give it as `cursor` for what follows; null: that was all."""
+    """`cursor` of the page that follows, or null if this is the last."""
 
 
 class BadCursor(ValueError):
@@ -71,7 +71,7 @@ async def read_page(
 
 
 async def read_all(database: Database, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
-    """Every entry, oldest first, in pages; holds one page at a time and no transaction between them."""
+    """Yield every entry, oldest first, in pages; hold one page at a time and no transaction between them."""
     cursor: str | None = None
     while True:
         page = await read_page(database, wanted, limit=MAX_PAGE, cursor=cursor, oldest_first=True)
@@ -142,6 +142,6 @@ def _read_cursor(cursor: str) -> tuple[int, int]:
 
 
 def entry_of(record: AuditRecord) -> dict[str, Any]:
-    """The entry, parsed; half surrogate pairs included."""
+    """Return the entry, parsed; half surrogate pairs included."""
     tree: dict[str, Any] = json.loads(bytes(record.entry))
     return tree

@@ -22,17 +22,17 @@ class _PrunedEntry(msgspec.Struct):
 
 class AuditVerification(msgspec.Struct, frozen=True, kw_only=True):
     is_whole: bool
-    """Nothing was found to be wrong. What cannot be found this way, docs/operations.md says."""
+    """Whether nothing was found to be wrong; docs/operations.md says what cannot be found this way."""
     days: list[Day]
-    """By replica, then by day; those that are being pruned are left out."""
+    """Days by replica, then by date; those that are being pruned are left out."""
     problems: list[str]
-    """In words. The first of each day: what follows a break tells nothing."""
+    """Problems in words, the first of each day: what follows a break tells nothing."""
     pruned: list[PrunedDay]
     """Days that were deleted as too old, as far as the entries that tell of it are kept."""
 
 
 async def verify(database: Database, *, keep_days: int, now: Callable[[], float] = time.time) -> AuditVerification:
-    """Writes nothing. Raises StorageError; cancelled, it stops at the end of a page.
+    """Check the whole log; write nothing. Raises StorageError; cancelled, it stops at the end of a page.
 
     A day may lack entries while it is being pruned: if it says so, is closed, and is older than `keep_days`.
     """
@@ -65,7 +65,7 @@ def _days(is_whole: sa.ColumnElement[bool], connection: sa.Connection) -> list[D
 def _check_page(
     day: Day, check: DayCheck, is_whole: sa.ColumnElement[bool], connection: sa.Connection
 ) -> tuple[bool, str | None]:
-    """Whether that was all, and what is wrong. One view of the day's row and of its entries, which may be growing."""
+    """Return whether that was all, and what is wrong, from one view of the day's row and its (growing) entries."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
     is_it = (audit_days.c.replica == day.replica) & (audit_days.c.day == day.day) & is_whole

@@ -59,7 +59,7 @@ def _channel(name: str) -> str:
 
 @asynccontextmanager
 async def watch_changes(database: Database, name: str) -> AsyncIterator[asyncio.Event]:
-    """An event that is set when something may have changed: at first, on every word, after every lost connection.
+    """Yield an event that is set when something may have changed: at first, on every word, after every lost connection.
 
     Many changes are one event; clear it before you look.
     """
@@ -76,7 +76,7 @@ async def watch_changes(database: Database, name: str) -> AsyncIterator[asyncio.
 
 
 async def _poll_file(database: Database, changed: asyncio.Event) -> None:
-    """`data_version` differs when another connection has committed; asking costs some microseconds."""
+    """Poll `data_version`, which differs when another connection has committed; asking costs some microseconds."""
     while True:
         try:
             with closing(sqlite3.connect(str(database.url.database), timeout=0)) as connection:

@@ -39,7 +39,7 @@ KEEPALIVE: Final[dict[str, Any]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""For libpq: a network that swallows everything is a broken connection after some seconds."""
+"""Settings of libpq by which a network that swallows everything is a broken connection after some seconds."""
 _THREADS: Final = 4
 _WAL_WAIT_S: Final = 2.0
 _PENDING: Final = 256
@@ -56,7 +56,7 @@ _RETRY_TO_S: Final = 5.0
 
 
 class Database:
-    """Use between `start` and `aclose`. Every method raises StorageError where the database does not serve."""
+    """The database, between `start` and `aclose`. Every method raises StorageError where it does not serve."""
 
     def __init__(
         self,
@@ -102,20 +102,20 @@ class Database:
             raise ConfigError(f"{key}: {error}; {cure}") from error
 
     async def read(self, transaction: Transaction[Result]) -> Result:
-        """Give up waiting, with StorageError, when the database is found to be silent."""
+        """Run a transaction that reads; give up with StorageError when the database is found to be silent."""
         if self._gone is None:
             self._gone = asyncio.get_running_loop().create_future()
         return await self._run(transaction, self._engine, self._gone)
 
     async def write(self, transaction: Transaction[Result]) -> Result:
-        """When this returns, what was written survives the end of the process, whatever ends it.
+        """Run a transaction; once this returns, its writes survive the end of the process, whatever ends it.
 
         Cancelled, the transaction is still tried.
         """
         return await self._run(transaction, self._engine.execution_options(parley_writes=True))
 
     async def aclose(self) -> None:
-        """Waits for transactions under way, for some seconds; then connections to PostgreSQL are severed."""
+        """Wait for transactions under way, for some seconds; then sever connections to PostgreSQL."""
         ending = asyncio.create_task(asyncio.to_thread(self._threads.shutdown), name="database end")
         await asyncio.wait([ending], timeout=0 if self._is_silent else _LAST_S)
         if not ending.done():
@@ -153,13 +153,13 @@ class Database:
             self._gone.set_result(None)
 
     def note_refusal(self) -> None:
-        """Let the next transaction find out how it is: it has refused a connection."""
+        """Note that the database refused a connection: the next transaction finds out how it is."""
         if self._is_silent:
             self._gone = None
 
     @property
     def retry_after_s(self) -> float:
-        """0 when it is up; else how long to leave it in peace."""
+        """Time for which to leave the database in peace; 0 when it is up."""
         return _RETRY_TO_S if self._is_silent else max(0.0, self._retry_at - self._clock())
 
     @property
@@ -219,7 +219,7 @@ class Database:
         return f"the database {self.url.database}" if self.is_sqlite else "PostgreSQL"
 
     def _explain(self, error: Exception) -> str:
-        """The driver's first line, without what the url keeps to itself."""
+        """Return the first line of the driver's error, without the url's password."""
         text = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
         password = self.url.password
         return (text.replace(password, "…") if password else text)[:300]

@@ -27,7 +27,7 @@ OnChange = Callable[[frozenset[str]], None]
 class StoredDocument:
     owner: str
     version: int
-    """1 for the first write; the next is one higher."""
+    """Version of the document: 1 for the first write, one more with each that follows."""
     body: bytes
     updated_by: str
     updated_us: int

@@ -19,7 +19,7 @@ from server.storage.database import Database
 from server.storage.schema import numbers, page_sessions, storable
 
 MAX_PER_USER: Final = 100
-"""Beyond it the oldest ends."""
+"""Sessions that one user may have; beyond it the oldest ends."""
 MAX_LISTED: Final = 500
 
 
@@ -31,15 +31,15 @@ class PageSession(Struct, frozen=True, kw_only=True):
     browser: str
     """`User-Agent` of the login."""
     created: str
-    """RFC 3339, UTC."""
+    """Time of the login (RFC 3339, UTC)."""
     ends: str
-    """RFC 3339, UTC; earlier if it is revoked."""
+    """Time at which the login ends (RFC 3339, UTC), earlier if it is revoked."""
     is_current: bool = False
-    """Whether it is the one that asks."""
+    """Whether it is the session that asks for the list."""
 
 
 class PageSessionTable:
-    """Every method but `is_open` and `has` raises StorageError."""
+    """Table of the page's logins. Every method but `is_open` and `has` raises StorageError."""
 
     def __init__(
         self, database: Database, *, now: Callable[[], float] = time.time, max_per_user: int = MAX_PER_USER
@@ -52,11 +52,11 @@ class PageSessionTable:
         self._refreshing = asyncio.Lock()
 
     def is_open(self, session_id: str) -> bool:
-        """Return whether it was open when replicas were last heard."""
+        """Return whether the session was open when replicas were last heard."""
         return session_id in self._open
 
     async def has(self, session_id: str) -> bool:
-        """Return whether it is open; asking the database for one that another replica opened just now. False if it is down."""
+        """Return whether the session is open, asking the database for other replicas' new ones. False if that is down."""
         if session_id not in self._open:
             try:
                 await self.refresh()

@@ -19,10 +19,10 @@ from server.storage.database import Database
 from server.storage.schema import askers, questions
 
 LEASE_S: Final = 10.0
-"""Time that a process which says nothing may still be alive."""
+"""Time for which a process that says nothing counts as alive."""
 MAX_BODY_CHARS: Final = 64 << 10
 _KEPT_S: Final = 60.0
-"""After its end, for replicas that were away."""
+"""Time for which a question is kept after its end, for replicas that were away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class SharedQuestion:
     body: str
     """Text of what is shown; empty once it is settled."""
     left_s: float
-    """Until silence is a no; below 0 when it is over."""
+    """Seconds until silence is a no; below 0 when the time is over."""
     is_live: bool
     answer: str | None
     answered_by: str | None
-    """The process that was first."""
+    """The process whose answer was first."""
     outcome: str | None
 
 
 class QuestionTable:
-    """Every method raises StorageError."""
+    """Table of the questions that replicas share. Every method raises StorageError."""
 
     def __init__(self, database: Database, *, lease_s: float = LEASE_S, now: Callable[[], float] = time.time) -> None:
         """`now`: on SQLite the clock; PostgreSQL has its own."""
@@ -125,7 +125,7 @@ class QuestionTable:
         return await self._database.write(write)
 
     async def settle(self, id_: str, outcome: str) -> None:
-        """Its end, in its asker's words. What was shown and answered is forgotten. Idempotent."""
+        """End a question with its asker's outcome; what was shown and answered is forgotten. Idempotent."""
 
         def write(connection: sa.Connection) -> None:
             now_us = self._now_us(connection)

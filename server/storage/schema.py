@@ -132,7 +132,7 @@ def _questions(connection: sa.Connection) -> None:
 
 
 def _remember_for(connection: sa.Connection) -> None:
-    """Older replicas that still run write rows without the column: its default is what they mean."""
+    """Add the column. Older replicas that still run write rows without it: its default is what they mean."""
     columns = {column["name"] for column in sa.inspect(connection).get_columns(approvals.name)}
     if "remember_for" not in columns:  # a new database has it from its first step
         text = f"ALTER TABLE {approvals.name} ADD COLUMN remember_for VARCHAR(16) NOT NULL DEFAULT 'arguments'"

@@ -52,7 +52,7 @@ class Storage:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Connected, with every document and every page session read. Raises ConfigError where the database is not there.
+        """Connect, and read all documents and page sessions. Raises ConfigError where the database is not there.
 
         On leaving, what the audit log has taken is written, if that can be done in some seconds.
         """

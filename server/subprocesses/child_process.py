@@ -20,9 +20,9 @@ from server.subprocesses.process_tree import MARK, ProcessTree, adopt_orphans
 logger = logging.getLogger(__name__)
 
 EOF_S: Final = 1.0
-"""From the end of its input to SIGTERM."""
+"""Time from the end of the child's input to SIGTERM."""
 END_S: Final = 2.0
-"""From the end of its input to SIGKILL."""
+"""Time from the end of the child's input to SIGKILL."""
 MAX_STDERR_LINE_BYTES: Final = 8192
 
 _KILL_WAIT_S: Final = 2.0  # a killed process that does not go hangs in the kernel
@@ -67,7 +67,7 @@ class ChildProcess:
         eof_s: float,
         end_s: float,
     ) -> None:
-        """Takes the process over; `begin` is the way in."""
+        """Take the process over; call `begin` instead of this."""
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -81,7 +81,7 @@ class ChildProcess:
         self._end_s = end_s
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[str] = self._loop.create_future()
-        """Says how, in words."""
+        """How the child ended, in words, once it has."""
         self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
         _running.add(self)

@@ -79,7 +79,7 @@ class Lines:
 
 
 def is_overfull(line: bytes | bytearray) -> bool:
-    """Whether a line of JSON may hold more than MAX_PARTS; brackets inside of texts count, too."""
+    """Return whether a line of JSON may hold more than MAX_PARTS; brackets inside of texts count, too."""
     return len(line) > MAX_PARTS and line.count(b"{") + line.count(b"[") > MAX_PARTS
 
 

@@ -14,11 +14,11 @@ class BackoffPolicy:
     first_wait_s: float = 0.25
     longest_wait_s: float = 4.0
     steady_s: float = 10.0
-    """Serving for this long counts as a success; with 0, serving at all."""
+    """Time of serving that counts as a success; with 0, serving at all does."""
     max_quick: int = 5
-    """This many failures in a row, pauses doubled from one to the next, open the breaker."""
+    """Failures in a row, with pauses doubled from one to the next, beyond which the breaker opens."""
     open_s: float = 60.0
-    """While it is open nothing is tried; then one try: if that fails too, it opens again."""
+    """Time for which an open breaker lets nothing be tried; then one try, after whose failure it opens again."""
 
 
 class Backoff:

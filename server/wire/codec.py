@@ -26,7 +26,7 @@ from server.wire.frames import (
 
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
-"""Values in a frame: nobody else runs while they are made, and a list of 3 bytes takes 60."""
+"""Limit of values in a frame: the event loop stands still while they are made, and a list of 3 bytes takes 60."""
 MAX_TOOLS_BYTES = 65_536
 """The tools of a client, as JSON: the model reads them with every call."""
 MAX_DEPTH = 64
@@ -48,7 +48,7 @@ _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
 def encode(frame: ServerFrame | Mapping[str, Any]) -> bytes:
-    """One compact JSON object in UTF-8. Half a surrogate pair, which models and file names may hold, becomes `?`."""
+    """Return compact JSON in UTF-8. Half a surrogate pair, which models and file names may hold, becomes `?`."""
     try:
         return _encoder.encode(frame)
     except UnicodeEncodeError:

@@ -10,7 +10,7 @@ _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)")
 
 
 def keys_at(kind: Any, path: str) -> list[str]:
-    """The keys of the object at `path` (as msgspec writes it, without the `$`); [] where any key may stand."""
+    """Return the keys of the object at `path` (as msgspec writes it, without the `$`); [] where any key may stand."""
     return sorted(
         {field.encode_name for node in _at(kind, path) if isinstance(node, inspect.StructType) for field in node.fields}
     )
@@ -21,7 +21,7 @@ def values_at(kind: Any, path: str) -> list[str]:
 
 
 def has_keys_at(kind: Any, keys: Sequence[str]) -> bool:
-    """Whether an object may stand where `keys` lead (indexes of lists among them). Not: where anything may stand."""
+    """Return whether an object may stand where `keys` lead (list indexes too); False where anything may stand."""
     nodes = _either(inspect.type_info(kind))
     for key in keys:
         nodes = [inner for node in nodes for inner in _inside(node, key, key)]
@@ -47,7 +47,7 @@ def _inside(node: inspect.Type, index: str, key: str) -> list[inspect.Type]:
 
 
 def _either(node: inspect.Type) -> list[inspect.Type]:
-    """Without the unions and constraints around it."""
+    """Return the types that a type stands for, without the unions and constraints around them."""
     if isinstance(node, inspect.Metadata):
         return _either(node.type)
     if isinstance(node, inspect.UnionType):
