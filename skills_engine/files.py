@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class UnreadableError(Exception):
-    """The text says what is wrong, as the end of a sentence that begins with the file's name."""
+    """A file that cannot be read; the text ends a sentence that begins with the file's name."""
 
 
 _NO_SEGMENT = re.compile(r"[/\\:\x00-\x1f\x7f\ud800-\udfff]")  # surrogates: of a name that is not UTF-8

@@ -36,7 +36,7 @@ _QUOTED = re.compile(r"""(["'])(.*)\1""")
 
 @dataclass(frozen=True)
 class FrontMatter:
-    """`fields` is None where there are none to be had. `defects` say what was put up with."""
+    """The head and body of a SKILL.md; `fields` is None if none can be read; `defects` were tolerated."""
 
     fields: dict[str, Any] | None
     body: str

@@ -98,7 +98,7 @@ _READ_AS_CONDITION = frozenset({"if", "unless", "only", "match", "matcher", "eve
 
 @dataclass(frozen=True)
 class HookInfo:
-    """One hook, ready to be injected. `tool_filter` None = after every tool."""
+    """One hook, ready to be injected; without a `tool_filter`, after every tool."""
 
     name: str
     file: str
@@ -143,7 +143,7 @@ class HookInfo:
         return (self.sticky or 0) + (self.cooldown or 0)
 
     def fits_tool(self, tool_name: str | None) -> bool:
-        """Tell whether it fires after this tool: one that `tool_filter` names, exactly or as a glob (L1-02)."""
+        """Return whether it fires after this tool: one that `tool_filter` names, exactly or as a glob (L1-02)."""
         if self.tool_filter is None or tool_name in self.tool_filter:
             return True
         return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
@@ -178,7 +178,7 @@ def report_unknown(
 
 
 def _is_one_letter_off(word: str, known: str) -> bool:
-    """Tell whether one letter is missing, too many or wrong, or two neighbours changed places."""
+    """Return whether one letter is missing, too many or wrong, or two neighbours changed places."""
     shorter = min(len(word), len(known))
     start = next((at for at in range(shorter) if word[at] != known[at]), shorter)
     ends = ((start + 1, start + 1), (start, start + 1), (start + 1, start))

@@ -71,12 +71,12 @@ class HookManager:
 
     @cached_property
     def _memory(self) -> TurnMemory:
-        """Made for the first hook that is to be decided on: many turns have none."""
+        """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
         return TurnMemory(self._facts)
 
     @property
     def state(self) -> HookState | None:
-        """The state for the next turn (L1-45), whatever the end of this one; None if no hook needs it."""
+        """The state for the next turn (L1-45), whatever the end of this one, or None if no hook needs it."""
         return self._memory.state(self.hooks) if any(hook.has_memory for hook in self.hooks) else None
 
     @property

@@ -218,7 +218,7 @@ def _foreign_hooks(document: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _is_foreign_entry(entry: object) -> bool:
-    """Tell whether an entry runs a command at an event, and has neither the text nor the timing that ours have."""
+    """Return whether an entry runs a command at an event, and has neither the text nor the timing that ours have."""
     return (
         isinstance(entry, dict) and bool({"event", "command"} & entry.keys()) and not {"file", "timing"} & entry.keys()
     )

@@ -111,11 +111,11 @@ class SkillsLibrary:
         self._folders: dict[str, Path] = {}
         self._stamps: dict[str, Stamp] = {}
         self._loaded: dict[str, LoadedSkill] = {}
-        self._found: list[Diagnostic] | None = None  # of the folder itself; None = never looked
+        self._found: list[Diagnostic] | None = None  # of the folder itself; None before the first look
 
     @property
     def current(self) -> SkillsSnapshot:
-        """Empty, and of version 0, until skills have been read."""
+        """The snapshot in force: empty, and of version 0, until skills have been read."""
         return self._current
 
     def load(self) -> SkillsSnapshot:
@@ -164,7 +164,7 @@ class SkillsLibrary:
             on_change(snapshot)
 
     def _has_changed(self, root: Path) -> bool:
-        """Tell whether a skill of this folder looks different, or another one counts now."""
+        """Return whether a skill of this folder looks different, or another one counts now."""
         folders, found = find_skills(self._roots, self._enabled, self._also)
         if (folders, found) != (self._folders, self._found):
             return True

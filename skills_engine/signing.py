@@ -30,10 +30,10 @@ class SecretFileError(Exception):
 
 
 class Signer:
-    """The first key signs, all of them verify: put a new key first to replace an old one."""
+    """Signs with the first key, verifies with all of them: put a new key first to replace an old one."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        """Raises ValueError without a key."""
+        """Raise ValueError without a key."""
         if not keys:
             raise ValueError("a Signer needs at least one key")
         self._keys = {_key_id(key): key for key in reversed(keys)}

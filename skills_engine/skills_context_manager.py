@@ -20,7 +20,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2
 
 @dataclass(frozen=True)
 class Catalog:
-    """`text` is "" when no skill is listed; `dropped` names those that did not fit."""
+    """The list of skills for the model: `text`, "" if none is listed; `dropped` names those that did not fit."""
 
     text: str
     dropped: tuple[str, ...] = ()

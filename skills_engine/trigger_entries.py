@@ -68,7 +68,7 @@ class TriggerInfo:
     """The part of `when` that decides as long as the conversation is not known."""
 
     def may_fire(self, facts: HookFacts) -> bool:
-        """Tell whether it fires in some conversation, the other facts being these."""
+        """Return whether it fires in some conversation, the other facts being these."""
         return self.beforehand is None or self.beforehand.why_not(_moment(facts)) is None
 
     def why_not(self, facts: HookFacts) -> str | None:

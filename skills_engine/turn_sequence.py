@@ -54,7 +54,7 @@ class SilentHook:
 
     @property
     def path(self) -> str:
-        """The condition that said no, such as `when.not.channel`; "" where the reason is not a condition."""
+        """Path of the condition that failed, such as `when.not.channel`; "" where the reason is not a condition."""
         return self.detail if self.code in ("when", "no_turn") else ""
 
 

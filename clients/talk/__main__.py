@@ -214,7 +214,7 @@ def _read_line() -> str:
 
 
 class _Screen:
-    """What the frames say, for people."""
+    """Prints what the frames say, for people."""
 
     def __init__(self) -> None:
         self.has_failed = False  # an error was told, or a turn was ended by a hook

@@ -56,7 +56,7 @@ class _Chat:
 
 
 class TalkClient:
-    """`show` gets every text frame in the order in which it arrives, and what happens to the connection as frames:
+    """A conversation. `show` gets all text frames in order, and what happens to the connection as frames:
     a `notice` `reconnecting`, a `notice` `connected`, an `error` `turn_lost`, an `error` `speech_lost`.
 
     `approves` answers the questions of its own turns whether a tool may run;

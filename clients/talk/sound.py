@@ -13,7 +13,7 @@ TRAILING_SILENCE_S: Final = 3.0
 
 
 class SoundError(Exception):
-    """The text names the file or device and the cure."""
+    """A sound file or device that cannot be used; the text names it and the cure."""
 
 
 def wav_rate(path: Path) -> int:

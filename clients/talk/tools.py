@@ -11,7 +11,7 @@ _KEYS: Final = {"name", "description", "parameters", "command"}
 
 
 class ToolFileError(Exception):
-    """The text names the file and the cure."""
+    """A file of tools that cannot be used; the text names it and the cure."""
 
 
 class LocalTools:

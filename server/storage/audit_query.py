@@ -50,7 +50,7 @@ class AuditPage(Struct, frozen=True, kw_only=True):
 
 
 class BadCursor(ValueError):
-    """Not one that a page gave."""
+    """A cursor that no page gave."""
 
 
 async def read_page(

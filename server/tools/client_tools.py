@@ -25,7 +25,7 @@ class AskClient(Protocol):
     """The client of one turn, as its tools see it."""
 
     async def ask(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
-        """Let the client run its tool; waits for the output. Cancelling it ends the wait."""
+        """Let the client run its tool, and wait for the output. Cancelling ends the wait."""
         ...
 
     def announce(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
@@ -39,7 +39,7 @@ class ClientTool(OfferedTool):
 
     client: AskClient
     is_left_open: bool
-    """The client runs it after the turn, which its calls end."""
+    """Whether the client runs it after the turn, which its calls end."""
 
     def __post_init__(self) -> None:
         validator = schema_validator(self.spec.parameters, kind=_BoundedValidator)

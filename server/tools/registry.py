@@ -23,11 +23,11 @@ class OfferedTool(ABC):
     spec: ToolSpec
     permission: Permission = "EXTERNAL"
     destructive: bool | None = None
-    """A trusted server's destructiveHint (MCP)."""
+    """Hint of a trusted MCP server (destructiveHint), or None without one."""
     timeout_s: float | None = None
-    """Its own time limit; None for that of `tools.timeout_s`."""
+    """Time limit of its own, or None for that of `tools.timeout_s`."""
     schema: Mapping[str, Any] | None = None
-    """The schema that arguments are checked against, where it is not `spec.parameters`."""
+    """Schema that arguments are checked against, or None for `spec.parameters`."""
     _validator: jsonschema.protocols.Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

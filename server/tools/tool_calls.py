@@ -39,17 +39,17 @@ class ToolAnswer:
     is_error: bool = False
     is_async: bool = False
     media: tuple[str, ...] = ()
-    """`media://` ids, `data:` URLs, or paths inside an allowed folder."""
+    """Media as `media://` ids, `data:` URLs, or paths inside an allowed folder."""
     artifact_tags: tuple[str, ...] = ()
     is_handled: bool = False
-    """The user has what was asked for."""
+    """Whether the user has what was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolInvocation:
     name: str
     arguments: Any
-    """Parsed JSON; until the first stage, the model's text."""
+    """Arguments as parsed JSON; until the first stage, the model's text."""
     id: str = ""
     permission: Permission = "EXTERNAL"
     destructive: bool | None = None
@@ -76,13 +76,13 @@ class ToolOutcome:
     duration_ms: float = 0.0
     ending: Ending = "ran"
     arguments: Any = None
-    """Arguments that ran, where they differ from the model's; else None."""
+    """Arguments that ran, or None if they are the model's."""
     for_user: str = ""
-    """Shown to the user beside what the model reads."""
+    """Text shown to the user beside what the model reads."""
     media: tuple[MediaItem, ...] = ()
-    """Shown to the user; the model sees the pictures among them where it can."""
+    """Media shown to the user; the model sees the pictures among them where it can."""
     is_handled: bool = False
-    """The user has what was asked for: if every call of the batch is, the turn ends here."""
+    """Whether the user has what was asked for; the turn ends if that holds for every call of the batch."""
 
 
 class ToolPolicy(Protocol):
@@ -93,18 +93,18 @@ class ToolPolicy(Protocol):
     """
 
     async def before(self, call: ToolInvocation) -> ToolInvocation | ToolOutcome:
-        """pre_tool_use, on the final name and arguments; a ToolOutcome ends the call (`denied`)."""
+        """Run pre_tool_use on the final name and arguments; a ToolOutcome ends the call (`denied`)."""
         ...
 
     async def after(self, call: ToolInvocation, outcome: ToolOutcome) -> ToolOutcome:
-        """post_tool_use for what ran, tool_error for what failed, tool_skip for the rest; then the scan.
+        """Run post_tool_use on what ran, tool_error on what failed, tool_skip on the rest; then the scan.
 
         Observers only ever see what this returns.
         """
         ...
 
     async def conceal(self, value: Any) -> Any:
-        """Arguments as wire, trace, log and observers may show them: secrets redacted; else the same object."""
+        """Return arguments as wire, trace, log and observers may show them: redacted, or the same object."""
         ...
 
 

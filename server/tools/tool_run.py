@@ -42,7 +42,7 @@ class Arguments:
 
     @property
     def as_json(self) -> str:
-        """Return the text for a message list: many chat templates fail on anything but an object."""
+        """Text for a message list: many chat templates fail on anything but an object."""
         return self.text if isinstance(self.value, dict) and self.text.strip() else "{}"
 
 
@@ -77,7 +77,7 @@ class ToolRun:
         self._answered: Respond | None = None  # by a hook, in the tool's place
         self._output: ToolAnswer | None = None  # of a tool that has run before this turn
         self.outcome: ToolOutcome | None = None
-        """Set when policy and observers know it."""
+        """Outcome of the call, once policy and observers know it."""
 
     # before the run
 
@@ -136,7 +136,7 @@ class ToolRun:
 
     @property
     def _is_free(self) -> bool:
-        """Return whether a hook answers that needs no approval: for a tool that it brought along itself."""
+        """Whether a hook answers that needs no approval: for a tool that it brought along itself."""
         if self._answered is None:
             return False
         if self._hooks.layers.respond_policy == "any":
@@ -144,7 +144,7 @@ class ToolRun:
         return self._tool is None and self._hooks.pipeline.injector(self._name) == self._answered.hook
 
     async def _authorize(self) -> ToolOutcome | None:
-        """Ask the policy, then the approvers. One who changes the arguments has all of it run once more."""
+        """Ask the policy, then the approvers; all of it again when one of them changes the arguments."""
         if self._is_free:
             return None
         hooks = self._hooks
@@ -228,7 +228,7 @@ class ToolRun:
 
     @property
     def open_tool(self) -> ClientTool | None:
-        """Return the client's tool, if its call is left to the client; known when the call is prepared."""
+        """The client's tool, if its call is left to the client; known when the call is prepared."""
         tool = self._tool
         return tool if isinstance(tool, ClientTool) and tool.is_left_open and self._answered is None else None
 

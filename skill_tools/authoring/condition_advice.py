@@ -121,7 +121,7 @@ def _constant(key: str, value: Any) -> str:
 
 
 def _may_overlap(name: str, other: str) -> bool:
-    """Tell whether a tool may fit both names or globs."""
+    """Return whether a tool may fit both names or globs."""
     if _GLOB.isdisjoint(name) or _GLOB.isdisjoint(other):
         return fnmatchcase(name, other) or fnmatchcase(other, name)
     start, other_start = (re.split(r"[*?[]", glob)[0] for glob in (name, other))

@@ -39,7 +39,7 @@ class SourceTree(Protocol):
     def entries(self) -> Mapping[str, Kind]: ...
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        """Give these files in any order. Raises SharingError as soon as they have more bytes than that together."""
+        """Yield these files in any order. Raises SharingError as soon as they have more bytes than that together."""
 
 
 class FolderTree:
@@ -182,7 +182,7 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
 
 
 def _is_left_out(part: str) -> bool:
-    """Tell whether a name hides its file or folder; "." and ".." do not, they are wrong."""
+    """Return whether a name hides its file or folder; "." and ".." do not, they are wrong."""
     return part in IGNORED or (part.startswith(".") and part not in (".", ".."))
 
 

@@ -65,7 +65,7 @@ class Arrival:
 
 
 def parse_source(text: str) -> SkillSource:
-    """Tell what a user means by `text`; relative paths become absolute. Raises SharingError."""
+    """Read what a user means by `text`; relative paths become absolute. Raises SharingError."""
     before, _, fragment = text.partition("#")
     if (path := Path(before).expanduser()).exists():
         return _local(path, fragment)

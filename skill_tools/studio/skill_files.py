@@ -44,7 +44,7 @@ class EditError(Exception):
     """A change that is not made; `code` says to programs what the text says to people."""
 
     def __init__(self, code: str, message: str, *, tag: str | None = None, current: str | None = None) -> None:
-        """`tag` and `current` are what stands there now, where it is not what the caller has read."""
+        """`tag` and `current`: what is there now, if it is not what the caller has read."""
         super().__init__(message)
         self.code = code
         self.tag = tag
@@ -122,7 +122,7 @@ class SkillFiles:
         )
 
     def create(self, skill: str, make: Callable[[Path], object]) -> None:
-        """Let `make` put a skill of this name below the root."""
+        """Create a skill of this name below the root, which `make` writes."""
         self._require_on()
         if is_segment(skill) and os.path.lexists(self._root / skill):
             raise EditError("skill_exists", f"there is a skill {skill} already; choose another name")
@@ -349,7 +349,7 @@ def _read(target: Path) -> bytes | None:
 
 
 def _put_all(files: Mapping[Path, bytes | None]) -> None:
-    """Write, and only then remove, so that a renamed file is never missing."""
+    """Write files, and only then remove others, so that a renamed file is never missing."""
     for target, data in sorted(files.items(), key=lambda item: item[1] is None):
         _put(target, data)
 

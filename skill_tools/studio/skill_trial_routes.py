@@ -57,7 +57,7 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Edits that are not saved, and a conversation to try them on."""
 
     files: Annotated[dict[Annotated[str, Meta(max_length=1024)], str | None], Meta(max_length=100)] = {}
-    """Path → text; null: deleted."""
+    """Texts of the edited files by path; null for a deleted file."""
     text: Words = ""
     """The words of the user in this turn."""
     history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
@@ -70,24 +70,24 @@ class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     status: ToolStatus = "ok"
     arguments: dict[str, Any] = {}
     result: Words = ""
-    """The text that the model reads of it; empty: a stand-in."""
+    """The text that the model reads of it, or empty for a stand-in."""
 
 
 class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rounds: Annotated[
         list[Annotated[list[PreviewToolCall], Meta(min_length=1, max_length=32)]], Meta(max_length=32)
     ] = []
-    """The tool calls of the model in each round; none: it answers at once."""
+    """The tool calls of the model in each round; empty if it answers at once."""
     tools: bool = True
     channel: Channel = "text"
     language: Name | None = None
     model: Name | None = None
-    """Its name, or `local` or `cloud`; null: the one that answers now."""
+    """Name of the model, or `local` or `cloud`, or null for the one that answers now."""
     user: Name | None = None
     """The name of the user who is logged in."""
     is_operator: bool = True
     time: Annotated[str, Meta(max_length=40)] | None = None
-    """The clock when the turn starts: `2026-11-22T14:05`, in the server's zone unless it names one; null: now."""
+    """Time at which the turn starts: `2026-11-22T14:05`, in the server's zone unless it names one; null for now."""
 
 
 class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,7 +107,7 @@ class PreviewLine(Struct, frozen=True, kw_only=True):
     role: str
     text: str
     hook: PreviewHook | None
-    """null: no hook has put it in."""
+    """Hook that put the line in, or null if none did."""
 
 
 class PreviewCall(Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     detail: str
     """Name, number or path that the reason is about, such as the name of a group."""
     path: str
-    """The condition that said no, such as `when.not.channel`; "" where another key did."""
+    """Path of the condition that failed, such as `when.not.channel`; "" if another key kept the hook out."""
     fired: bool
     """Whether it fired at another time of the turn."""
 
@@ -244,7 +244,7 @@ class _VersionLines:
                 await self.send(tool=chunk.tool_call.name)
 
     async def send(self, **line: Any) -> None:
-        """Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        """Write one line. Raises ConnectionError, and TimeoutError for a reader that does not read."""
         async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
             await self._response.write(msgspec.json.encode({"version": self._version, **line}) + b"\n")
 

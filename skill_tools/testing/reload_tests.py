@@ -68,7 +68,7 @@ class SkillTests:
     def __init__(self, snapshot: SkillsSnapshot, on_end: Callable[[], None], *, limit_s: float = LIMIT_S) -> None:
         """Take the snapshot of the start, which is not tested. `on_end` is called when reports are new."""
         self.reports: Mapping[str, SkillTestReport] = {}
-        """The latest of each skill; of one that has changed since, none."""
+        """Latest report of each skill that has not changed since."""
         self._on_end = on_end
         self._limit_s = limit_s
         self._snapshot = snapshot

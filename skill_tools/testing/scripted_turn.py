@@ -25,7 +25,7 @@ class ReadMessage:
     text: str
     hook: HookInfo | None
     is_stand_in: bool = False
-    """Stands for what the server or the model would have written here."""
+    """Whether it stands for what the server or the model would have written here."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PlayedTurn:
     """A turn that was played: its calls, its hooks, and what the next turn starts from."""
 
     calls: list[ScriptedCall] = field(default_factory=list)
-    """None of a turn that its trigger did not begin."""
+    """The calls of the model; empty for a turn that its trigger did not begin."""
     fired: list[HookInfo] = field(default_factory=list)
     """Hooks in the order in which they were put in, one entry for each time."""
     not_fired: list[NotFired] = field(default_factory=list)

@@ -31,7 +31,7 @@ class ModelQuestion:
     enable_tools: bool
     language: str | None
     hook_texts: Mapping[str, str | None] = field(default_factory=dict)
-    """Other texts of hooks, by `skill/hook`; None leaves the hook out."""
+    """Other texts of hooks, by `skill/hook`, or None for a hook to leave out."""
 
 
 class Asker(Protocol):

@@ -153,7 +153,7 @@ class SkillTestRunner:
             language=turn.language,
             model="" if turn.model is None else turn.model,
             is_local=turn.model == "local",
-            user=turn.user_name or ("operator" if turn.operator else None),  # who is not logged in has no role
+            user=turn.user_name or ("operator" if turn.operator else None),  # a user who is not logged in has no role
             is_operator=bool(turn.operator),
             skills=frozenset(self.skills_on(test, turn)),
             tools=frozenset(tools),

@@ -82,7 +82,7 @@ class SearchWork:
         self._counted: set[tuple[str, int]] = set()
 
     def finds(self, patterns: Patterns, text: SearchedText) -> bool:
-        """Tell whether one of the patterns is found in the text. Raises SearchLimitError."""
+        """Return whether one of the patterns is found in the text. Raises SearchLimitError."""
         for pattern in patterns.each:
             if pattern.steps:
                 self._count(pattern, text)
@@ -105,11 +105,11 @@ class Moment(NamedTuple):
     turn: SearchedTurn
     work: SearchWork
     call: SearchedCall | None = None
-    """The one after which it comes."""
+    """The tool call after which the injection comes, if there is one."""
     calls: Sequence[SearchedCall] = ()
     """The calls that conditions ask about: this call, or the batch just finished."""
     round: int | None = None
-    """The round of the loop; None outside it."""
+    """Round of the agent's loop, or None outside it."""
 
     def max_work(self, conditions: Iterable["Condition"]) -> int:
         """Return what the conditions' expressions search at most; a long text counts as all that an injection may."""
@@ -219,7 +219,7 @@ class Not:
 
 
 def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) -> bool:
-    """Tell whether the clock is in the span; one that passes midnight counts for the day on which it began."""
+    """Return whether the clock is in the span; one that passes midnight counts for the day on which it began."""
     clock = f"{now:%H:%M}"
     is_after_midnight = clock < end < start
     if not (start == end or start <= clock < end or is_after_midnight or end < start <= clock):

@@ -21,7 +21,7 @@ Reason = Literal[
     "group",
     "budget",
 ]
-"""The first to say no: a key of the hook, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
+"""What first kept a hook out: a key of it, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
 
 
 class NotFired(NamedTuple):
@@ -31,7 +31,7 @@ class NotFired(NamedTuple):
     timing: str
     reason: Reason
     path: str = ""
-    """The condition that said no, such as `when.not.channel`; "" where the reason is not `when`."""
+    """Path of the condition that failed, such as `when.not.channel`; "" where the reason is not `when`."""
 
 
 class TurnMemory:

@@ -30,11 +30,11 @@ class Firing:
 
 @dataclass(frozen=True)
 class HookState:
-    """`turn` is the number of the turn that made it; 0 where there was none."""
+    """Memory of the hooks after a turn, whose number is `turn`; 0 before the first."""
 
     turn: int = 0
     firings: tuple[Firing, ...] = ()
-    """The earliest first."""
+    """The firings of hooks, the earliest first."""
 
     @classmethod
     def read(cls, text: str, signer: Signer) -> "HookState":

@@ -12,7 +12,7 @@ import re2
 from skills_engine.diagnostics import quoted
 
 MAX_TEXT_BYTES = 64 * 1024
-"""The part of a text that is looked at, but for large expressions."""
+"""Bytes of a text that are searched, except by large expressions, which search fewer."""
 MAX_WORK = 4_000_000
 """Limit of what an expression searches in one text: its steps × bytes, of which each takes up to 6 ns."""
 LONG_TEXT_BYTES = 4 * 1024
@@ -111,7 +111,7 @@ class Globs:
 
 
 def is_in_range(tag: str, language_range: str) -> bool:
-    """Tell whether the language tag is in the range by basic filtering (RFC 4647, 3.3.1)."""
+    """Return whether the language tag is in the range by basic filtering (RFC 4647, 3.3.1)."""
     tag, language_range = tag.lower(), language_range.lower()
     return language_range in ("*", tag) or tag.startswith(f"{language_range}-")
 

@@ -32,7 +32,7 @@ class HookFacts:
     language: str | None = None
     model: str = ""
     is_local: bool = False
-    """The model runs on this machine or network; else it is a `cloud` one."""
+    """Whether the model runs on this machine or network; else it is a `cloud` one."""
     user: str | None = None
     """The name of the user who is logged in."""
     is_operator: bool = False
@@ -43,5 +43,5 @@ class HookFacts:
     started_at: datetime = field(default_factory=lambda: datetime.now().astimezone())
     """The clock, aware, in the time zone of the server."""
     hook_tokens: int | None = None
-    """The most that hooks may cost in one model call (L1-47)."""
+    """Most tokens that hooks may cost in one model call (L1-47), or None for no limit."""
     state: HookState = field(default_factory=HookState)

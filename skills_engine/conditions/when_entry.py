@@ -281,7 +281,7 @@ def _location(facts: HookFacts) -> str:
 
 
 def _has_user(facts: HookFacts, names: Globs, *, asks_role: bool) -> bool:
-    """Tell whether a user is logged in whose name fits, or whose role is meant by `operator`."""
+    """Return whether a user is logged in whose name fits, or whose role is meant by `operator`."""
     return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
 
 

@@ -32,7 +32,7 @@ _PARTS: Final[dict[str, Callable[[ProgramArguments, Test], bool]]] = {
 
 
 def part_arguments(words: Sequence[str], value_flags: frozenset[str]) -> ProgramArguments:
-    """Tell flags, their values and the rest apart; `-am text` takes a value where `-m` does."""
+    """Separate flags, their values and the rest; `-am text` takes a value where `-m` does."""
     plain: list[str] = []
     flags: list[str] = []
     is_value = False

@@ -146,7 +146,7 @@ def judge_sql(text: str, table: DangerTable) -> DangerVerdict:
 
 
 def looks_like_sql(text: str, table: DangerTable) -> bool:
-    """Tell whether a text begins as a statement does."""
+    """Return whether a text begins as an SQL statement does."""
     start = _START.match(text)
     return start is not None and start[1].lower() in table.lists["sql_verbs"]
 

@@ -95,7 +95,7 @@ class CommandJudge:
             yield self.table.judge_windows(name.lower(), rest).about(" ".join([name, *rest]))
 
     def _is_windows(self, words: Sequence[str]) -> bool:
-        """Tell whether only Windows has such a command: `del`, `Remove-Item`, `$a = …`, `[IO.File]::Delete(…)`."""
+        """Return whether only Windows has such a command: `del`, `Remove-Item`, `$a = …`, `[IO.File]::Delete(…)`."""
         if words[0] in self.table.posix or (name := base_name(words[0])) in self.table.posix:
             return False
         small, is_assigned = name.lower(), name[:1] == "$" and words[1:2] == ["="]

@@ -29,7 +29,7 @@ class DangerVerdict:
 
     level: Level
     phrase: str = ""
-    """Names what the call does, for a user, without anything of its arguments; "" where it is safe."""
+    """Words for what the call does, for a user, without anything of its arguments; "" where it is safe."""
     what: str = ""
     """The part of the call that does so, shortened. It may hold a secret."""
 

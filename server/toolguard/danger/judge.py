@@ -79,7 +79,7 @@ def command_name(tool: str, arguments: Any, *, table: DangerTable | None = None)
 
 
 def is_worse_than_plain(tool: str, arguments: Any, *, table: DangerTable | None = None) -> bool:
-    """Tell whether a call is rated worse than its `command_name` alone: `git push --force` than `git push`.
+    """Return whether a call is rated worse than its `command_name` alone: `git push --force` than `git push`.
 
     A remembered approval of the command does not cover such a call.
     """
@@ -190,7 +190,7 @@ class _ToolCall:
         yield self._by_name()
 
     def _reads(self) -> bool:
-        """Tell whether the name begins with a verb of looking, or ends with one and begins with no other verb."""
+        """Return whether the name begins with a verb of looking, or ends with one and begins with no other verb."""
         words, reading = self._words or ("",), self._table.lists["reading"]
         return words[0] in reading or (words[-1] in reading and not self._table.verbs.get(words[0]))
 

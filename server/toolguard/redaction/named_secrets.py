@@ -119,7 +119,7 @@ class NamedSecrets:
                 yield Span(said.start("v"), said.start("v") + len(value), kind)
 
     def _promise(self, text: str, name: str, low: int) -> Promise | None:
-        """Ask for the name with the two words in front of it: `mot de` passe, `public` key."""
+        """Return what the name promises with the two words in front of it: `mot de` passe, `public` key."""
         before = text[max(0, low - _BEFORE_CHARS) : low] if text[low - 1 : low] in (" ", "'", "’") else ""
         return self._names.promise(name, " ".join(before.rpartition("\n")[2].split(" ")[-3:]) if before else "")
 
@@ -169,12 +169,12 @@ class NamedSecrets:
             yield quoted.span("v")
 
     def _is_line(self, text: str, low: int, stop: int, end: int) -> bool:
-        """Tell whether name and value make up a line."""
+        """Return whether name and value make up a line."""
         line = text.rfind("\n", max(0, low - 60), low) + 1
         return _ALONE.match(text, line, low) is not None and _LINE_ENDS.match(text, stop, end) is not None
 
     def _is_said(self, value: str, promise: Promise, *, is_near: bool, is_flag: bool) -> bool:
-        """Tell whether a sentence says a secret here, or a flag (`--token …`) is given one."""
+        """Return whether a sentence says a secret here, or a flag (`--token …`) is given one."""
         if not (is_flag and is_near):
             is_short = promise == "token" and is_near and len(value) < _LEAST_NEAR
             if is_short or _NO_WORD.match(value) or (promise == "password" and not is_odd(value)):

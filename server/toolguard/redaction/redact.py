@@ -205,5 +205,5 @@ class _Walk:
 
 
 def is_command(given: Sequence[Any]) -> bool:
-    """Tell a list of arguments: `["mysql", "-uroot", …]`; one with a space in it is read by itself."""
+    """Return whether it is a list of arguments: `["mysql", "-uroot", …]`; one with a space is read by itself."""
     return all(isinstance(item, str) and " " not in item for item in given) and any(item[:1] == "-" for item in given)

@@ -70,7 +70,7 @@ class SecretNames:
         return len(word[0]) if word else 1
 
     def _promise(self, name: str, before: str = "") -> Promise | None:
-        """Tell what `name` promises; `before` holds the words of the sentence in front of it: `api` key, `public` key."""
+        """Return what `name` promises; `before` holds the words of its sentence in front of it: `api` key, `public` key."""
         if len(name) > LONGEST_NAME:
             return None
         own = words_of(name)
@@ -123,7 +123,7 @@ class SecretValues:
         self._pattern = re.compile("|".join(f"(?:{pattern})" for pattern in none.patterns) or r"(?!)", re.IGNORECASE)
 
     def is_placeholder(self, value: str, *, is_exact: bool = False) -> bool:
-        """Tell a placeholder, a reference or the name of a secret. `is_exact`: part of the value does not decide."""
+        """Return whether it is a placeholder, reference or secret's name. `is_exact`: no part of the value decides."""
         low = value[:_LOOKED_AT].lower()
         if low.strip(" .,;:!?\"'()") in self._words or self._pattern.fullmatch(low):
             return True
@@ -132,7 +132,7 @@ class SecretValues:
         return not is_exact and (low.startswith(self._beginnings) or any(part in low for part in self._parts))
 
     def is_secret(self, value: str, look: Promise | Look, *, is_sure: bool = True, is_quoted: bool = False) -> bool:
-        """Tell whether a value looks like what was promised.
+        """Return whether a value looks like what was promised.
 
         `is_sure`: quotes, or a line of its own, show that a value is meant; then a plain word may be a password.
         `is_quoted`: quotes show where it ends; then a password is any text but exact placeholders and references.
@@ -161,17 +161,17 @@ class SecretValues:
 
 
 def is_odd(value: str) -> bool:
-    """Tell what is no word: letters with digits or signs, capitals within."""
+    """Return whether it is no word: letters with digits or signs, capitals within."""
     return _LETTER.search(value) is not None and _ODD.search(value) is not None
 
 
 def is_program(value: str) -> bool:
-    """Tell text that a program reads from a token: `settings.API_KEY`, `row["token"]`."""
+    """Return whether it is code rather than a token: `settings.API_KEY`, `row["token"]`."""
     return _PROGRAM.match(value) is not None and len(_DIGIT.findall(value)) < _MOST_DIGITS
 
 
 def _is_generated(value: str) -> bool:
-    """Tell what a machine made: long enough, many different characters, digits among them, and no numbered word."""
+    """Return whether a machine made it: long, many different characters, digits among them, and no numbered word."""
     if scheme := _SCHEME.match(value):
         value = value[scheme.end() :]
     value = value[:_LOOKED_AT]

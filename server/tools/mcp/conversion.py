@@ -98,7 +98,7 @@ def _problem(tool: types.Tool) -> str | None:
 
 
 def _name(server: str, remote: str, tools: Mapping[str, Tool]) -> str:
-    """`<server>__<tool>`, of letters, digits, _ and -; where that had to change something, the same every time."""
+    """Return `<server>__<tool>` of letters, digits, _ and -; a name that had to be changed is the same every time."""
     name = f"{server}__{_UNFIT.sub('_', remote)}"
     if len(name) > MAX_NAME_CHARS or name in tools:
         mark = hashlib.sha256(remote.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]

@@ -47,7 +47,7 @@ Notify = Callable[[str, str], None]
 
 
 class McpConnection:
-    """`run` it in a task of its own, and cancel that to end it; the tools it puts may be called from any task.
+    """A connection to one server: `run` it in a task, cancel that to end it; any task may call the tools it puts.
 
     While it is lost its tools are gone, and a turn that still has them gets an
     error for each call. It tries again after 0.5 s, doubled up to 30 s, and

@@ -39,7 +39,7 @@ class McpServers:
 
     @property
     def lost(self) -> list[str]:
-        """Return the notice of each server that is gone now, for clients that come later."""
+        """Notices of the servers that are gone now, for clients that come later."""
         return list(self._lost.values())
 
     async def start(self) -> None:

@@ -58,7 +58,7 @@ class MessageFilter:
     """
 
     def __init__(self, *, sees_sent: bool) -> None:
-        """With `sees_sent` it hears of all that we send, by the two methods below; else it counts nothing of that."""
+        """`sees_sent`: whether the two methods below get all that we send; else nothing of that is counted."""
         self._sees_sent = sees_sent
         self._requests = TokenBucket(burst=50, per_s=10)
         self._notifications = TokenBucket(burst=50, per_s=10)
