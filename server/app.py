@@ -114,7 +114,7 @@ class App:
         skills: SkillsLibrary,
         hook_limits: HookLimits | None = None,
     ) -> None:
-        """Wires; nothing starts here. Raises ConfigError."""
+        """Build and wire every part; nothing starts here. Raises ConfigError."""
         self._settings = settings
         self._data_dir = data_dir
         self._skills = skills
@@ -282,7 +282,7 @@ class App:
         self.begin(self.media.sweep_regularly(), "media sweep")
 
     async def reload_on(self, wanted: asyncio.Event, read_again: Callable[[], config.Config]) -> None:
-        """Each time it is set: run the process hooks that are configured now. A mistake leaves all as it is."""
+        """Each time the event is set, run the process hooks configured now. A mistake leaves all as it is."""
         while True:
             await wanted.wait()
             wanted.clear()
@@ -419,7 +419,7 @@ def describe(model: ModelInfo) -> str:
 
 
 def _allow_many_connections() -> None:
-    """Each connection is an open file; most systems start a process with 1024."""
+    """Raise the limit of open files: each connection is one, and most systems start a process with 1024."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -51,7 +51,7 @@ class TlsSettings(Section, frozen=True, kw_only=True):
 class ListenSettings(Section, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8765
-    """0 picks a free port."""
+    """TCP port; 0 picks a free one."""
     tls: TlsSettings = TlsSettings()
     drain_s: Annotated[float, Meta(ge=0, le=3600)] = 30
     """Time that a running turn has left after SIGTERM."""
@@ -59,13 +59,13 @@ class ListenSettings(Section, frozen=True, kw_only=True):
 
 class DataSettings(Section, frozen=True, kw_only=True):
     dir: Path | None = None
-    """None: `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`."""
+    """Folder of all data; by default `$XDG_DATA_HOME/parley`, else `~/.local/share/parley`."""
 
 
 class LogSettings(Section, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "text", "json"] = "auto"
-    """auto: text on a terminal, JSON lines otherwise."""
+    """Form of log lines; auto: text on a terminal, JSON lines otherwise."""
 
 
 class LlmSettings(Section, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ class LlmSettings(Section, frozen=True, kw_only=True):
     model: str | None = None
     late_system: Literal["auto", "native", "user", "merge"] = "auto"
     context_tokens: Count | None = None
-    """None: what the endpoint reports; where it reports nothing, nothing is trimmed until it complains."""
+    """Size of the context; by default what the endpoint reports, else nothing is trimmed until it complains."""
     max_tokens: Count | None = None
     options: dict[str, Any] = {}
     """Further fields of the request, as the endpoint knows them (`temperature`, …)."""
@@ -113,14 +113,14 @@ class SkillsSettings(Section, frozen=True, kw_only=True):
     dirs: list[Path] = []
     """Further folders of skills, read after `dir` and never written; of one name, the first counts."""
     enabled: list[str] | None = None
-    """None: every skill in `dir` and `dirs` without `default: off`."""
+    """Names of the skills that are on; by default every skill in `dir` and `dirs` without `default: off`."""
     also: list[str] = []
     """Skills that are on beside those, even with `default: off`."""
     reload: Literal["auto", "poll", "off"] = "auto"
     edit: bool | Literal["auto"] = "auto"
     """Whether operators may change skills on the page; auto: unless servers share a database, as an edit reaches one."""
     hook_tokens: Annotated[int, Meta(ge=0)] | None = None
-    """The most tokens of prompt hooks in one model call, estimated; None: no limit."""
+    """The most tokens of prompt hooks in one model call, estimated; by default without limit."""
 
     @property
     def roots(self) -> list[Path]:
@@ -139,18 +139,18 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     command: str | None = None
     args: list[str] = []
     env: dict[str, str] = {}
-    """Added to the few variables that a program needs; it does not get the rest of the server's."""
+    """Variables added to the few that a program needs; it does not get the rest of the server's."""
     dir: Path | None = None
-    """The child's working directory; None: the server's."""
+    """Working directory of the child; by default the server's."""
     url: str | None = None
     headers: dict[str, str] = {}
     timeout_s: Seconds | None = None
-    """Applies to each call; None: `tools.timeout_s`."""
+    """Time limit of each call; by default `tools.timeout_s`."""
     tools: list[Glob] | None = None
-    """The tools to take, by the names the server gives them; None: all."""
+    """Patterns of the tools to take, by the names the server gives them; by default all."""
     permission: Literal["READ", "WRITE", "EXTERNAL"] = "EXTERNAL"
     permissions: dict[Glob, Literal["READ", "WRITE", "EXTERNAL"]] = {}
-    """Exceptions by tool; the first that fits counts."""
+    """Exceptions to `permission` by tool; the first that fits counts."""
     trust_hints: bool = False
     """Whether a tool that says it only reads is READ."""
 
@@ -189,7 +189,7 @@ class MediaSettings(Section, frozen=True, kw_only=True):
     """Files that hooks and tools show to the user."""
 
     dir: Path | None = None
-    """None: `<data.dir>/media`. Replicas share it."""
+    """Folder of the files, which replicas share; by default `<data.dir>/media`."""
     max_item_bytes: Annotated[int, Meta(ge=1024, le=1 << 30)] = 20 << 20
     max_total_bytes: Annotated[int, Meta(ge=1024, le=1 << 40)] = 1 << 30
     """Limit for all items; beyond it the longest unused go."""
@@ -197,7 +197,7 @@ class MediaSettings(Section, frozen=True, kw_only=True):
     """Limit for one user's items; beyond it the user's longest unused go, but for those used in the last minute."""
     max_user_items: Annotated[int, Meta(ge=1, le=4096)] = 1000
     max_age_s: Seconds = 1800
-    """Since the last use."""
+    """Time since its last use after which an item goes."""
 
     def __post_init__(self) -> None:
         if self.max_item_bytes > self.max_total_bytes:
@@ -209,7 +209,7 @@ class MediaSettings(Section, frozen=True, kw_only=True):
 class SpeechProviderSettings(Section, frozen=True, kw_only=True):
     provider: Literal["embedded", "openai", "none"] = "embedded"
     base_url: str | Annotated[list[str], Meta(min_length=1, max_length=16)] | None = None
-    """A list: the first is preferred, the others stand in for it."""
+    """Address of the engine; of a list, the first is preferred and the others stand in for it."""
     api_key: Secret | None = None
     model: str | None = None
     voice: str | None = None
@@ -225,15 +225,15 @@ class VadSettings(Section, frozen=True, kw_only=True):
     min_speech_ms: Annotated[int, Meta(ge=64, le=576)] = 160
     """Voice that makes speech while the assistant is silent."""
     barge_in_ms: Annotated[int, Meta(ge=64, le=576)] = 352
-    """The same while it speaks; then some of it must come from an open mouth, too."""
+    """Voice that makes speech while the assistant speaks; some of it must come from an open mouth, too."""
     complete_ms: Annotated[int, Meta(ge=192, le=10_000)] = 352
     """Silence that ends an utterance when what was said sounds complete."""
     end_silence_ms: Annotated[int, Meta(ge=192, le=10_000)] = 640
-    """The same when nothing is known of what was said."""
+    """Silence that ends an utterance when nothing is known of what was said."""
     unfinished_ms: Annotated[int, Meta(ge=192, le=10_000)] = 1280
-    """The same when it sounds unfinished."""
+    """Silence that ends an utterance when what was said sounds unfinished."""
     max_utterance_ms: Annotated[int, Meta(ge=1000, le=60_000)] = 60_000
-    """A longer one is ended there; what follows is a new utterance."""
+    """Longest utterance: a longer one is ended there, and what follows is a new one."""
 
 
 class SpeechSettings(Section, frozen=True, kw_only=True):
@@ -253,7 +253,7 @@ class HookDefaults(Section, frozen=True, kw_only=True):
     """Time limits of hooks; 0 or less keeps the default, as in the reference host."""
 
     observer_timeout_ms: AtMostCount = 500
-    """Accepted and unused: sending an event never waits for the hook."""
+    """Setting without effect, accepted for compatibility: sending an event never waits for the hook."""
     interceptor_timeout_ms: AtMostCount = 5000
     approval_timeout_ms: AtMostCount = 60_000
 
@@ -267,7 +267,7 @@ class BuiltinHookSettings(Section, frozen=True, kw_only=True):
     enabled: bool = False
     priority: int = 0
     config: Any = None
-    """Read by the hook itself."""
+    """Settings that the hook itself reads."""
 
 
 class ProcessHookSettings(Section, frozen=True, kw_only=True):
@@ -275,20 +275,20 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
 
     enabled: bool = False
     priority: int = 0
-    """Lower is asked first."""
+    """Place in the order of asking: lower is asked first."""
     transport: str = "stdio"
     command: list[str] = []
     dir: Path | None = None
-    """The child's working directory; None: the server's."""
+    """Working directory of the child; by default the server's."""
     env: dict[str, str] = {}
     observe: list[str] = []
-    """Event kinds; `*` = all."""
+    """Event kinds that the hook is sent; `*` = all."""
     intercept: list[str] = []
-    """Stages: before_llm, after_llm, before_tool, after_tool, approve_tool."""
+    """Stages at which the hook is asked: before_llm, after_llm, before_tool, after_tool, approve_tool."""
     timeout_ms: Count | None = None
-    """Applies to each call; None: `hooks.defaults`."""
+    """Time limit of each call; by default that of `hooks.defaults`."""
     on_error: Literal["open", "closed"] = "open"
-    """open: a failing interceptor is skipped; closed: the call is denied. An approver is always closed."""
+    """What a failing interceptor does. open: it is skipped; closed: the call is denied. Approvers are always closed."""
     canary: Literal["auto", False] = "auto"
     """Whether a gate gets a test call after each start; auto: an approver only once it has answered a question."""
     inherit_env: bool = False
@@ -315,11 +315,11 @@ class PolicyHandler(Section, frozen=True, kw_only=True):
     type: Annotated[str, Meta(min_length=1, max_length=64)]
     """A built-in handler or a custom one."""
     filter: PolicyFilter | None = None
-    """None: every call."""
+    """Calls that the handler sees; by default every call."""
     locked: bool = False
-    """Documents laid over this one can neither remove it nor put anything before it."""
+    """Whether documents laid over this one can neither remove the handler nor put anything before it."""
     config: dict[str, Any] = {}
-    """Read by the handler itself."""
+    """Settings that the handler itself reads."""
 
 
 class PolicyStage(Section, frozen=True, kw_only=True):
@@ -328,7 +328,7 @@ class PolicyStage(Section, frozen=True, kw_only=True):
 
 
 AnyPolicyStage = PolicyStage | Annotated[list[PolicyHandler], Meta(max_length=64)]
-"""In full, or as a plain list of handlers."""
+"""A stage of the policy, in full or as a plain list of handlers."""
 
 
 StreamGate = Literal["off", "sentence", "full"]
@@ -339,12 +339,12 @@ RespondPolicy = Literal["injected", "any"]
 
 class HooksSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
-    """Switches process hooks and tool policy, never skills' prompt hooks."""
+    """Whether process hooks and tool policy are on; skills' prompt hooks do not depend on it."""
     defaults: HookDefaults = HookDefaults()
     builtins: dict[str, BuiltinHookSettings] = {}
     processes: dict[str, ProcessHookSettings] = {}
     stream_gate: StreamGate | None = None
-    """None: full where a hook intercepts after_llm, else off."""
+    """How much of a reply waits for after_llm; by default full where a hook intercepts it, else off."""
     respond_policy: RespondPolicy = "injected"
     approval: ApprovalSettings = ApprovalSettings()
     custom_dir: Path | None = None
@@ -364,7 +364,7 @@ MIN_HMAC_BYTES: Final = 32  # RFC 7518, 3.2: as long as the hash
 
 
 class UserLimits(Section, frozen=True, kw_only=True):
-    """Limits of a user together with the holders of the user's Realtime keys; None: as `limits` says for every user."""
+    """Limits of a user together with the holders of the user's Realtime keys; by default as `limits` says."""
 
     connections: Count | None = None
     turns: Count | None = None
@@ -403,7 +403,7 @@ class JwtSettings(Section, frozen=True, kw_only=True):
     issuer: str | None = None
     audience: str | list[str] | None = None
     algorithms: Annotated[list[JwtAlgorithm], Meta(min_length=1)] = field(default_factory=lambda: ["RS256", "ES256"])
-    """Accepted algorithms, whatever a token says of itself."""
+    """Algorithms that are accepted, whatever a token says of itself."""
     user_claim: str = "sub"
     operator_claim: str | None = None
     """The claim that makes an operator; dots lead inwards."""
@@ -433,24 +433,24 @@ class JwtSettings(Section, frozen=True, kw_only=True):
 
 class SecuritySettings(Section, frozen=True, kw_only=True):
     auth: Literal["auto", "none", "token", "jwt"] = "auto"
-    """auto: local requests, and logins by `tokens` or `jwt`; token, jwt: such logins only, also locally; none: all."""
+    """Who may enter. auto: local requests, logins by `tokens` or `jwt`; token, jwt: those alone, even locally; none: all."""
     tokens: list[UserToken] = []
     jwt: JwtSettings = JwtSettings()
     session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200
     """Duration of a login on the page."""
     trust_loopback: bool = True
-    """False behind a proxy, which makes every visitor look local."""
+    """Whether local requests need no login; turn it off behind a proxy, which makes every visitor look local."""
     origins: list[str] = []
     hosts: list[str] = []
     """Names under which the server is reached, beside localhost and its own address."""
     client_system_messages: Literal["auto", "allow", "demote", "reject"] = "auto"
-    """auto: allow for a local request of an operator, demote otherwise."""
+    """What happens to clients' `system` messages; auto: allow for a local request of an operator, demote otherwise."""
     client_instructions: Literal["auto", "allow", "deny"] = "auto"
     """Whether clients may add `instructions` to the system prompt. auto: local requests, and users who are logged in."""
     secret_file: Path | None = None
-    """None: `<data.dir>/secret`, created once."""
+    """File with the keys that sign; by default `<data.dir>/secret`, created once."""
     trace: bool | Literal["auto"] = "auto"
-    """auto: operators, and local requests that need no login."""
+    """Whether clients may see traces; auto: operators, and local requests that need no login."""
 
     def __post_init__(self) -> None:
         unused = {
@@ -488,7 +488,7 @@ class LimitsSettings(Section, frozen=True, kw_only=True):
 
 class StorageSettings(Section, frozen=True, kw_only=True):
     url: Secret | None = None
-    """None: SQLite, `parley.db` in `data.dir`."""
+    """Address of the database; by default SQLite, `parley.db` in `data.dir`."""
     audit_days: Annotated[int, Meta(ge=1, le=36_500)] = 90
     """Days of the audit log that are kept beside today."""
     wait_s: Annotated[float, Meta(ge=0, le=86_400)] = 60

@@ -109,7 +109,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]]:
-    """The variables PARLEY_SECTION__KEY, in a fixed order, their values parsed as YAML."""
+    """Return the variables PARLEY_SECTION__KEY, in a fixed order, their values parsed as YAML."""
     for variable in sorted(environ):
         if not variable.startswith(PREFIX):
             continue
@@ -120,7 +120,7 @@ def _environment(environ: Mapping[str, str]) -> Iterator[tuple[str, list[str], A
 
 
 def _keys(parts: list[str]) -> list[str]:
-    """Ours are in lower case; those of a program's environment (`env`) stand as they are written."""
+    """Split a name into keys: ours in lower case, those of a program's environment (`env`) as written."""
     keys = [part.lower() for part in parts]
     own = keys.index("env") + 1 if "env" in keys else len(keys)
     return keys[:own] + parts[own:]
@@ -206,7 +206,7 @@ def _restore_off(tree: dict[str, Any], at: str) -> None:
 
 
 def _nodes(layer: Any, parents: list[str]) -> list[dict[str, Any]]:
-    """The mappings at a place; `*` stands for every key."""
+    """Return the mappings at a place; `*` stands for every key."""
     nodes: list[Any] = [layer]
     for key in parents:
         found = [node for node in nodes if isinstance(node, dict)]
@@ -241,7 +241,7 @@ def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
 
 
 def _with_names(path: str, message: str, tree: dict[str, Any]) -> str:
-    """`path` with the names of entries where msgspec writes `[...]`; as it is where they cannot be told."""
+    """Return `path` with names of entries for msgspec's `[...]`, or unchanged where they cannot be told."""
     outer, *inner = path.split("[...]")
     keys = outer.split(".")
     for part in inner:

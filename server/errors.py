@@ -71,7 +71,7 @@ class AuthError(ServerError):
 
 
 class CredentialExpired(AuthError):
-    """It was good once: no sign of guessing."""
+    """A credential was good once and has expired: no sign of guessing."""
 
 
 class TooManyAttempts(AuthError):
@@ -128,11 +128,11 @@ class SpeechUnavailable(SpeechError):
 
 
 class SpeechBusy(SpeechError):
-    """Its queue is full."""
+    """An engine's queue is full."""
 
 
 class SpeechTimeout(SpeechError):
-    """It said nothing, or stopped in mid-sentence."""
+    """An engine said nothing, or stopped in mid-sentence."""
 
 
 class ProviderError(ServerError):
@@ -175,7 +175,7 @@ class RoleRefused(ProviderProtocol):
 
 
 class ImageRefused(ProviderProtocol):
-    """The model takes text only. Not: it could not read one picture."""
+    """The model takes text only; a picture that it could not read is another error."""
 
 
 class ToolChoiceRefused(ProviderProtocol):
@@ -183,7 +183,7 @@ class ToolChoiceRefused(ProviderProtocol):
 
 
 class ContextTooLong(ProviderError):
-    """`limit_tokens`: the context's size where the endpoint's message tells it."""
+    """The prompt exceeds the context. `limit_tokens`: its size where the endpoint's message tells it."""
 
     code = "context_overflow"
 
@@ -197,7 +197,7 @@ class ModelMissing(ProviderError):
 
 
 def is_cancelled() -> bool:
-    """Tells whether a CancelledError is meant for the current task: foreign code may let out one of its own."""
+    """Return whether a CancelledError is meant for the current task: foreign code may let out one of its own."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 

@@ -43,7 +43,7 @@ _QUIET: Final = {
 
 
 def set_up(settings: config.LogSettings, stream: TextIO | None = None) -> None:
-    """Send every line of the process to `stream` (None: standard error). Replaces what was set up before."""
+    """Send every line of the process to `stream`, by default standard error. Replaces what was set up before."""
     stream = stream or sys.stderr
     handler = LimitedHandler(stream)
     handler.addFilter(_stamp)

@@ -67,18 +67,18 @@ class Metrics:
         self._in: dict[str, Callable[[], None]] = {}
 
     def count_in(self, kind: str) -> None:
-        """`kind` is one of ours, never a client's word: each is a time series for ever."""
+        """Count a frame that came in. `kind` is one of ours, never a client's word: each is a time series for ever."""
         _bound(self._in, self.frames_in, kind)()
 
     def count_out(self, kind: str) -> None:
         _bound(self._out, self.frames_out, kind)()
 
     def show(self, name: str, text: str, value: Callable[[], float]) -> None:
-        """A gauge that asks for its value when it is read; called once for each name."""
+        """Add a gauge that asks for its value when it is read; called once for each name."""
         Gauge(name, text, registry=self._registry).set_function(value)
 
     def render(self) -> bytes:
-        """For the event loop to call: it is its tasks that are counted."""
+        """Return the metrics as text; called in the event loop, whose tasks are counted."""
         self._tasks.set(len(asyncio.all_tasks()))
         return generate_latest(self._registry)
 
@@ -96,7 +96,7 @@ def _histogram(registry: CollectorRegistry, name: str, text: str, labels: Sequen
 
 
 def _bound(known: dict[str, Callable[[], None]], counter: Counter, kind: str) -> Callable[[], None]:
-    """The counter's child for `kind`; looking it up anew each time would cost more than the frame."""
+    """Return the counter's child for `kind`; looking it up anew each time would cost more than the frame."""
     if kind not in known:
         known[kind] = counter.labels(kind).inc
     return known[kind]

@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """An answer that did not come, broke off, or does not end; the text is the reason, for people."""
+    """Error of an answer that did not come, broke off, or does not end; the text is the reason, for people."""
 
 
 @dataclass(frozen=True, kw_only=True)

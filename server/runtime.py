@@ -19,11 +19,11 @@ class Signals:
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
-        """SIGTERM or SIGINT; a second one ends the process at once."""
+        """Event set by SIGTERM or SIGINT; a second signal ends the process at once."""
         self.reload = asyncio.Event()
-        """SIGHUP. One that comes because our terminal was closed means stop, as it does to any program."""
+        """Event set by SIGHUP. One that comes because our terminal was closed means stop, as it does to any program."""
         self.at_once: Callable[[], None] = lambda: None
-        """Called before a second signal ends the process, for what would outlive it; must not wait."""
+        """Callback before a second signal ends the process, for what would outlive it; must not wait."""
         self._had_terminal = _has_terminal()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -28,11 +28,11 @@ class PageSessions(Protocol):
     """Store of the page's sessions that are open."""
 
     def is_open(self, session_id: str) -> bool:
-        """Tell without waiting; a session that was opened just now may be missing."""
+        """Return, without waiting, whether the session is open; one opened just now may be missing."""
         ...
 
     async def has(self, session_id: str) -> bool:
-        """Tell whether it is open; False where the store cannot tell."""
+        """Return whether the session is open; False where the store cannot tell."""
         ...
 
     async def add(self, session_id: str, user: str, *, address: str, browser: str, lasts_s: float) -> None:
@@ -56,7 +56,7 @@ class Accounts:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`keys` sign sessions: the first signs, all verify. Raises ConfigError."""
+        """Set up the ways to log in. `keys` sign sessions: the first signs, all verify. Raises ConfigError."""
         self._tokens = TokenTable(security.tokens, keys)
         self._jwt = JwtVerifier.build(security.jwt)
         self._sessions = sessions
@@ -72,7 +72,7 @@ class Accounts:
         return not self._tokens and self._jwt is None
 
     async def by_token(self, token: str, address: str) -> Identity:
-        """Raises AuthError: a wrong token, too many of them from `address`, or a provider that does not answer."""
+        """Identify the holder. Raises AuthError: a wrong token, too many from `address`, or a silent provider."""
         wait_s = self._failed.wait_s(address, self._clock())
         if wait_s > 0:
             text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
@@ -90,7 +90,7 @@ class Accounts:
             raise
 
     async def by_session(self, value: str, key: str | None, *, needs_key: bool = True) -> Identity | None:
-        """Returns None also for a session that was ended, or whose way to log in is no longer configured.
+        """Return the session's identity; None also if it was ended or its way to log in is no longer configured.
 
         A cookie is sent to, and taken from, every port of a host; the key that
         belongs to it stays with the page.
@@ -103,7 +103,7 @@ class Accounts:
         return found if await self._sessions.has(found.session) else None
 
     async def open_session(self, identity: Identity, *, address: str, browser: str) -> tuple[str, str, int]:
-        """Returns the cookie's value, its key, and for how many seconds they are good. Raises StorageError."""
+        """Return the cookie's value, its key, and for how many seconds they are good. Raises StorageError."""
         key = secrets.token_urlsafe(24)
         session_id = session_id_of(key)
         value, lasts_s = self._cookies.issue(identity, session_id)
@@ -121,7 +121,7 @@ class Accounts:
     ) -> tuple[str, RealtimeKey]:
         """Return a key with the defaults of its sessions, and its content: it expires no later than the user's login.
 
-        `name` is that of its holder, below the user's (None: one of its own is made up). A request without login is an operator's by where it comes from, which no key is good for.
+        `name` is that of its holder, below the user's; without one, a name is made up. A request without login is an operator's by where it comes from, which no key is good for.
         Raises RealtimeKeyTooLarge.
         """
         maker = msgspec.convert(user, Identity, from_attributes=True)
@@ -155,7 +155,7 @@ class Accounts:
         return msgspec.structs.replace(key, maker=maker)
 
     def has_ended(self, session_id: str | None) -> bool:
-        """Whether a session that was open has been ended."""
+        """Return whether a session that was open has been ended."""
         return session_id is not None and not self._sessions.is_open(session_id)
 
 

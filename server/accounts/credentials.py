@@ -30,7 +30,7 @@ class TextSigner:
         return f"{text}.{_signature(self._keys[0], text)}"
 
     def has_signed(self, value: str) -> bool:
-        """Return whether it is a text with its signature; anything may be asked."""
+        """Return whether the value is a text with its signature; any string may be passed."""
         text, _, signature = value.rpartition(".")
         given = signature.encode(errors="surrogatepass")
         return any(hmac.compare_digest(given, _signature(key, text).encode()) for key in self._keys)
@@ -44,7 +44,7 @@ class TokenTable:
     """Users of `security.tokens`. Knows digests only; finding takes the same time whichever token fits, or none."""
 
     def __init__(self, tokens: Sequence[config.UserToken], mark_keys: Sequence[bytes]) -> None:
-        """`mark_keys`: the first makes marks, all are recognised. Raises ConfigError."""
+        """Read the tokens. `mark_keys`: the first makes marks, all are recognised. Raises ConfigError."""
         self._entries: list[tuple[bytes, Identity]] = []
         self._by_mark: dict[str, Identity] = {}
         for number, entry in enumerate(tokens):
@@ -99,7 +99,7 @@ class SessionCookies:
         self._now = now
 
     def issue(self, identity: Identity, session_id: str) -> tuple[str, int]:
-        """Returns the cookie's value, and for how many seconds it is good."""
+        """Return the cookie's value, and for how many seconds it is good."""
         now = self._now()
         ends_s = min(now + self._lasts_s, identity.expires_at_s or float("inf"))
         content = _Content(identity.user_id, identity.is_operator, ends_s, identity.mark, session_id)
@@ -107,7 +107,7 @@ class SessionCookies:
         return self._signer.signed(f"{_VERSION}.{body}"), max(0, int(ends_s - now))
 
     def read(self, value: str) -> Identity | None:
-        """Returns None for anything that is no session of ours, or is over; never raises."""
+        """Return the session, or None for anything that is none of ours, or is over; never raises."""
         content = self._verified(value)
         if content is None or content.expires_at_s <= self._now():
             return None
@@ -131,7 +131,7 @@ class SessionCookies:
 
 
 def session_id_of(key: str) -> str:
-    """Returns the id of the one session of the page that a key opens; the id tells nothing of the key."""
+    """Return the id of the one session of the page that a key opens; the id tells nothing of the key."""
     return to_base64(_digest(key)[:16])
 
 
@@ -140,7 +140,7 @@ def _digest(token: str) -> bytes:
 
 
 def _mark(key: bytes, token: str) -> str:
-    """Returns what stands for the token in a session that outlives this process; without the key it tells nothing."""
+    """Return what stands for the token in a session that outlives this process; meaningless without the key."""
     mac = hmac.digest(key, b"token mark\0" + token.encode(errors="surrogatepass"), "sha256")
     return base64.urlsafe_b64encode(mac[:12]).decode()
 

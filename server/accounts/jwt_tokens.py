@@ -49,7 +49,7 @@ class JwtVerifier:
         return cls(settings, ConfiguredKeys(settings.keys, settings.algorithms)) if settings.keys else None
 
     async def identify(self, token: str) -> Identity:
-        """Raises AuthError; KeysUnavailable where the keys are missing."""
+        """Return the token's user. Raises AuthError; KeysUnavailable where the keys are missing."""
         algorithm, key_id = self._read_header(token)
         keys = await self._keys.find(algorithm, key_id)
         claims = next((read for key in keys if (read := self._verified(token, key, algorithm)) is not None), None)
@@ -62,7 +62,7 @@ class JwtVerifier:
         )
 
     def _read_header(self, token: str) -> tuple[str, str | None]:
-        """Returns algorithm and key id as the token states them: good for choosing a key, for nothing else."""
+        """Return algorithm and key id as the token states them: good for choosing a key, for nothing else."""
         if len(token) > MAX_CHARACTERS or token.count(".") != 2:
             raise AuthError(_INVALID)
         try:
@@ -111,7 +111,7 @@ class JwtVerifier:
 
 class KeySource(Protocol):
     async def find(self, algorithm: str, key_id: str | None) -> Sequence[Any]:
-        """Returns the keys that may have signed, as PyJWT takes them, possibly none. Raises KeysUnavailable."""
+        """Return the keys that may have signed, as PyJWT takes them, possibly none. Raises KeysUnavailable."""
         ...
 
 
@@ -119,7 +119,7 @@ class ConfiguredKeys:
     """Keys of `security.jwt.keys`. A key serves every algorithm that it fits."""
 
     def __init__(self, keys: Sequence[Secret], algorithms: Sequence[str]) -> None:
-        """Raises ConfigError for a key that fits none of the algorithms."""
+        """Parse the keys. Raises ConfigError for a key that fits none of the algorithms."""
         self._keys: dict[str, list[Any]] = {name: [] for name in algorithms}
         for number, key in enumerate(keys):
             fitting = [(name, prepared) for name in algorithms if (prepared := _prepare_key(name, key)) is not None]
@@ -186,7 +186,7 @@ class PublishedKeys:
 
 
 def _ends_s(exp: Any) -> float:
-    """Returns `exp` as a float; PyJWT has checked that it is a number, but not its size."""
+    """Return `exp` as a float; PyJWT has checked that it is a number, but not its size."""
     try:
         return float(exp)
     except OverflowError as error:
@@ -220,7 +220,7 @@ async def _fetch_keys(url: str) -> list[jwt.PyJWK]:
 
 
 def _parse_keys(data: bytes) -> list[jwt.PyJWK]:
-    """Returns the signing keys, without those that we cannot use. A shared secret is never published."""
+    """Return the signing keys, without those that we cannot use. A shared secret is never published."""
     tree = msgspec.json.decode(data, type=dict[str, Any])
     entries = tree.get("keys")
     if not isinstance(entries, list):

@@ -25,13 +25,13 @@ class Identity:
     user_id: str
     """Name of the account, or `account/name` for the holder of a key that the account has made."""
     is_operator: bool = False
-    """May see metrics, traces and health, and change what counts for all users."""
+    """Whether the user may see metrics, traces and health, and change what counts for all users."""
     may_approve: bool = True
-    """May answer questions about tool calls; a key's holder only where the key says so."""
+    """Whether the user may answer questions about tool calls; a key's holder only where the key says so."""
     expires_at_s: float | None = None
-    """Unix time at which the login ends; without one it lasts as long as the credential is configured."""
+    """Unix time at which the login ends; absent while it lasts as long as the credential is configured."""
     mark: str | None = None
-    """Stands for the configured token of the login, if it was one."""
+    """Mark of the configured token that was used to log in, or None if it was another credential."""
     session: str | None = None
     """Id of the page's session, if the login came with one."""
 
@@ -61,12 +61,12 @@ class Principal(Identity):
 
     @property
     def is_key(self) -> bool:
-        """Whether it is the holder of a Realtime key."""
+        """Whether the request comes from the holder of a Realtime key."""
         return self.user_id != self.account
 
     @property
     def is_anonymous(self) -> bool:
-        """Known by nothing but an address, which others may share: keep nothing for such a user."""
+        """Whether only an address is known, which others may share: keep nothing for such a user."""
         return self.user_id.startswith(ANONYMOUS_PREFIX)
 
     @property
@@ -84,7 +84,7 @@ class Principal(Identity):
 
 
 def checked_user_id(name: object) -> str:
-    """Raises AuthError for what cannot be a user's name."""
+    """Return the id if it can be a user's name. Raises AuthError otherwise."""
     if not isinstance(name, str) or not _USER_ID.fullmatch(name):
         raise AuthError("the token names no user: 1 to 128 characters without control characters")
     if RESERVED.fullmatch(name):

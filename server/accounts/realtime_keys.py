@@ -55,12 +55,12 @@ class RealtimeKeys:
     """Makes and reads keys. Replicas with the same secret file take each other's; any other server refuses them."""
 
     def __init__(self, keys: Sequence[bytes], *, now: Callable[[], float] = time.time) -> None:
-        """`keys`: the first signs, all verify."""
+        """Sign keys with the first of `keys`, verify them with all."""
         self._signer = TextSigner([hmac.digest(key, b"realtime keys", "sha256") for key in keys])
         self._now = now
 
     def issue(self, content: RealtimeKey) -> str:
-        """Raises RealtimeKeyTooLarge."""
+        """Return the key that carries this content. Raises RealtimeKeyTooLarge."""
         data = msgspec.json.encode(content)
         if len(data) <= _MAX_CONTENT_BYTES:
             value = KEY_PREFIX + self._signer.signed(to_base64(zlib.compress(data, level=9)))
@@ -72,7 +72,7 @@ class RealtimeKeys:
         )
 
     def read(self, value: str) -> RealtimeKey:
-        """Raises AuthError for what no server with our secret has made, and for a key that is over."""
+        """Return the key's content. Raises AuthError if no server with our secret made it, or if it has expired."""
         signed = value.removeprefix(KEY_PREFIX)
         if len(value) > MAX_KEY_CHARACTERS or not self._signer.has_signed(signed):
             raise AuthError(_INVALID)

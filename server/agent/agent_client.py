@@ -46,7 +46,7 @@ class TurnOptions:
     hooks_off: Sequence[HookInfo] = ()
     """Hooks of skills that are switched off, for the trace to name."""
     costs: CostMeter = field(default_factory=CostMeter)
-    """Compares, for the trace, the first model call with the last one of the turn before, if it knows one."""
+    """Meter that compares, for the trace, the first model call with the last one of the turn before, if known."""
     facts: HookFacts = field(default_factory=HookFacts)
     """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
     layers: TurnLayers = NO_LAYERS
@@ -66,7 +66,7 @@ class ModelInUse:
         self.turns = 0
         self.is_replaced = False
         self.unused = asyncio.Event()
-        """Set when it is replaced and its last turn has ended."""
+        """Event that is set when the model is replaced and its last turn has ended."""
 
     def check(self) -> None:
         if self.is_replaced and not self.turns:

@@ -19,7 +19,7 @@ class ToolStarted:
     id: str
     name: str
     arguments: Any
-    """Parsed; the model's text where it was not valid JSON."""
+    """Arguments of the call, parsed; the model's text where it was not valid JSON."""
 
 
 NoticeLevel = Literal["info", "warning", "error"]
@@ -39,12 +39,12 @@ class TraceEvent:
 
 
 class HookRecord(NamedTuple):
-    """Account of a turn's hooks, called for at its end, whatever end that is."""
+    """Account of a turn's hooks, read when the turn ends, however it ends."""
 
     state: Callable[[], HookState | None]
-    """Returns the state for the next turn (L1-45), or None if no hook needs one."""
+    """Function that returns the state for the next turn (L1-45), or None if no hook needs one."""
     not_fired: Callable[[], Iterable[TraceEvent]]
-    """Returns trace events that say why hooks did not fire; empty if the trace already has them."""
+    """Function that returns trace events that say why hooks did not fire; empty if the trace already has them."""
 
 
 ChunkKind = Literal[

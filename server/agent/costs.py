@@ -18,14 +18,14 @@ class HookName(NamedTuple):
 
 
 PROCESS_HOOK = HookName("", "")
-"""Stands for every process hook: of what they write, only what it does to the cache is known."""
+"""Name shared by all process hooks: of what they write, only the effect on the cache is known."""
 
 
 class PromptPart(NamedTuple):
     """A message of a model call, as far as it counts for the cost."""
 
     kind: str
-    """The role, with whatever else besides the text tells messages apart."""
+    """The role, with all else that tells messages apart besides their text."""
     text: str
     hook: HookName | None = None
 
@@ -36,7 +36,7 @@ class CommonStart:
 
     tokens: int
     share: float
-    """Its part of the whole prompt, 0 to 1."""
+    """Share of the whole prompt that is the same, 0 to 1."""
     ended_by: HookName | None
     """The hook at the first difference: one that was there in the call before, or one that cost tokens by coming."""
     lost_tokens: int

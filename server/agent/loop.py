@@ -193,7 +193,7 @@ class AgentTurn:
         self.turn.events.llm_response(reply)
 
     def _step_prompt(self, number: int, *, is_last: bool) -> tuple[str, str]:
-        """Return its name and its text."""
+        """Return the name and the text of the step's built-in prompt."""
         if is_last:
             return "agent_loop_prompt", self.prompts.last_step
         if number == 1 and not self.turn.conversation.answered:

@@ -28,13 +28,13 @@ class Origin:
     skill: str | None = None
     hook: str | None = None
     timing: str | None = None
-    """The hook's timing; None for a hook that came back with the history."""
+    """Timing of the hook, or None if the hook came back with the history."""
     persistent: bool = False
     unsigned: bool = False
-    """A client says that it is a hook's, and no signature of this server says so."""
+    """Whether a client says that the message is a hook's, without a signature of this server."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what is known of it, as traces and process hooks show it."""
+        """Return what is known of the origin, as traces and process hooks show it."""
         return {key: value for key, value in asdict(self).items() if value not in (None, False)}
 
 
@@ -151,7 +151,7 @@ class Conversation:
         return {call["id"] for message in self.messages for call in message.get("tool_calls") or ()}
 
     def knows(self, message: Message) -> bool:
-        """Return whether it is one of the turn's own, and no hook's."""
+        """Return whether the message is one of the turn's own, and no hook's."""
         return id(message) in self._origins
 
     def origin(self, message: Message) -> Origin:
@@ -170,7 +170,7 @@ def _last_batch(messages: Sequence[Message]) -> list[tuple[ToolCall, Message]]:
 
 
 def _origin(message: Message, *, is_new: bool, is_of_turn: bool) -> Origin:
-    """`is_of_turn`: it stands behind the words that the turn answers."""
+    """Return where the message comes from. `is_of_turn`: it follows the words that the turn answers."""
     if "_hook" in message:
         return Origin(
             kind="hook",

@@ -63,9 +63,9 @@ class EndpointMemory:
     late_system: LateSystem | None = None
     budget_tokens: int | None = None
     is_blind: bool = False
-    """It refused a picture because it was one."""
+    """Whether the endpoint refused a picture because it takes none at all."""
     refused_choices: set[str] = field(default_factory=set)
-    """Kinds of `tool_choice` that it refused: `required`, `name`."""
+    """Kinds of `tool_choice` that the endpoint refused: `required`, `name`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,12 @@ class PromptSet:
 
     system: str
     spoken: str
-    """Follows `system` in turns whose reply is spoken; may be empty."""
+    """Text that follows `system` in turns whose reply is spoken; may be empty."""
     planning: str
-    """With `{tools}`: the names of the tools that a reply may ask for."""
+    """Prompt of the planning round; `{tools}` stands for the names of the tools that a reply may ask for."""
     first_step: str
     acknowledged: str
-    """Follows `first_step` where the planning reply said something, quoted as `{said}`; may be empty."""
+    """Text that follows `first_step` where the planning reply had words, quoted as `{said}`; may be empty."""
     agent_loop: str
     last_step: str
     catalog_budget_tokens: int
@@ -62,9 +62,9 @@ COMPACT = PromptSet(
 
 
 def system_prompt(prompts: PromptSet, settings: TurnSettings, *, override: str | None, catalog: str) -> str:
-    """The one `system` message at the head of every call: who, which skills, which language, the client's own words.
+    """Return the `system` message at the head of every call: who, which skills, which language, the client's words.
 
-    Those stand last: so the beginning is the same for every client, and stays in the model's cache.
+    The client's words stand last: so the beginning is the same for every client, and stays in the model's cache.
     """
     built_in = f"{prompts.system} {prompts.spoken}".rstrip() if settings.voice else prompts.system
     head = built_in if override is None else override

@@ -67,7 +67,7 @@ class TagReader:
 
     def __init__(self) -> None:
         self.tag: str | None = None
-        """`need_tool` or `no_tool`; None until it is found, if there is one."""
+        """The tag that was found, `need_tool` or `no_tool`; absent until then."""
         self.has_text = False
         """Whether anything but white space stood beside the tag."""
         self._held = ""
@@ -94,7 +94,7 @@ class TagReader:
         return self._show(len(kept)) if kept.strip() else ""
 
     def _decide(self) -> bool:
-        """Look for the tag; True once it was found or cannot come any more."""
+        """Look for the tag; return whether it was found or cannot come any more."""
         match = _HEAD.match(self._held[:MAX_HEAD_CHARS], partial=True)  # partial: it may become one
         if match is not None and not match.partial:
             self.tag = match["tag"].lower()

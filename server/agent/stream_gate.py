@@ -15,7 +15,7 @@ PIECE_CHARS: Final = 512
 
 
 class StreamGate:
-    """One per model call: `pass_on` the text as it comes, then `close`.
+    """Gate of one model call: `pass_on` the text as it comes, then `close`.
 
     off: text passes at once; what a hook makes of it, later calls of the turn
     read. sentence: each sentence is a question of its own to the hooks; the last
@@ -70,7 +70,7 @@ class StreamGate:
             await self._out.put(LLMChunk(notice=NoticeGiven("reply_changed_late", "info", text)))
 
     async def _rewrite_sentence(self, sentence: str) -> str:
-        """White space around a sentence is no hook's business; it goes where the words go."""
+        """Let hooks rewrite the sentence without the white space around it, which goes where the words go."""
         words = sentence.strip()
         answer = LlmAnswer(model=self._model, content=words, finish_reason="")
         changed = (await self._hooks.pipeline.after_llm(answer)).content

@@ -36,9 +36,9 @@ class ToolUse:
     denied: frozenset[str] = frozenset()
     """The ids of the turn's calls that a human, the policy or a hook refused."""
     is_left_open: bool = False
-    """A call of the last batch is left to the client: the turn ends here."""
+    """Whether a call of the last batch is left to the client, which ends the turn here."""
     is_handled: bool = False
-    """The user has what was asked for: every call of the last batch says so."""
+    """Whether every call of the last batch says that the user has what was asked for."""
 
     async def run(self, reply: ModelReply) -> None:
         """Run the calls, then append call and results, nothing between them (L1-28). Raises TurnAborted.

@@ -38,7 +38,7 @@ class Tracer:
         hooks_off: Sequence[HookInfo] = (),
         costs: CostMeter,
     ) -> None:
-        """`hooks_off`: those of skills that are switched off; they are only named, with that reason."""
+        """Begin the trace. `hooks_off`: hooks of skills that are switched off, only named with that reason."""
         self._conversation = conversation
         self._hooks_off = tuple(hooks_off)
         self._hooks = hooks
@@ -112,7 +112,7 @@ class Tracer:
         yield from not_fired_events(silent_hooks, self._hooks_off)
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
-        """`sent` may hold messages that a hook wrote for this call; a shortened message is shown as a new one."""
+        """List what changed. `sent` may hold messages a hook wrote for this call; a shortened one is shown as new."""
         present = {id(m) for m in self._conversation.messages}
         for key in [key for key in self._injected if key not in present]:
             yield _event("removed", self._hook_facts(self._injected.pop(key)))
@@ -228,7 +228,7 @@ def _batches(items: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _size_bytes(facts: dict[str, Any]) -> int:
-    """Return the most bytes that it takes in a frame: here every character outside ASCII is an escape."""
+    """Return the most bytes that the item takes in a frame: every character outside ASCII counts as an escape."""
     return len(json.dumps(facts))
 
 

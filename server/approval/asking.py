@@ -38,13 +38,13 @@ class Question:
     """Id of the tool call, where it is known."""
     permission: Permission = "EXTERNAL"
     timeout_s: float | None = None
-    """Time limit for the human; None for that of `hooks.approval.timeout_s`."""
+    """Time limit for the human, or None if `hooks.approval.timeout_s` counts."""
     real_arguments: Any = None
-    """Arguments that would run, which "remember" is keyed by; None for those shown."""
+    """Arguments that would run, which "remember" is keyed by, or None if they are those shown."""
     definition: Any = None
-    """The description and schema of a client's tool, which "remember" is keyed by too; None for the server's tools."""
+    """Description and schema of a client's tool, which "remember" is keyed by too; absent for the server's tools."""
     on_withdrawn: Callable[["Answer"], None] | None = None
-    """Told the answer of a question that ends with its turn: the asking code may be cancelled, and not hear of it."""
+    """Callback for the answer of a question that ends with its turn: the asking code may be cancelled and miss it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,11 +53,11 @@ class Answer:
     by: AnsweredBy
     reason: str | None = None
     arguments: dict[str, Any] | None = None
-    """Edited by the human; they pass schema and policy again."""
+    """Arguments as edited by the human, which pass schema and policy again; None if unchanged."""
 
     @property
     def outcome(self) -> Outcome:
-        """Each has its own text for the model."""
+        """How the question ended; each outcome has its own text for the model."""
         if self.approved:
             return "approved"
         match self.by:
@@ -103,7 +103,7 @@ class PausingAsk:
 
 
 def may_be_spoken(permission: Permission, *, by_voice: bool) -> bool:
-    """Whether a spoken yes counts: a voice is no proof of who speaks, so by default only for what reads."""
+    """Return whether a spoken yes counts: a voice proves no identity, so by default only for what reads."""
     return by_voice or permission == "READ"
 
 
@@ -120,7 +120,7 @@ _FOR_MODEL: Final[dict[Outcome, str]] = {
 
 
 def text_for_model(answer: Answer) -> str:
-    """Each outcome has its own text; a reason that the human gave stands in it."""
+    """Return the outcome's text for the model; it holds the reason that the human gave, if any."""
     text = _FOR_MODEL[answer.outcome]
     if answer.reason and not answer.approved:
         return f"{text} Reason: {answer.reason}"
@@ -131,12 +131,12 @@ def text_for_model(answer: Answer) -> str:
 
 
 def shown_text(question: Question, language: str | None) -> str:
-    """The question as it is shown: as it was asked, else in the user's language (English where we lack it)."""
+    """Return the question as it is shown: as it was asked, else in the user's language (English where we lack it)."""
     return question.message.strip() or phrase("ask", language).format(tool=question.tool)
 
 
 def said_text(question: Question, language: str | None, *, by_voice: bool) -> str:
-    """The question as it is said: its first line without code and addresses, and how to answer."""
+    """Return the question as it is said: its first line without code and addresses, and how to answer."""
     spoken = _speakable(question.message, language)
     if not spoken:
         spoken = phrase("ask", language).format(tool=question.tool.replace("_", " "))
@@ -196,7 +196,7 @@ def phrase(key: str, language: str | None) -> str:
 def yes_or_no(text: str, language: str | None) -> bool | None:
     """Return True for a yes, False for a no, None for neither; the whole utterance counts, never a part of it.
 
-    language: BCP 47. None, or one without a list: the words of every language.
+    language: BCP 47; if it is None or has no list, the words of every language count.
     """
     words, normal = LANGUAGES.get(_base(language), _ANY), _normal(text)
     if normal in words.yes or normal in words.lasting_yes:
@@ -205,7 +205,7 @@ def yes_or_no(text: str, language: str | None) -> bool | None:
 
 
 def is_lasting_yes(text: str, language: str | None) -> bool:
-    """Tell whether a yes is to count for the rest of the conversation ("yes, always")."""
+    """Return whether a yes is to count for the rest of the conversation ("yes, always")."""
     return _normal(text) in LANGUAGES.get(_base(language), _ANY).lasting_yes
 
 

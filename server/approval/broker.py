@@ -10,22 +10,22 @@ from server.approval.asking import Answer, AnsweredBy, Question, Remember, Remem
 from server.approval.remembered import ApprovalsInMemory, RememberedApprovals
 
 MAX_OPEN: Final = 32
-"""Questions of one user; each of their turns has at most one."""
+"""Limit of one user's open questions; each of the user's turns has at most one."""
 
 
 class AskedClient(Protocol):
-    """A connection, as the broker sees it. Both methods return at once and raise nothing."""
+    """A client's connection as the broker sees it. Both methods return at once and raise nothing."""
 
     def show(self, opened: "OpenQuestion") -> None: ...
 
     def close(self, opened: "OpenQuestion", by: AnsweredBy, *, approved: bool) -> None:
-        """Take back what was shown: it is answered. Called once."""
+        """Take back the question that was shown, as it is answered. Called once."""
         ...
 
 
 @dataclass(eq=False, kw_only=True)
 class OpenQuestion:
-    """From `ApprovalBroker.open` until `settle`."""
+    """A question between `ApprovalBroker.open` and `settle`."""
 
     id: str
     user: str
@@ -35,11 +35,11 @@ class OpenQuestion:
     message: str
     """Text of the question, in the user's language."""
     until_s: float
-    """When silence becomes a no (event loop's time)."""
+    """Time of the event loop at which silence becomes a no."""
     by_voice: bool
     answered: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     command: str | None = None
-    """Name of the plain command that would run, such as "git push", if it is one."""
+    """Name of the plain command that would run, such as "git push", or None if it is no plain command."""
     remember: Remember = "no"
     remember_for: RememberFor = "arguments"
     shown_to: list[AskedClient] = field(default_factory=list)
@@ -51,17 +51,17 @@ class OpenQuestion:
 
 
 CommandOf = Callable[[str, Any], Awaitable[str | None]]
-"""Returns the name of the plain command that a tool with these arguments would run, if there is one and the arguments
+"""Function that names the plain command that a tool with these arguments would run, if there is one and the arguments
 make it no worse than its name says."""
 
 
 async def no_command(_tool: str, _arguments: Any) -> str | None:
-    """Stands in where no rules know commands."""
+    """Return None for every call: the `CommandOf` where no rules know commands."""
     return None
 
 
 class ApprovalBroker:
-    """One for all sessions. `user` is whose clients may answer each other's questions.
+    """Broker of all sessions' questions. The clients of one `user` may answer each other's questions.
 
     Bounded: MAX_OPEN questions of a user, and none outlives the turn that asks it.
     """
@@ -79,7 +79,7 @@ class ApprovalBroker:
         self._open: dict[str, dict[str, OpenQuestion]] = {}
 
     def join(self, user: str, client: AskedClient) -> None:
-        """`client` is shown what the user's others ask, now and until `leave`. Idempotent."""
+        """Show the client what the user's others ask, now and until `leave`. Idempotent."""
         clients = self._clients.setdefault(user, [])
         if client not in clients:
             clients.append(client)
@@ -87,7 +87,7 @@ class ApprovalBroker:
             self._show(opened, client)
 
     def leave(self, user: str, client: AskedClient) -> None:
-        """Nothing is shown to it any more but the end of what it asks itself. Idempotent."""
+        """Show the client nothing more but the end of what it asks itself. Idempotent."""
         clients = self._clients.get(user, [])
         if client in clients:
             clients.remove(client)
@@ -98,7 +98,7 @@ class ApprovalBroker:
                 opened.shown_to.remove(client)
 
     def open(self, opened: OpenQuestion) -> bool:
-        """Show it to its asker, then to the user's others. Return False, and show it to none, if too many are open."""
+        """Show it to its asker, then to the user's other clients. Return False, showing none, if too many are open."""
         questions = self._open.setdefault(opened.user, {})
         if len(questions) >= MAX_OPEN:
             return False
@@ -115,7 +115,7 @@ class ApprovalBroker:
         return self._open.get(user, {}).get(id_)
 
     def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
-        """Take an answer, of `client` or (None) of silence or an end. The first counts, later ones do nothing."""
+        """Take an answer of `client`, or of silence or an end if None. The first counts, later ones do nothing."""
         if opened.answered.done():
             return
         if client is not None and client is not opened.asker:
@@ -129,7 +129,7 @@ class ApprovalBroker:
             each.close(opened, _by(answer, each, client, opened.asker), approved=answer.approved)
 
     def _show(self, opened: OpenQuestion, client: AskedClient) -> None:
-        """Once to each, and not after the answer: a client that cannot take the frame may end the very turn that asks."""
+        """Show it once to each, never after the answer: a client that cannot take the frame may end the asking turn."""
         if opened.answered.done() or client in opened.shown_to:
             return
         opened.shown_to.append(client)

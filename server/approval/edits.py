@@ -10,7 +10,7 @@ from server.approval.remembered import canonical_json
 from server.toolguard import REDACTED
 
 _NOTHING: Final = object()
-"""In place of what was shown, where nothing was."""
+"""Sentinel for the shown value where nothing was shown."""
 
 _DATA: Final = re.compile(r"[\w+/][\w.+/=:@,!#-]*")
 """Texts in which no shell, template or program reads anything but letters: they may stay hidden from who approves."""
@@ -50,7 +50,7 @@ def approvable(shown: Any, real: Any) -> Any:
 
 
 def edited_arguments(question: Question, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The arguments to run instead, as a human sent them back; None where nothing was changed.
+    """Return the arguments to run instead, as a human sent them back, or None if nothing was changed.
 
     Raises MaskLeftOver, and RecursionError for what is nested too deep.
     """
@@ -68,7 +68,7 @@ def edited_arguments(question: Question, arguments: dict[str, Any] | None) -> di
 
 
 def unmask(edited: Any, shown: Any, real: Any) -> Any:
-    """`edited` with what the human left as it was shown put back to what it really is.
+    """Return `edited` with what the human left as it was shown put back to what it really is.
 
     A redaction that stands where it stood, in a text whose others are all there
     too, gives its secret back. Raises MaskLeftOver for any other: it must not run
@@ -110,7 +110,7 @@ def _object(edited: dict[str, Any], shown: Any, real: Any) -> dict[str, Any]:
 
 
 def _names(shown: dict[str, Any], real: dict[str, Any]) -> dict[str, str]:
-    """The real keys by those that were shown; redaction keeps their order."""
+    """Map the keys that were shown to the real ones; redaction keeps their order."""
     names = {key: key for key in shown if key in real}
     if len(shown) == len(real):
         names |= {key: name for key, name in zip(shown, real, strict=True) if REDACTED in key and key not in names}
@@ -118,7 +118,7 @@ def _names(shown: dict[str, Any], real: dict[str, Any]) -> dict[str, str]:
 
 
 def _list(edited: list[Any], shown: Any, real: Any) -> list[Any]:
-    """Redacted texts are known again wherever they have gone, all else by its place, if nothing came or went."""
+    """Unmask a list: redacted texts are found wherever they went, all else by its place if nothing came or went."""
     if not (isinstance(shown, list) and isinstance(real, list) and len(shown) == len(real)):
         return [unmask(value, _NOTHING, _NOTHING) for value in edited]
     homes = _homes(edited, shown)
@@ -143,7 +143,7 @@ def _homes(edited: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _redacted(items: Sequence[Any]) -> Iterable[tuple[int, tuple[Any, str]]]:
-    """A text that is a redaction and nothing else is known by the text before it."""
+    """Return the redacted texts; one that is a redaction and nothing else is known by the text before it."""
     before: Any = None
     for at, item in enumerate(items):
         if isinstance(item, str) and REDACTED in item:
@@ -152,7 +152,7 @@ def _redacted(items: Sequence[Any]) -> Iterable[tuple[int, tuple[Any, str]]]:
 
 
 def _restored(edited: str, shown: str, real: str) -> str | None:
-    """`edited` with the secrets back in; None where it cannot be told which goes where."""
+    """Return `edited` with the secrets back in, or None if it is unclear which goes where."""
     pieces, new = shown.split(REDACTED), edited.split(REDACTED)
     if len(new) != len(pieces):
         return None
@@ -165,13 +165,13 @@ def _restored(edited: str, shown: str, real: str) -> str | None:
 
 
 def _last_word(text: str) -> str:
-    """With the spaces behind it."""
+    """Return the last word of the text, with the spaces behind it."""
     bare = text.rstrip()
     return "".join(bare.rsplit(None, 1)[-1:]) + text[len(bare) :]
 
 
 def _secrets(pieces: Sequence[str], real: str) -> list[str] | None:
-    """Return what stands in `real` between the pieces; None where there is more than one way to read it, or none."""
+    """Return what stands in `real` between the pieces, or None if there is more than one way to read it, or none."""
     first, *middle, last = pieces
     if not real.startswith(first) or not real.endswith(last):
         return None

@@ -19,7 +19,7 @@ _MASKED_FROM: Final = 16
 _MAX_READ: Final = 1000
 
 Redact = Callable[[Any], tuple[Any, Mapping[str, int]]]
-"""Returns a JSON value without its secrets, and how many there were."""
+"""Function that returns a JSON value without its secrets, and how many there were."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,11 +29,11 @@ class Approved:
     tool: str
     remember_for: RememberFor
     value: Any = None
-    """The arguments, or the command's name; None for a tool."""
+    """The arguments or the command's name, or None if a whole tool is approved."""
     origin: str = ""
     """Name of the handler or hook that had asked."""
     definition: Any = None
-    """`Question.definition`: an approval of one client's tool covers no other of the same name."""
+    """The `Question.definition`: an approval of one client's tool covers no other of the same name."""
 
     @property
     def key(self) -> str:
@@ -58,7 +58,7 @@ class RememberedApprovals(Protocol):
     """Store of what users have approved for good."""
 
     async def find(self, user_id: str, keys: Collection[str]) -> bool:
-        """Tell whether the user has approved one of `keys`. An exception counts as no: the human is asked."""
+        """Return whether the user has approved one of `keys`. An exception counts as no: the human is asked."""
         ...
 
     async def remember(self, user_id: str, approved: Approved) -> None:
@@ -83,7 +83,7 @@ class StoredApprovals:
     """RememberedApprovals in the database, which gets only keyed hashes. Every method raises StorageError."""
 
     def __init__(self, table: ApprovalTable, redact: Redact, hash_keys: Sequence[bytes]) -> None:
-        """`hash_keys` are shared by replicas: approvals are kept under the first and found under all."""
+        """Keep approvals under the first of `hash_keys` and find them under all; replicas share the keys."""
         self._table = table
         self._redact = redact
         self._hash_keys = hash_keys

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 TICK_S: Final = 2.0
 """Interval at which askers elsewhere are checked while clients here are shown what they ask."""
 DECISION_S: Final = 1.0
-"""Time that an answer given here waits for the table to say that it was the first; then it counts."""
+"""Time that an answer given here waits for the table to say that it was first; after that it counts."""
 LOOK_S: Final = 5.0
 """Time without an answer after which the database counts as away."""
 _RETRY_S: Final = 1.0
@@ -97,11 +97,11 @@ class ReplicaBroker(ApprovalBroker):
         return is_open
 
     def find(self, user: str, id_: str) -> OpenQuestion | None:
-        """None also while the table judges an answer: later ones come too late."""
+        """Return the open question, or None, also while the table judges an answer: later ones come too late."""
         return None if id_ in self._claims else super().find(user, id_)
 
     def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
-        """An answer of a client to a question that others see counts once the table says that it was the first.
+        """Take an answer; one to a question that other replicas see counts once the table says that it was first.
 
         A spoken no counts at once: what was said may be the speech that ends the turn.
         """
@@ -126,7 +126,7 @@ class ReplicaBroker(ApprovalBroker):
                 asyncio.get_running_loop().call_later(DECISION_S, self._count, claim)
 
     async def run(self) -> None:
-        """Until it is cancelled; then what is asked here is taken back everywhere else."""
+        """Run until cancelled; then take back everywhere else what is asked here."""
         self._jobs.put_nowait(self._table.forget_ended)
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -156,7 +156,7 @@ class ReplicaBroker(ApprovalBroker):
         del self._untold[opened.id]
 
     async def _write(self, opened: OpenQuestion, body: str) -> bool:
-        """Return False if our lease has lapsed. Where this raises StorageError the table may have it all the same."""
+        """Publish it; return False if our lease has lapsed. After a StorageError the table may have it anyway."""
         left_s = opened.until_s - asyncio.get_running_loop().time()
         if opened.answered.done():
             self._own.pop(opened.id, None)
@@ -176,13 +176,13 @@ class ReplicaBroker(ApprovalBroker):
             self._jobs.put_nowait(self._tell_ends)
 
     def _count(self, claim: _Claim) -> None:
-        """The answer given here is the one, unless it has been decided meanwhile."""
+        """Let the answer given here count, unless the question has been decided meanwhile."""
         if self._claims.get(claim.opened.id) is claim:
             claim.opened.remember, claim.opened.remember_for = claim.given.remember, claim.given.remember_for
             self._finish(claim.opened, claim.answer, claim.client)
 
     def _take(self, opened: OpenQuestion, row: SharedQuestion) -> None:
-        """An answer that was given elsewhere, and first."""
+        """Take an answer that was given first, at another replica."""
         try:
             given = from_text(Answered, row.answer or "")
             answer = _read(opened, given)
@@ -199,7 +199,7 @@ class ReplicaBroker(ApprovalBroker):
             self._unsettled.pop(id_, None)
 
     async def _renew(self) -> None:
-        """While the database is away the lease ends, and the others close what is asked here."""
+        """Renew the lease. While the database is away it ends, and the others close what is asked here."""
         while True:
             await asyncio.sleep(LEASE_S / 3)
             if self._own or self._untold or self._unsettled:
@@ -289,7 +289,7 @@ class ReplicaBroker(ApprovalBroker):
             del self._foreign[row.id]
 
     def _hear_of_foreign(self, opened: OpenQuestion, row: SharedQuestion | None) -> None:
-        """Close it here once it is over there."""
+        """Close a question of another replica here once it is over there."""
         if row is not None and row.is_live:
             return
         claim = self._claims.pop(opened.id, None)
@@ -313,14 +313,14 @@ class ReplicaBroker(ApprovalBroker):
     # --- tasks
 
     async def _work(self) -> None:
-        """One job at a time, in order: a question is published before it is settled."""
+        """Do one job at a time, in order: a question is published before it is settled."""
         while True:
             job = await self._jobs.get()
             try:
                 await job()
             except StorageError as error:
                 logger.info("questions are not shared with other replicas now: %s", error)
-            except Exception:  # without this task no question would be told again
+            except Exception:  # without this task no question would be published again
                 logger.exception("a question was not shared with other replicas")
 
     async def _watch(self) -> None:

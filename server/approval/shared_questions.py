@@ -18,7 +18,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     tool: str
     arguments: Any
-    """Redacted, as they are shown."""
+    """Arguments of the call as they are shown: secrets redacted."""
     message: str
     origin: str
     permission: Permission
@@ -26,7 +26,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, question: Question, message: str, command: str | None) -> "Asked":
-        """`message`: as it is shown."""
+        """Return what other replicas show of the question; `message` is its text as shown."""
         shown = msgspec.convert(question, cls, from_attributes=True)
         return msgspec.structs.replace(shown, message=message, command=command)
 
@@ -44,7 +44,7 @@ class Answered(Struct, frozen=True, kw_only=True):
     approved: bool
     reason: str | None
     arguments: dict[str, Any] | None
-    """Edited, with what was redacted as it was shown."""
+    """Edited arguments, still with the redactions that were shown."""
     remember: Remember
     remember_for: RememberFor = "arguments"
 
@@ -55,16 +55,16 @@ class Ended(Struct, frozen=True, kw_only=True):
     approved: bool
     by: AnsweredBy
     winner: str | None
-    """The process at which it was answered, where that counted; None for the asker's, or none."""
+    """Process whose answer counted, or None if it was the asker's own, or none."""
 
 
 def to_text(shared: Asked | Answered | Ended) -> str:
-    """ASCII, which any database takes. Raises RecursionError, ValueError or TypeError for what JSON cannot hold."""
+    """Encode as ASCII, which any database takes. Raises RecursionError, ValueError or TypeError for non-JSON."""
     return canonical_json(msgspec.structs.asdict(shared))
 
 
 def from_text(kind: type[Shared], text: str) -> Shared:
-    """Raises ValueError for what is none."""
+    """Decode what `to_text` encoded. Raises ValueError for any other text."""
     try:
         return msgspec.convert(json.loads(text), kind)
     except RecursionError as error:

@@ -60,7 +60,7 @@ class FairShare:
     """
 
     def __init__(self, places: int, *, per_user: int, max_waiting: int = MAX_WAITING, name: str = "share") -> None:
-        """`name` begins the names of the threads; none starts before it is used."""
+        """Set the limits. `name` begins the names of the threads; none starts before it is used."""
         self._free = places
         self._per_user = per_user
         self._max_waiting = max_waiting
@@ -111,7 +111,7 @@ class FairShare:
             raise
 
     def _make_room(self, share: Share, queues: Queues) -> None:
-        """Raises ShareFull where there is none."""
+        """Make room for one more that waits. Raises ShareFull where there is none."""
         if sum(map(len, queues.values())) >= self._max_waiting:
             longest = max(queues.values(), key=len)
             if len(longest) <= len(queues.get(share.name, ())) + 1:
@@ -147,7 +147,7 @@ class FairShare:
 
 
 def next_in_turn(queues: Queues) -> asyncio.Future[None] | None:
-    """Take the next future that still waits, of the key whose turn it is; None if there is none."""
+    """Take the next future that still waits, of the key whose turn it is, or None if none waits."""
     while queues:
         name, queue = next(iter(queues.items()))
         turn = queue.popleft()
@@ -187,7 +187,7 @@ class LoopShare:
     def __init__(
         self, *, on_step: Callable[[float], None] = lambda _: None, now_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """`on_step` is called with the loop time of each step that was charged."""
+        """Call `on_step` with the loop time of each step that was charged."""
         self._on_step = on_step
         self._now_s = now_s
         self._accounts: OrderedDict[str, _Account] = OrderedDict()  # the longest unused first

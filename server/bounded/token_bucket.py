@@ -33,7 +33,7 @@ class TokenBucket:
         return max(0.0, (tokens - self._left) / self._per_s)
 
     def is_full(self, now_s: float) -> bool:
-        """Whether it judges as a new one would."""
+        """Return whether the bucket judges as a new one would."""
         return self._at_s is None or self._left + (now_s - self._at_s) * self._per_s >= self._burst
 
 

@@ -23,7 +23,7 @@ OPENAI_PROTOCOL: Final = "openai-insecure-api-key."
 KEY_HEADER: Final = "Parley-Session-Key"
 COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
-"""Browsers take a cookie of this prefix over TLS alone, from this very host, and for no other."""
+"""Name of the cookie over TLS. Browsers take its prefix over TLS alone, from this very host, for no other."""
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
 _PRINCIPAL: Final = web.RequestKey("principal", Principal)
@@ -43,7 +43,7 @@ class Authenticator:
         proxies: Sequence[str],
         accounts: Accounts,
     ) -> None:
-        """Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
+        """Read the settings. Raises ConfigError for a proxy that is no address, for a host or origin that no request could name,
         and for settings under which no client could enter."""
         self._security = security
         self._accounts = accounts
@@ -77,7 +77,7 @@ class Authenticator:
         return not self._accounts.is_empty
 
     async def admit(self, request: web.Request, access: Access = Access.LOGGED_IN) -> Principal:
-        """Find out who it is, once for each request, and keep it on the request for `principal`.
+        """Find out who makes the request, once for each, and keep it on the request for `principal`.
 
         A token that is wrong is refused also where none is needed: who shows one
         must not go on as another user. A cookie that is over is no cookie, as
@@ -101,16 +101,16 @@ class Authenticator:
         return request.get(_PRINCIPAL) or self._unknown(request)
 
     def realtime_session(self, request: web.Request) -> bytes | None:
-        """Return the defaults of the session that the request's Realtime key carries, as JSON; None without a key."""
+        """Return the session defaults of the request's Realtime key, as JSON, or None without a key."""
         key = request.get(_REALTIME_KEY)
         return None if key is None else bytes(key.session)
 
     def has_ended(self, principal: Principal) -> bool:
-        """Whether the session that it came with was ended since."""
+        """Return whether the page's session that the principal came with was ended since."""
         return self._accounts.has_ended(principal.session)
 
     def is_secure(self, request: web.Request) -> bool:
-        """Whether the client speaks TLS, to us or to a trusted proxy."""
+        """Return whether the client speaks TLS, to us or to a trusted proxy."""
         return request.secure or self._scheme(request) == "https"
 
     async def _identify(self, request: web.Request, address: str, *, needs_key: bool) -> Identity | None:
@@ -200,7 +200,7 @@ class Authenticator:
         return address
 
     def _scheme(self, request: web.Request) -> str | None:
-        """Return the scheme that the client spoke, as the nearest trusted proxy says; None without a proxy."""
+        """Return the scheme that the client spoke, as the nearest trusted proxy says, or None without a proxy."""
         if not self._is_proxy(request.remote or ""):
             return None
         protocols = ",".join(request.headers.getall("X-Forwarded-Proto", []))
@@ -286,13 +286,13 @@ def _realtime_keys(request: web.Request) -> list[str]:
 
 
 def key_of(request: web.Request) -> str | None:
-    """Return the key of the page's session, from the header or the subprotocol; None if there are several."""
+    """Return the key of the page's session, from the header or the subprotocol, or None if there are several."""
     given = {*request.headers.getall(KEY_HEADER, []), *_subprotocols(request, KEY_PROTOCOL)}
     return given.pop() if len(given) == 1 else None
 
 
 def cookie_of(request: web.Request, *, is_secure: bool) -> str | None:
-    """Return the session in the cookie of our name; None if there are several: one of them was planted."""
+    """Return the session in the cookie of our name, or None if there are several, as one of them was planted."""
     name = SECURE_COOKIE if is_secure else COOKIE
     pairs = (pair.partition("=") for line in request.headers.getall("Cookie", []) for pair in line.split(";"))
     values = [value.strip() for key, _, value in pairs if key.strip() == name]

@@ -83,7 +83,7 @@ class AiohttpSocket:
 
     async def _send_close(self, code: int, reason: str) -> None:
         if self.reading_ended.done():
-            theirs = self._ws.close_code  # None: not the client has closed, something broke here; 0: it gave none
+            theirs = self._ws.close_code  # None if something broke here, not closed by the client; 0: no code
             answer = code if theirs is None else theirs or WSCloseCode.OK
             await self._ws.close(code=answer, drain=False)  # no-op where all is over
         else:
@@ -131,7 +131,7 @@ class Connection:
         self._ping_at_s = self._heard_s + PING_EVERY_S
         self._ends = _end_of(principal, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
-        self._is_listening = False  # False: a message is being acted on, and what the client sends waits
+        self._is_listening = False  # else a message is being acted on, and what the client sends waits
 
     async def run(self) -> None:
         """Serve the client until either side closes; then everything of it has ended."""
@@ -156,7 +156,7 @@ class Connection:
             logger.info("session ends, code %s", self._ws.close_code)
 
     def end_login_at(self, now_s: float) -> None:
-        """End the login then, if it lasts longer: the next beats close the connection."""
+        """End the login at that time, if it lasts longer: the next beats close the connection."""
         self._ends = min(self._ends, _RightsEnd(now_s, LOGIN_OVER, "the login was ended"))
 
     def beat(self, now_s: float) -> None:

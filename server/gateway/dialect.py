@@ -26,7 +26,7 @@ class ConnectionContext:
     principal: Principal
     outbox_limits: OutboxLimits
     on_slow: Callable[[], None]
-    """The client does not read; the outbox has closed."""
+    """Callback for a client that does not read, when the outbox has closed."""
     on_turn_over: Callable[[], None]
 
 

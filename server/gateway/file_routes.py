@@ -62,20 +62,20 @@ class StaticFiles:
     """
 
     def __init__(self, folder: Path, public: Sequence[str] = ()) -> None:
-        """`public`: files for everyone, relative to the folder."""
+        """Serve the folder; `public` are the files for everyone, relative to it."""
         self._folder = folder.resolve()
         self._public = public
         self._texts: dict[Path, _Text] = {}
 
     def add_routes(self, routes: Routes) -> None:
-        """Must come last: the last route takes every path that is left."""
+        """Add the routes; must come last, as the last one takes every path that is left."""
         for file in self._public:
             routes.get(f"/{{path:{re.escape(file)}}}", self._serve, Access.EVERYONE)
         routes.get(f"/{{path:{_LIBRARY}/.*}}", self._serve_library, Access.EVERYONE)
         routes.get("/{path:.*}", self._serve, Access.FILE)
 
     async def _serve_library(self, request: web.Request) -> web.StreamResponse:
-        """Let pages of the origins that are allowed load it."""
+        """Serve a library file so that pages of the allowed origins can load it."""
         response = await self._serve(request)
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         response.headers["Vary"] = "Accept-Encoding, Origin"

@@ -58,7 +58,7 @@ class HttpServer:
         metrics: Metrics,
         groups: Iterable[RouteGroup],
     ) -> None:
-        """`groups`: parts with routes; of two routes that fit a request, the first one is taken."""
+        """Add the routes of all `groups`; of two routes that fit a request, the first one is taken."""
         self._settings = settings
         self._does_admit = False
         app = web.Application()
@@ -187,7 +187,7 @@ def _ask_to_log_in(authenticator: Authenticator, request: web.Request) -> web.Re
 
 
 def _is_for_the_operator(record: logging.LogRecord) -> bool:
-    """False for a client's malformed request or lost connection, which aiohttp logs with a traceback."""
+    """Return False for a client's malformed request or lost connection, which aiohttp logs with a traceback."""
     kind = record.exc_info[0] if record.exc_info else None
     return kind is None or not issubclass(kind, (HttpProcessingError, ConnectionError))
 

@@ -92,7 +92,7 @@ class LoginRoutes:
         return answer
 
     async def _show_session(self, request: web.Request) -> web.Response:
-        """Tell the login page who it is: a first request by a link from another site has carried no cookie."""
+        """Tell the login page who the user is: a first request by a link from another site carried no cookie."""
         principal = self._authenticator.principal(request)
         body = {
             "user": principal.user_id,

@@ -16,7 +16,7 @@ from server.speech.worker import SpeechWorker
 from server.storage.storage import Storage
 
 StageState = Literal["loading", "ready", "failed", "missing"]
-"""missing: the server works without it, and says so (a speech engine that is not installed or switched off)."""
+"""State of a stage; missing: the server works without it and says so (a speech engine not installed or off)."""
 
 
 @dataclass(frozen=True, slots=True)

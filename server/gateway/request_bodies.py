@@ -23,7 +23,7 @@ class BodyLimits(Struct, frozen=True, kw_only=True):
 
     max_bytes: int
     slowest_s: float
-    """From the headers to the end of the body."""
+    """Longest time from the headers to the end of the body."""
     in_flight_of_address: int
     in_flight: int
 

@@ -42,7 +42,7 @@ _HAS_BEGUN: Final = web.RequestKey("has_begun", bool)
 def refuse(
     status: int, code: str, message: str, *, path: str | None = None, current: str | None = None, **headers: str
 ) -> web.Response:
-    """`{"error": {"code", "message", "path"?, "current"?}}`, kept by no cache.
+    """Answer `{"error": {"code", "message", "path"?, "current"?}}`, kept by no cache.
 
     `path` names what is wrong in the body, `current` is the text that stands in the way of a write. In the names of
     headers `_` stands for `-`.
@@ -61,7 +61,7 @@ def refuse_page(request: web.Request, status: int, code: str, text: str) -> web.
 
 
 def refuse_credential(error: AuthError) -> web.Response:
-    """401 for a wrong one; 429 or 503 with Retry-After where it was not even looked at."""
+    """Answer 401 to a wrong credential; 429 or 503 with Retry-After where it was not even looked at."""
     if error.retry_after_s is None:
         challenge = 'Bearer realm="parley", error="invalid_token"'
         return refuse(401, error.code, str(error), WWW_Authenticate=challenge)

@@ -33,7 +33,7 @@ _BEAT_S: Final = 1.0
 _BATCH: Final = 32  # connections served before the event loop may do something else
 
 Send = Callable[[Session], None]
-"""Called with each session that is open when the change is sent; returns at once."""
+"""Function called with each session that is open when the change is sent; returns at once."""
 
 
 class WebSocketServer:
@@ -155,7 +155,7 @@ class WebSocketServer:
                 self._users.give_back(principal.share)
 
     async def for_each_session(self, action: Callable[[Session], None]) -> None:
-        """Call it for each session that is open now; other tasks run in between."""
+        """Call `action` with each session that is open now; other tasks run in between."""
         await self._for_each(lambda connection: action(connection.session))
 
     async def beat(self) -> None:
@@ -233,7 +233,7 @@ class Broadcaster:
         self._has_some.set()
 
     async def run(self, for_each_session: Callable[[Send], Awaitable[None]]) -> None:
-        """Runs until cancelled."""
+        """Send the changes; runs until cancelled."""
         while True:
             await self._has_some.wait()
             self._has_some.clear()

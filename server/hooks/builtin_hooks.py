@@ -59,7 +59,7 @@ class BuiltinHook:
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
     ) -> StageValue | Decision | None:
-        """Ask it about a copy. The time that a human takes does not count against the limit."""
+        """Ask the hook about a copy. The time that a human takes does not count against the limit."""
         self._stats.calls += 1
         began_s = time.perf_counter()
         limit = asyncio.timeout(limit_s)
@@ -105,12 +105,12 @@ class AskHumanSettings(config.Section, frozen=True, kw_only=True):
     """Says which calls are asked about: the tool fits one of `tools`, or its permission class is in `permissions`."""
 
     tools: tuple[str, ...] = ()
-    """Names with `*` and `?`; upper and lower case count."""
+    """Names of tools, with `*` and `?`; upper and lower case count."""
     permissions: tuple[Permission, ...] = ("WRITE", "EXTERNAL")
     message: str = ""
     """The question, where it is to be another than ours; `{tool}` is the tool's name."""
     timeout_s: config.Seconds | None = None
-    """Time limit for the human; None for that of `hooks.approval.timeout_s`."""
+    """Time limit for the human, or None if `hooks.approval.timeout_s` counts."""
 
 
 class AskHumanApprover:
@@ -119,7 +119,7 @@ class AskHumanApprover:
 
     @classmethod
     def from_config(cls, given: Any) -> "AskHumanApprover":
-        """Raises msgspec.ValidationError."""
+        """Build the approver from its `config`. Raises msgspec.ValidationError."""
         return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
 
     async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:

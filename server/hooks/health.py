@@ -9,7 +9,7 @@ from msgspec import Struct
 from server.hooks.stages import Stage
 
 HookState = Literal["starting", "up", "down", "closed"]
-"""starting: begun, hook.hello not yet answered. down: not there, and tried again later. closed: ended by us."""
+"""State of a hook; starting: hook.hello not yet answered; down: not there, tried again later; closed: ended by us."""
 
 _KEPT_CALLS: Final = 512
 _MAX_WARNINGS: Final = 64
@@ -42,11 +42,11 @@ class HookHealth(HookCounts, frozen=True, kw_only=True):
     pid: int | None
     restarts: int
     retry_in_s: float | None
-    """While it is down: until it is tried again."""
+    """Time until the hook is tried again, while it is down."""
     gates: list[str]
     """The stages at which it is a gate: what it does not let pass, also because it is down, is denied."""
     armed: bool | None
-    """Whether it answered its test calls, or its first question, as a gate has to; None if not yet asked, or no gate."""
+    """Whether it answered its test calls, or first question, as a gate has to; absent if not yet asked, or no gate."""
     armed_reason: str
     ignored: dict[str, int]
     """Lines of its output that counted for nothing, by reason (server/hooks/process/jsonrpc.py)."""

@@ -71,7 +71,7 @@ def _action(result: StageValue | Decision | Ignored) -> str:
 
 
 def changes(before: StageValue, result: StageValue | Decision | Ignored | None) -> Changes:
-    """Return them in full; secrets have to be taken out before it is `trimmed`, for half a secret is not known as one."""
+    """Return all changes in full; take secrets out before `trimmed`, as half a secret is not recognised."""
     match result:
         case None | Ignored():
             return {}
@@ -125,7 +125,7 @@ def _call_changes(before: LlmCall, after: LlmCall) -> Changes:
 
 
 def _message_changes(before: LlmCall, after: LlmCall) -> list[dict[str, Any]]:
-    """Return them by place in the new list; one that is gone by its place in the old."""
+    """Return changed messages by place in the new list; one that is gone by its place in the old."""
     kept = {id(message) for message in after.messages}
     known = {id(message) for message in before.messages}
     found: dict[int, dict[str, Any]] = {}

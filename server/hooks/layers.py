@@ -16,7 +16,7 @@ from server.media.store import MediaStore
 from server.tools.tool_calls import ToolPolicy, TurnFacts
 
 Policies = Callable[[TurnFacts, AskHuman | None], ToolPolicy | None]
-"""Gives a turn its tool policy, None where nothing is configured."""
+"""Function that gives a turn its tool policy, or None if nothing is configured."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +60,7 @@ class TurnHooks:
         return self.layers.stream_gate or "full"
 
     async def conceal(self, arguments: Any) -> Any:
-        """Return them as wire, trace, log and observers may show them."""
+        """Return the arguments as wire, trace, log and observers may show them."""
         return arguments if self.policy is None else await self.policy.conceal(arguments)
 
 
@@ -75,7 +75,7 @@ class HookLayers:
         policies: Policies | None = None,
         media: MediaStore | None = None,
     ) -> None:
-        """Raises ConfigError for a builtin that is not there or does not understand its `config`."""
+        """Build the builtins. Raises ConfigError for one that is not there or does not understand its `config`."""
         self._settings = settings
         self._builtins = build_builtins(settings)
         self._processes = processes

@@ -43,7 +43,7 @@ DENIED = "Tool execution denied by hook"
 NOT_APPROVED = "Tool execution denied by approval hook"
 
 Check = Callable[[Sequence[dict[str, Any]]], str | None]
-"""Returns why no provider would take a list of messages, or None if one would."""
+"""Function that returns why no provider would take a list of messages, or None if one would."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +64,7 @@ class HookEvents:
         """The round of the agent loop, kept up to date by the code that counts it."""
 
     def wants(self, kind: str) -> bool:
-        """Whether a hook observes this kind: asked before a payload is built."""
+        """Return whether a hook observes this kind; asked before a payload is built."""
         return any(kind in hook.kinds for hook in self._observers)
 
     def emit(
@@ -105,7 +105,7 @@ class HookPipeline:
         self._reports: list[HookReport] = []
 
     def has(self, stage: Stage) -> bool:
-        """Whether any hook is asked at this stage."""
+        """Return whether any hook is asked at this stage."""
         return bool(self._at_stage[stage])
 
     @property
@@ -124,7 +124,7 @@ class HookPipeline:
         return self._injected.get(tool)
 
     async def before_llm(self, call: LlmCall, *, registered: Collection[str], check: Check) -> LlmCall:
-        """Raises TurnAborted. A list of messages that no provider would take is put back as it was.
+        """Let hooks change the model call; messages that no provider would take are put back. Raises TurnAborted.
 
         `registered`: the tools that are no hook's, offered in this call or not.
         """
@@ -140,7 +140,7 @@ class HookPipeline:
         return call
 
     async def after_llm(self, answer: LlmAnswer) -> LlmAnswer:
-        """Raises TurnAborted."""
+        """Let hooks change the model's answer. Raises TurnAborted."""
         for hook in self._at_stage["after_llm"]:
             result = await self._consult(hook, "after_llm", answer)
             if isinstance(result, LlmAnswer):
@@ -148,7 +148,7 @@ class HookPipeline:
         return answer
 
     async def before_tool(self, call: ToolInvocation) -> ToolInvocation | Respond | Deny:
-        """Raises TurnAborted."""
+        """Let hooks change, answer or refuse the call before it runs. Raises TurnAborted."""
         for hook in self._at_stage["before_tool"]:
             match await self._consult(hook, "before_tool", call):
                 case ToolInvocation() as changed:
@@ -160,7 +160,7 @@ class HookPipeline:
         return call
 
     async def approve_tool(self, call: ToolInvocation, *, editor: Hook | None = None) -> EditedArguments | Deny | None:
-        """Return None if all approve. The first refusal wins.
+        """Ask the approvers in turn; return None if all approve. The first refusal wins.
 
         EditedArguments comes back at once: the new arguments have to pass schema
         and policy, then all approvers but the `editor` are asked about them.
@@ -177,7 +177,7 @@ class HookPipeline:
         return None
 
     async def after_tool(self, ran: ToolRan) -> ToolAnswer:
-        """Raises TurnAborted."""
+        """Let hooks change the tool's result. Raises TurnAborted."""
         for hook in self._at_stage["after_tool"]:
             result = await self._consult(hook, "after_tool", ran)
             if isinstance(result, ToolRan):

@@ -77,7 +77,7 @@ _TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class ReplyUnusable(Exception):
-    """A known field of the wrong type: the whole reply counts as failed."""
+    """Error of a reply with a known field of the wrong type: the whole reply counts as failed."""
 
 
 class ParsedReply:

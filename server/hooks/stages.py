@@ -23,13 +23,13 @@ _event_numbers: Final = count(1)  # of this process
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StageContext:
-    """When a hook is asked, and in whose turn."""
+    """Occasion at which a hook is asked: when, and in whose turn."""
 
     facts: TurnFacts
     iteration: int = 0
     """The round of the agent loop, from 1; 0 before it."""
     ask: AskHuman | None = None
-    """Asks the human; None where no client is connected."""
+    """Way to ask the human, or None if no client is connected."""
 
 
 # --- values: one hook hands them to the next
@@ -42,7 +42,7 @@ class LlmCall:
     model: str
     messages: list[Message]
     tools: list[ToolSpec] = field(default_factory=list)
-    """In the planning call: what the model could have later. A tool added here is the hook's to answer."""
+    """Tools of the call; in the planning call those of later rounds. A tool added here is the hook's to answer."""
     options: Mapping[str, Any] = field(default_factory=dict)
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
@@ -102,7 +102,7 @@ class ApproverVerdict:
     approved: bool
     reason: str = ""
     arguments: dict[str, Any] | None = None
-    """Edited by a human; they pass schema, policy and the other approvers again."""
+    """Arguments as edited by a human, which pass schema, policy and the other approvers again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,9 +170,9 @@ class HookEvent:
     """Something that has happened in a turn. All observers share it, so nothing in it may be changed."""
 
     kind: str
-    """Dotted, as in `agent.tool.exec_start`."""
+    """Name of the kind, dotted, as in `agent.tool.exec_start`."""
     payload: Mapping[str, Any]
-    """With the reference host's field names; durations are whole nanoseconds."""
+    """Facts of the event, under the reference host's field names; durations are whole nanoseconds."""
     at: StageContext
     trace_path: str = "turn"
     severity: Severity = "info"
@@ -181,7 +181,7 @@ class HookEvent:
 
 
 FailureKind = Literal["failed", "timed_out", "down"]
-"""failed: an error reply, or one that is no JSON object. timed_out: no reply within the limit.
+"""Why a call failed; failed: an error reply, or no JSON object; timed_out: no reply within the limit;
 down: the process is not there, or died before it answered."""
 
 
@@ -192,7 +192,7 @@ class HookCallFailed(Exception):
         super().__init__(message)
         self.kind = kind
         self.raised = raised
-        """By a hook's code in this process. Its text may quote the call: for the log, with secrets concealed."""
+        """Exception of a hook in this process. Its text may quote the call: for the log, with secrets concealed."""
 
 
 class Hook(Protocol):
@@ -200,20 +200,20 @@ class Hook(Protocol):
 
     name: str
     is_process: bool
-    """Whether it is a program of its own, and not a builtin."""
+    """Whether the hook is a program of its own, and not a builtin."""
     order: tuple[int, int, bytes]
-    """In-process before process; lower priority first; then the name, byte by byte."""
+    """Key of the order of asking: in-process before process; lower priority first; then the name, byte by byte."""
     stages: frozenset[Stage]
     kinds: frozenset[str]
     is_guard: bool
     """Whether a failure of it denies the call (`on_error: closed`)."""
     timeout_ms: int | None
-    """The limit of its calls; None for that of `hooks.defaults`."""
+    """Time limit of the hook's calls, or None if that of `hooks.defaults` counts."""
 
     async def ask(
         self, stage: Stage, value: StageValue, at: StageContext, limit_s: float
     ) -> StageValue | Decision | Ignored | None:
-        """Return what it makes of the value, or None to leave it. Raises HookCallFailed; cancelling abandons the call."""
+        """Return what the hook makes of the value, or None to leave it. Raises HookCallFailed; cancelling abandons the call."""
         ...
 
     def send_event(self, event: HookEvent) -> None:

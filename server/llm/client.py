@@ -164,7 +164,7 @@ class OpenAICompatible:
         return response
 
     async def _read(self, pieces: AsyncGenerator[bytes, None], deadline: float, reply: ReplyReader) -> bytes | None:
-        """Return the next bytes, None at the end; waits until the deadline. A finished reply cannot break off."""
+        """Return the next bytes, or None at the end; waits until the deadline. A finished reply cannot break off."""
         try:
             async with asyncio.timeout_at(deadline):
                 return await anext(pieces, None)

@@ -106,7 +106,7 @@ class EmbeddedModel:
             await self._read_prefix(client)
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
-        """See `LanguageModel`. One at a time, the newest; none during a reply or while the child is not there."""
+        """Prefill as `LanguageModel` says: only the newest, never during a reply or while the child is not there."""
         self._cancel_prefill()
         client = self._process.client
         if self._replies or client is None:

@@ -91,12 +91,12 @@ class ModelProcess:
         return not self._child.exited.done()
 
     async def has_ended(self) -> bool:
-        """Return whether it is dead; after a connection broke, that may take a moment to be known."""
+        """Return whether the process is dead; after a connection broke, that may take a moment to be known."""
         await asyncio.wait({self._child.exited}, timeout=_DEATH_NOTICE_S)
         return not self.is_alive
 
     async def stop(self) -> None:
-        """End it; it is reaped when this returns. May be called again."""
+        """End the process; it is reaped when this returns. May be called again."""
         self._child.stdin.close()
         await self._child.end()
         self._child.stdout.close()
@@ -192,7 +192,7 @@ class EmbeddedProcess:
             raise ProviderUnreachable(f"the process of {name} ended and is being restarted") from error
 
     async def aclose(self) -> None:
-        """End it for good; streams under way fail."""
+        """End the process for good; streams under way fail."""
         self._is_closed = True
         starting, self._starting = self._starting, None
         if starting is not None:

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 LISTING_TIMEOUT_S = 3.0
 LISTING_PAUSE_S = 5.0
-"""Between two tries; meanwhile callers do not wait again."""
+"""Pause between two tries; meanwhile callers do not wait again."""
 
 _SIZE_KEYS = (
     "max_model_len",  # vLLM
@@ -40,13 +40,13 @@ class ModelEndpoint(OpenAIEndpoint):
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of each request; one that is None removes ours of that name."""
     first_token_timeout_s: float = 30
-    """From the call to the first piece of text, reasoning or tool call. Comments do not count: the user waits."""
+    """Limit from the call to the first piece of text, reasoning or tool call. Comments do not count: the user waits."""
     idle_timeout_s: float = 20
-    """After that, between two reads of the stream. Comments count: the server says that it is at work."""
+    """Limit between two later reads of the stream. Comments count: the server says that it is at work."""
 
     @cached_property
     def location(self) -> Literal["local", "cloud"]:
-        """Local means this machine or a private network, which the conversation does not leave."""
+        """Place of the endpoint; local: this machine or a private network, which the conversation does not leave."""
         try:
             is_private = ipaddress.ip_address(self.hostname).is_private
         except ValueError:
@@ -170,7 +170,7 @@ class Discovery:
         self._get = get
         self._pause_s = pause_s
         self.known_model = endpoint.model
-        self._listing: Listing | None = None  # None until the endpoint has answered
+        self._listing: Listing | None = None  # absent until the endpoint has answered
         self._asking: asyncio.Task[None] | None = None  # under way
         self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
@@ -234,7 +234,7 @@ class Discovery:
         return listing
 
     async def _fetch(self, path: str) -> bytes | None:
-        """Return the body; b"{}" if the endpoint answered with an error, None if it did not answer."""
+        """Return the body, b"{}" if the endpoint answered with an error, or None if it did not answer."""
         try:
             async with asyncio.timeout(LISTING_TIMEOUT_S):
                 return await self._get(path)

@@ -45,16 +45,16 @@ class ToolSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRequest:
-    """One call. The messages are legal and in the roles to be sent; a provider changes nothing in them."""
+    """One call of a model. The messages are legal and in the roles to be sent; a provider changes nothing in them."""
 
     messages: Sequence[Message] = ()
-    """Set anew for each try of the call."""
+    """Messages to send, set anew for each try of the call."""
     tools: Sequence[ToolSpec] = ()
     tool_choice: ToolChoice = "auto"
     """Anything but auto and none is a wish: a provider that cannot force a call answers as with auto."""
     purpose: Purpose = "direct"
     tool_names: Sequence[str] = ()
-    """For the planning call, which carries no tools: the names the model could have later."""
+    """Names of the tools that the model could have later, for the planning call, which carries none."""
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
     denied: Collection[str] = ()
@@ -72,7 +72,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """From `reasoning_content`; a `<think>` block in the text is the agent's to find."""
+    """Piece of reasoning from `reasoning_content`; a `<think>` block in the text is the agent's to find."""
 
     text: str
 
@@ -140,14 +140,14 @@ class LanguageModel(Protocol):
 
     @property
     def is_compact(self) -> bool:
-        """True where every prompt token is dear: the agent then uses its short prompts, and descriptions of tools are not sent."""
+        """Whether every prompt token is dear: the agent then uses short prompts and sends no descriptions of tools."""
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether the model takes images; None until one was sent."""
+        """Whether the model takes images, or None if none was sent yet."""
 
     async def context_tokens(self) -> int | None:
-        """Return how many tokens fit, as the endpoint reports it; None if it does not. Cached, never raises."""
+        """Return how many tokens fit, as the endpoint reports it, or None if it does not. Cached, never raises."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
@@ -159,6 +159,6 @@ class LanguageModel(Protocol):
         """
 
     async def start(self) -> None:
-        """Make ready to answer (load, connect, find the model's name). Returns when it is."""
+        """Make the model ready to answer (load, connect, find its name). Returns when it is."""
 
     async def aclose(self) -> None: ...

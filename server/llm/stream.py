@@ -70,7 +70,7 @@ class EventReader:
 
 
 class ContentPart(Struct):
-    """Some endpoints stream content in parts (`thinking` holds parts again)."""
+    """Part of a content that an endpoint streams in parts (`thinking` holds parts again)."""
 
     type: str = "text"
     text: str | None = None
@@ -99,18 +99,18 @@ class Delta(Struct):
 class Choice(Struct):
     delta: Delta | None = None
     message: Delta | None = None
-    """Instead of `delta`, from an endpoint that ignores `stream`."""
+    """Whole reply in place of `delta`, from an endpoint that ignores `stream`."""
     finish_reason: str | None = None
 
 
 class Chunk(Struct):
     choices: list[Choice] | None = None
     usage: Any = None
-    """Counts in the endpoint's own way; one that makes no sense does not fail the reply."""
+    """Token counts in the endpoint's own form; one that makes no sense does not fail the reply."""
     error: str | dict[str, Any] | None = None
     object: str | None = None
     message: str | None = None
-    """With `object: "error"`: what older vLLM sends in mid-stream."""
+    """Text of an error that older vLLM sends in mid-stream, with `object: "error"`."""
 
     @property
     def failure(self) -> Any:

@@ -3,7 +3,7 @@
 from typing import Final
 
 UNKNOWN: Final = "application/octet-stream"
-"""Downloaded, never opened."""
+"""Type of files that are downloaded, never opened."""
 
 IMAGES_FOR_MODELS: Final = frozenset(("image/png", "image/jpeg", "image/webp"))
 
@@ -29,7 +29,7 @@ _CONTAINERS: Final = (("audio/ogg", "video/ogg"), ("audio/webm", "video/webm"), 
 _TEXT: Final = frozenset(
     ("text/plain", "text/csv", "text/markdown", "text/calendar", "application/json", "application/jsonl")
 )
-"""Believed when they were declared: they are downloaded only, and not run by anything."""
+"""Types that are believed when declared: such files are only downloaded, and not run by anything."""
 
 _OFFICE: Final = (
     "application/vnd.openxmlformats-officedocument.",
@@ -78,7 +78,7 @@ _SUFFIXES: Final = {
 
 
 def content_type(head: bytes, *, declared: str = "", name: str = "") -> str:
-    """The type under which a file may be served.
+    """Return the type under which a file may be served.
 
     Its first bytes decide. What is declared, or said by the name, only tells
     apart what they leave open, and is never believed of a type that a browser
@@ -111,7 +111,7 @@ def _seen(head: bytes) -> str:
 
 
 def is_shown(kind: str) -> bool:
-    """Whether a browser may show it in its place; everything else is downloaded."""
+    """Return whether a browser may show the file in its place; everything else is downloaded."""
     return kind.startswith(("image/", "audio/", "video/"))
 
 

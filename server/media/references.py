@@ -50,7 +50,7 @@ class Loaded:
 
 
 def media_id(reference: str) -> str | None:
-    """Return the id of a `media://` reference, None for other references. Raises MediaError for a malformed one."""
+    """Return the id of a `media://` reference, or None for others. Raises MediaError for a malformed one."""
     if not reference.startswith(SCHEME):
         return None
     if not _ID.fullmatch(found := reference.removeprefix(SCHEME)):
@@ -59,7 +59,7 @@ def media_id(reference: str) -> str | None:
 
 
 def read_data_url(url: str, *, max_bytes: int) -> Loaded:
-    """Raises MediaError where it is malformed or larger than `max_bytes`."""
+    """Decode the URL. Raises MediaError where it is malformed or larger than `max_bytes`."""
     comma = url.find(",", 0, _MAX_HEAD_CHARS)
     if comma < 0:
         raise MediaError("a data: URL has the form data:image/png;base64,…; here the comma is missing")
@@ -78,7 +78,7 @@ def read_data_url(url: str, *, max_bytes: int) -> Loaded:
 
 
 def _decode(url: str, start: int) -> bytearray:
-    """A piece at a time, nothing copied whole: decoding lets no other thread run, and the event loop's must."""
+    """Decode piece by piece, nothing copied whole: decoding lets no other thread run, and the event loop's must."""
     if len(url) <= MAX_ESCAPED_CHARS and "%" in url:
         url, start = unquote_to_bytes(url[start:]).decode("ascii"), 0
     data = bytearray()
@@ -100,7 +100,7 @@ def _unescape(url: str, start: int) -> bytes:
 
 
 def read_path(path: str, folders: Sequence[Path], *, max_bytes: int) -> Loaded:
-    """A regular file inside one of the folders, symbolic links followed. Raises MediaError."""
+    """Read a regular file inside one of the folders, symbolic links followed. Raises MediaError."""
     try:
         root, found = _inside(path, folders)
         descriptor = open_beneath(root, found)
@@ -128,7 +128,7 @@ def _inside(path: str, folders: Sequence[Path]) -> tuple[Path, Path]:
 
 
 def clean_name(name: str, *, default: str) -> str:
-    """A file name that is safe in a header, a page and any file system; at most 120 characters, its suffix kept."""
+    """Return a file name that is safe in a header, a page and any file system: 120 characters at most, suffix kept."""
     base = _UNSAFE.sub("_", re.split(r"[/\\]", name)[-1]).strip(" .")
     if not base.strip("_"):
         return default
@@ -144,7 +144,7 @@ def _too_large(max_bytes: int) -> MediaError:
 
 
 def _not_there(path: str) -> MediaError:
-    """Quotes the path as it was given, shortened: the message tells no more than its author knew."""
+    """Return an error that quotes the path as given, shortened: it tells no more than its author knew."""
     return MediaError(
         f"{path[:120]!r}: there is no such file in a folder that may be shown; "
         "put it into one of tools.roots, or give a data: URL"
@@ -175,25 +175,25 @@ def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
 
 
 class UrlSigner:
-    """The first key signs, all of them verify."""
+    """Signs URLs with the first key and verifies them with all."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = tuple(keys)
 
     def url(self, item_id: str, user_id: str, *, now_s: float) -> str:
-        """`u` is no name: a user's id would end up in logs and histories."""
+        """Return a signed URL. Its `u` is no name: a user's id would end up in logs and histories."""
         key = self._keys[0]
         expires = str(int(now_s) + URL_LIFE_S)
         user = _user_tag(key, user_id)
         return f"{PREFIX}{item_id}?u={user}&e={expires}&s={_signature(key, item_id, user, expires)}"
 
     def owner_tag(self, user_id: str) -> str:
-        """12 hexadecimal digits that stand for the user and do not name them. Another first key makes others."""
+        """Return 12 hexadecimal digits that stand for the user without the name. Another first key makes others."""
         tag = hmac.digest(self._keys[0], b"owner\0" + user_id.encode(errors="surrogatepass"), hashlib.sha256)
         return tag.hex()[:OWNER_CHARS]
 
     def is_valid(self, item_id: str, *, user_id: str, user: str, expires: str, signature: str, now_s: float) -> bool:
-        """Whether we gave exactly this URL to this user and its time is not over. Anything may be asked."""
+        """Return whether we gave exactly this URL to this user and it has not expired. Any string may be passed."""
         is_ours = False
         for key in self._keys:  # all of them, so that the time taken tells nothing
             is_ours |= _same(user, _user_tag(key, user_id)) & _same(signature, _signature(key, item_id, user, expires))

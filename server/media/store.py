@@ -52,7 +52,7 @@ class MediaItem(msgspec.Struct, frozen=True, kw_only=True):
     ref: str
     """`media://<id>`: what hooks and tools pass on."""
     url: str
-    """For this user alone, and for a day."""
+    """Signed URL for this user alone, good for a day."""
     content_type: str
     name: str
     size: int
@@ -82,7 +82,7 @@ class Coming:
 
 
 class MediaStore:
-    """Safe to use from any number of tasks, and of processes on one folder.
+    """Store of files, safe for any number of tasks, and of processes on one folder.
 
     The limits hold for the folder: at most `max_total_bytes` and 4096 items, of
     one user `max_user_bytes` and `max_user_items`; the longest unused go first,
@@ -100,7 +100,7 @@ class MediaStore:
         signer: UrlSigner,
         clock_s: Callable[[], float] = time.time,
     ) -> None:
-        """`folder` is the store's own; `sources` are the folders of which a path may be registered."""
+        """Set the folders: `folder` is the store's own, files below `sources` may be registered by path."""
         self._settings = settings
         self._items = folder / "items"
         self._inbox = folder / "inbox"
@@ -118,7 +118,7 @@ class MediaStore:
             raise MediaError(f"the folder cannot be created: {error.strerror}") from error
 
     async def sweep_regularly(self) -> None:
-        """Until it is cancelled: remove what is too old."""
+        """Remove what is too old, again and again, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_EVERY_S)
             await asyncio.to_thread(self._sweep)
@@ -133,14 +133,14 @@ class MediaStore:
         return await asyncio.to_thread(self._register, reference, user_id, name, session_id)
 
     async def open_image(self, ref: str) -> tuple[str, bytes]:
-        """An image as a model may be sent it: PNG, JPEG or WebP of at most 5 MiB. Raises MediaError.
+        """Return an image that a model may be sent: PNG, JPEG or WebP of at most 5 MiB. Raises MediaError.
 
         Whose it is was checked when it was registered; a reference from elsewhere is registered first.
         """
         return await asyncio.to_thread(self._open_image, ref)
 
     async def find(self, item_id: str, *, user_id: str) -> tuple[Path, Stored] | None:
-        """The file of a URL, for its user; None where there is none, or it is another's. Counts as a use."""
+        """Return the file of a URL for its user, or None if there is none or it is another's. Counts as a use."""
         return await asyncio.to_thread(self._find, item_id, user_id)
 
     def may_open(self, item_id: str, *, user_id: str, user: str, expires: str, signature: str) -> bool:
@@ -191,7 +191,7 @@ class MediaStore:
         return item_id, stored
 
     def _write(self, path: Path, data: bytes | bytearray) -> None:
-        """Whole or not at all; for this user of the machine only."""
+        """Write the file whole or not at all, readable for this user of the machine only."""
         draft = self._items / f".{secrets.token_hex(8)}"
         try:
             with open(draft, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
@@ -231,7 +231,7 @@ class MediaStore:
         return self._items / item_id, stored
 
     def _read(self, item_id: str) -> Stored | None:
-        """`item_id` has the form of an id: 32 hexadecimal digits."""
+        """Read the item; `item_id` has the form of an id, 32 hexadecimal digits."""
         try:
             about = self._about(item_id)
             if self._clock_s() - about.stat().st_mtime > self._settings.max_age_s:
@@ -270,7 +270,7 @@ class MediaStore:
         return [Kept(name, name[:OWNER_CHARS], used_s, sizes.get(name, 0)) for name, used_s in used.items()]
 
     def _drop(self, item_id: str) -> None:
-        """The bytes first: what is left of an interrupted removal is no item."""
+        """Delete the item, its bytes first: what is left of an interrupted removal is no item."""
         (self._items / item_id).unlink(missing_ok=True)
         self._about(item_id).unlink(missing_ok=True)
 

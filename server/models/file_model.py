@@ -27,9 +27,9 @@ from server.models.gguf import ModelHeader, NotAModel, read_header
 logger = logging.getLogger(__name__)
 
 MIN_TOKENS: Final = 4096
-"""Less than that does not hold the instructions, the tools and a conversation."""
+"""Smallest context: a smaller one does not hold the instructions, the tools and a conversation."""
 MAX_TOKENS: Final = 16_384
-"""More takes minutes to read on a processor."""
+"""Largest context: more takes minutes to read on a processor."""
 
 _MAX_THREADS: Final = 16
 _STEP: Final = 256
@@ -63,7 +63,7 @@ class FileModel:
         self._path = path
         self._free_bytes = free_bytes or free_memory
         self._start_process = start
-        self._process: EmbeddedProcess | None = None  # None until the file has been looked at
+        self._process: EmbeddedProcess | None = None  # absent until the file has been looked at
         self._tokens: int | None = None
         self._prefix: list[Message] = []  # what `warm_up` was given
 

@@ -64,7 +64,7 @@ class ModelDownload:
         stall_s: float = STALL_S,
         pause_s: float = 1.0,
     ) -> None:
-        """Raises ModelFileError for a bad address."""
+        """Prepare the download. Raises ModelFileError for a bad address."""
         self.name = name_of_url(url)
         self._folder = folder
         self._url = url

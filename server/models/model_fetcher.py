@@ -17,7 +17,7 @@ _MAX_ERROR_CHARACTERS: Final = 500
 
 
 class FetchBusy(ModelFileError):
-    """Another download has to end first."""
+    """Error of a fetch while another download has to end first."""
 
     code = "download_busy"
 
@@ -33,7 +33,7 @@ class FetchableModel(Struct, frozen=True, kw_only=True):
     state: FetchState
     done_bytes: int
     total_bytes: int
-    """About what its publisher states, until the download has begun."""
+    """Size of the file; until the download has begun, about what its publisher states."""
     error: str | None = None
     """The reason why the last download failed."""
 

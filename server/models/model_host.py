@@ -35,7 +35,7 @@ _TOOL_LIMIT_S: Final = 30.0
 MAX_REPLACED: Final = 3
 """Limit of models that are kept for turns which began with them."""
 MODELS_FOLDER: Final = "models"
-"""Holds model files, in the data folder."""
+"""Name of the folder with model files, in the data folder."""
 _MAX_FILES: Final = 50
 _MAX_MEASUREMENTS: Final = 64
 _MAX_EVENTS: Final = 500
@@ -56,7 +56,7 @@ class PickRefused(ServerError):
 
 
 class PickBusy(PickRefused):
-    """Another pick has to end first."""
+    """Error of a pick while another pick has to end first."""
 
     code = "model_busy"
 
@@ -67,7 +67,7 @@ class ModelMeasurement:
 
     first_token_ms: float
     calls_tools: bool | None
-    """Whether it called one; None if the time was up before."""
+    """Whether the model called a tool, or None if the time was up before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,13 +75,13 @@ class ModelEvents:
     """Calls out of a `ModelHost`."""
 
     on_state: Callable[[Literal["ready", "failed"], str], None]
-    """The model that answers is ready, with its name, or could not be loaded, with the reason."""
+    """Callback for when the model that answers is ready, with its name, or could not be loaded, with the reason."""
     on_info: Callable[[], None]
-    """Another model answers, or its name became known."""
+    """Callback for when another model answers, or its name became known."""
     warm_up: Callable[[LanguageModel], Awaitable[list[Message]]]
-    """Let a model on this machine read what every turn begins with, and return it."""
+    """Callback that lets a model on this machine read what every turn begins with, and returns it."""
     use: Callable[[LanguageModel], asyncio.Event]
-    """Answer with this model from the next turn on; the event is set when no turn uses the one before."""
+    """Callback to answer with this model from the next turn on; its event is set when no turn uses the one before."""
 
 
 class ModelHost:
@@ -210,7 +210,7 @@ class ModelHost:
         self._events.on_info()
 
     async def _load(self) -> None:
-        """Until it is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
+        """Try until the model is loaded once. A turn that comes meanwhile waits; after a failure it is told why."""
         model, wait_s, told = self._model, _RETRY_FROM_S, self._model.info
         while True:
             try:

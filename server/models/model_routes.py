@@ -30,12 +30,12 @@ class ModelOption(Struct, frozen=True, kw_only=True):
     kind: Literal["embedded", "endpoint", "file"]
     name: str
     server: str | None = None
-    """The program or address behind which it is; null if the server itself runs it."""
+    """Program or address that serves the model, or null if the server itself runs it."""
     base_url: str | None = None
     is_on_this_machine: bool = True
     is_current: bool = False
     has_key: bool = False
-    """A key is kept for it, and is used again by a PUT of the same `base_url` without `api_key`."""
+    """Whether a key is kept for the model, which a PUT of the same `base_url` without `api_key` uses again."""
     measured: ModelMeasurement | None = None
     """Results of its last test, if there was one since the server was started."""
 

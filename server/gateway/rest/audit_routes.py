@@ -40,14 +40,14 @@ from server.storage.database import Database
 logger = logging.getLogger(__name__)
 
 MAX_EXPORTS: Final = 4
-"""At once; each holds a page of entries."""
+"""Exports that may run at the same time; each holds one page of entries in memory."""
 MAX_EXPORTS_PER_USER: Final = 2
 MAX_READS: Final = 2
 """Pages that are read at once, one of each user: half of the database's threads, so that nothing else waits for them."""
 MAX_READS_WAITING: Final = 16
 """Limit of one user's pages that wait to be read."""
 SLOWEST_PIECE_S: Final = 30.0
-"""For a reader to take a piece of an export: who does not read would keep a place for ever."""
+"""Time for a reader to take a piece of an export: one that does not read would keep a place for ever."""
 _PIECE_BYTES: Final = 64 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS: Final = ("user", "session", "turn", "call", "tool", "phase", "outcome", "handler", "approval", "message")
@@ -64,11 +64,11 @@ Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class AuditQuery(EntryFields, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Users who are not operators read their own entries alone."""
+    """Filter of the entries to read; users who are not operators read their own alone."""
 
     since: Time | None = None
     until: Time | None = None
-    """Not included."""
+    """End of the time range, itself not included."""
 
 
 class AuditPageQuery(AuditQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -195,7 +195,7 @@ class AuditRoutes:
         return ApiAnswer(found)
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
-        """Raises TimeoutError for a reader that does not read."""
+        """Send a piece. Raises TimeoutError for a reader that does not read."""
         for at in range(0, len(data), _PIECE_BYTES):
             async with asyncio.timeout(self._slowest_piece_s):
                 await response.write(data[at : at + _PIECE_BYTES])
@@ -257,7 +257,7 @@ def _row(record: AuditRecord) -> list[str]:
 
 
 def _structure(value: object) -> str:
-    """JSON in which a semicolon before a formula is escaped: it says the same."""
+    """Return JSON of the same meaning in which a semicolon before a formula is escaped."""
     return _HIDDEN_FORMULA.sub(r"\\u003b", json.dumps(value, ensure_ascii=False))
 
 

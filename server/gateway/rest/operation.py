@@ -32,7 +32,7 @@ class ErrorDetail(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     message: str
     path: str | None = None
-    """The parameter, or the JSON path in the body."""
+    """Name of the wrong parameter, or JSON path in the body."""
     current: str | None = None
     """The text that was written meanwhile, with a 412."""
     type: str | None = None
@@ -107,7 +107,7 @@ class ApiCall:
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """A 200."""
+    """A successful answer, status 200."""
 
     body: Struct
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Operation:
     summary: str
     handle: Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
     answer: type[Struct] | None
-    """The body of a 200; None: a stream, in one of `content_types`."""
+    """Type of the body of a 200, or None if it is a stream in one of `content_types`."""
     content_types: tuple[str, ...] = ("application/json",)
     query: type[Struct] = NoQuery
     body: tuple[type[Struct], ...] = ()
@@ -128,9 +128,9 @@ class Operation:
     refusals: tuple[int, ...] = ()
     """Statuses beside those that every operation may answer with."""
     has_version: bool = False
-    """The answer carries an ETag; what changes something needs If-Match."""
+    """Whether the answer carries an ETag and a change needs If-Match."""
     may_create: bool = False
-    """If-None-Match: * may stand in place of If-Match."""
+    """Whether `If-None-Match: *` may stand in place of If-Match."""
     max_body_bytes: int = 0
     access: Access = Access.LOGGED_IN
 

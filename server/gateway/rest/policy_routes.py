@@ -49,7 +49,7 @@ class WrittenPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
 class ScopeQuery(Struct, frozen=True, forbid_unknown_fields=True):
     scope: Literal["user", "operator"] | None = None
-    """None: reading, what is in force for the user; writing, the user's."""
+    """Document that is meant; by default a read shows what is in force for the user, a write changes the user's."""
 
 
 class HandlerInfo(Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class HandlerInfo(Struct, frozen=True, kw_only=True):
     stages: list[PolicyStageName]
     """Stages whose documents may name it."""
     settings: list[str] | None
-    """The keys of its `config`; null: it reads them itself."""
+    """Keys of the handler's `config`, or null if it reads them itself."""
 
 
 class AvailableHandlers(Struct, frozen=True, kw_only=True):
@@ -199,7 +199,7 @@ class ApprovalList(Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRoutes:
-    """Routes of approvals that were remembered for good; everybody sees and revokes their own alone."""
+    """Routes of approvals that were remembered for good; users see and revoke only their own."""
 
     def __init__(self, table: ApprovalTable, audit: AuditLog) -> None:
         self._table = table

@@ -38,7 +38,7 @@ class RestApi:
         processes: Callable[[], Sequence[HookHealth]],
         builtins: Callable[[], Sequence[BuiltinHealth]],
     ) -> None:
-        """`processes`, `builtins`: how the hooks of either kind fare now."""
+        """Collect the operations. `processes` and `builtins` tell how the hooks of either kind fare now."""
         self._authenticator = authenticator
         self._processes = processes
         self._builtins = builtins
@@ -58,7 +58,7 @@ class RestApi:
         self._document = OpenApi(**build_document(self.operations))
 
     def add_routes(self, routes: Routes) -> None:
-        """Must come after all others have added theirs under /api."""
+        """Add the routes; must come after all others have added theirs under /api."""
         for operation in self.operations:
             handler = handler_of(operation, self._authenticator)
             routes.add(operation.method, operation.path, handler, operation.access)
@@ -71,7 +71,7 @@ class RestApi:
         return ApiAnswer(self._document)
 
     async def _refuse_unknown(self, request: web.Request) -> web.Response:
-        """aiohttp comes here with a wrong method too."""
+        """Refuse a path that does not exist; aiohttp comes here with a wrong method too."""
         methods: set[str] = set()
         for resource in request.app.router.resources():
             if resource.canonical.startswith("/api/") and resource is not self._rest:

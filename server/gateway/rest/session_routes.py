@@ -14,16 +14,16 @@ PATH = "/api/sessions"
 
 class SessionQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     user: Annotated[str, Meta(max_length=256)] | None = None
-    """Operators only; everybody else sees their own sessions."""
+    """User whose sessions are meant; for operators only, as other users see their own alone."""
 
 
 class SessionList(Struct, frozen=True, kw_only=True):
     sessions: list[PageSession]
-    """The newest first, 500 at most."""
+    """Open sessions, the newest first, 500 at most."""
 
 
 class SessionRoutes:
-    """Routes of the page's sessions; operators see and revoke everybody's, others their own."""
+    """Routes of the page's sessions; operators see and revoke those of all users, others their own."""
 
     def __init__(self, table: PageSessionTable, audit: AuditLog) -> None:
         self._table = table

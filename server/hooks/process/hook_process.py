@@ -18,7 +18,7 @@ from server.subprocesses.supervisor import BackoffPolicy
 
 MAX_OPEN_CALLS: Final = 256
 MAX_WAITING_EVENTS: Final = 256
-"""Notifications that the child has not read; one more is dropped."""
+"""Limit of notifications that the child has not read; one more is dropped."""
 
 _MAX_EVENT_BACKLOG_BYTES: Final = 4 << 20  # a part of the pipe's, so that events never crowd out calls
 
@@ -29,27 +29,27 @@ class HookLimits:
 
     hello_s: float = 5.0
     gate_test_s: float = 5.0
-    """All test calls of a gate together."""
+    """Time limit for all test calls of a gate together."""
     gate_quiet_s: float = 0.25
-    """Before each test call, and again while a turn uses the hook."""
+    """Pause before each test call, and again while a turn uses the hook."""
     last_words_s: float = 0.1
-    """For what was written just before the exit and is still on its way, unless a child of the hook holds the pipe."""
+    """Time for output written just before the exit and still on its way, unless a child of the hook holds the pipe."""
     eof_s: float = EOF_S
-    """From the end of its input to SIGTERM."""
+    """Time from the end of the process's input to SIGTERM."""
     end_s: float = END_S
-    """From the end of its input to SIGKILL."""
+    """Time from the end of the process's input to SIGKILL."""
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
 
 
 Direction = Literal["out", "in", "err"]
-"""To the hook, with its end; on its standard output, before it is read for what it says; on its standard error."""
+"""Way of a line: out to the hook, with its end; in on its standard output, still unread; err on its standard error."""
 
 OnLine = Callable[[Direction, Line], None]
-"""Gets every line, in order, in the event loop; returns at once, never raises, and does not change the line."""
+"""Listener to every line, in order, in the event loop; returns at once, never raises, never changes the line."""
 
 
 def no_listener(_direction: Direction, _line: Line) -> None:
-    """Stands in for an OnLine where the traffic is not listened to."""
+    """Do nothing: the OnLine where the traffic is not listened to."""
 
 
 class HookProcess:
@@ -64,7 +64,7 @@ class HookProcess:
         on_line: OnLine,
         on_odd_line: Callable[[str], None],
     ) -> None:
-        """Takes the child over; `begin` is the way in."""
+        """Take the child over; call `begin` to start one."""
         self._name = name
         self._child = child
         self._limits = limits
@@ -82,7 +82,7 @@ class HookProcess:
         self.calls = RpcCalls()
         self.is_closing = False
         self.ended = asyncio.create_task(self._watch(), name=f"end of process hook {name}")
-        """Done when it has exited or closed its output; the text says which. What was pending has failed then."""
+        """Task done when the process exited or closed its output (the text says which) and pending calls failed."""
 
     @classmethod
     async def begin(
@@ -150,7 +150,7 @@ class HookProcess:
         return reply.result
 
     def notify(self, method: str, params: Mapping[str, Any]) -> bool:
-        """Send it, or queue it behind what waits; return False if it is dropped: the child does not read, or is gone."""
+        """Send a line or queue it behind what waits; return False if dropped, as the child does not read or is gone."""
         while self._events and not self._in.is_waiting(self._events[0]):
             self._events.popleft()
         is_full = len(self._events) >= MAX_WAITING_EVENTS or self._in.backlog_bytes > _MAX_EVENT_BACKLOG_BYTES
@@ -223,7 +223,7 @@ class HookProcess:
         return why
 
     def close_input(self) -> None:
-        """Let it see the end of its input, with all the time it wants; further calls fail as `down`."""
+        """Let the process see the end of its input, with all the time it wants; further calls fail as `down`."""
         self.is_closing = True
         self._in.close()
 
@@ -232,7 +232,7 @@ class HookProcess:
         return exited.result() if exited.done() else "it has closed its output"
 
     async def end(self) -> None:
-        """Close its input, and end it as `ChildProcess.end` does. Pending calls fail at once."""
+        """Close the process's input, and end it as `ChildProcess.end` does. Pending calls fail at once."""
         self.is_closing = True
         self._fail_all("it is closed")
         self._in.close()

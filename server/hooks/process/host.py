@@ -45,12 +45,12 @@ class HookHost:
         limits: HookLimits | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """Raises ConfigError for an enabled hook that is configured wrongly. Nothing starts here."""
+        """Take the settings; nothing starts here. Raises ConfigError for an enabled hook configured wrongly."""
         self._environ = environ
         self._limits = limits
         self._on_change = on_change
         self.hooks: Sequence[ProcessHook] = ()
-        """All that are configured, in the order of asking, those that are down included."""
+        """All configured hooks in the order of asking, those that are down included."""
         self._begun = set[ProcessHook]()  # and not ended: besides `hooks` those that a reload brings or has replaced
         self._wanted = enabled_hooks(settings)
         self._ending = dict[ProcessHook, asyncio.Task[None]]()  # those that a reload has replaced, once they are free
@@ -60,7 +60,7 @@ class HookHost:
         self._is_closed = False
 
     def start(self) -> None:
-        """Returns at once; `settled` tells when each hook is up, or down. Needs a running loop."""
+        """Start the hooks and return at once; `settled` tells when each is up or down. Needs a running loop."""
         self.hooks = self._begin(self._wanted, {})
 
     async def settled(self) -> None:

@@ -28,7 +28,7 @@ _MAX_REPAIRED_BYTES: Final = 1 << 20  # the standard library's parser is slow, a
 _FIRST_BYTES: Final = 256
 
 _HEAD = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(\d{1,18})\s*[,}]', re.IGNORECASE)
-"""A line that begins so is a reply to this id, whatever follows. Anywhere else an id may be part of a result."""
+"""Beginning of a line that is a reply to this id, whatever follows; elsewhere an id may be part of a result."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _KEYS = frozenset(("jsonrpc", "id", "method", "result", "error"))
@@ -38,7 +38,7 @@ _decoder = msgspec.json.Decoder()
 
 
 class RpcReply(NamedTuple):
-    """The end of call `id`: `error` says why it failed; None = `result` counts."""
+    """The end of call `id`: `error` says why it failed, or is None if `result` counts."""
 
     id: int
     result: Any
@@ -53,7 +53,7 @@ class RpcCalls:
         self._open = set[int]()
         self._abandoned = BoundedDict[int, None](_MAX_ABANDONED)  # in the order of giving up
         self.ignored = Counter[str]()
-        """Counts lines that count for nothing, by IgnoredLine."""
+        """Number of lines that count for nothing, by IgnoredLine."""
 
     def open(self, method: str, params: Mapping[str, Any]) -> tuple[int, bytearray]:
         """Return the id of a new call, and its line. Raises TypeError or ValueError for what is no JSON, or too long."""
@@ -63,7 +63,7 @@ class RpcCalls:
         return self._last_id, line
 
     def abandon(self, call_id: int) -> None:
-        """Give a call up; where it has its reply, nothing changes."""
+        """Give a call up; nothing changes if it already has its reply."""
         if call_id in self._open:
             self._open.remove(call_id)
             self._abandoned[call_id] = None

@@ -79,7 +79,7 @@ class ProcessHook:
         limits: HookLimits | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_change` is called in the event loop when `health` has a new state."""
+        """Set up the hook, not started; `on_change` is called in the event loop when `health` has a new state."""
         self.name = name
         self.settings = settings
         self.is_process = True
@@ -90,13 +90,13 @@ class ProcessHook:
         self.timeout_ms = settings.timeout_ms
         self.state: HookState = "starting"
         self.process: HookProcess | None = None
-        """The process that is there now: also before it has answered hook.hello, and while it is being ended."""
+        """The present process, also before it has answered hook.hello and while it is being ended."""
         self.settled = asyncio.Event()
-        """Set when its first start has succeeded or failed, or it was closed."""
+        """Event that is set when the hook's first start has succeeded or failed, or it was closed."""
         self.is_retired = False
-        """Replaced by a reload: it serves the turns that began with it, but is not started again."""
+        """Whether a reload has replaced it: it serves the turns that began with it, but is not started again."""
         self.leases = 0
-        """Turns that use it."""
+        """Number of turns that use the hook."""
         self._environ = environ
         self._limits = limits or HookLimits()
         self._on_change = on_change
@@ -108,11 +108,11 @@ class ProcessHook:
         self._supervisor = Supervisor(f"process hook {name}", self._run, self._limits.backoff, on_wait=self._note_wait)
 
     def start(self) -> None:
-        """Returns at once; `settled` tells when it is up, or down. Needs a running loop."""
+        """Start the hook and return at once; `settled` tells when it is up or down. Needs a running loop."""
         self._supervisor.start()
 
     async def aclose(self) -> None:
-        """Returns when nothing of it is left: after `limits.end_s`, or little more. May be called again."""
+        """End the hook; returns when nothing of it is left, after about `limits.end_s`. May be called again."""
         await self._supervisor.aclose()
         self.settled.set()  # it will not be up any more: a turn may wait for that since before a reload
         self._become("closed")
@@ -233,7 +233,7 @@ class ProcessHook:
             return await self._serve(process)
 
     def _begin_recording(self, stack: AsyncExitStack) -> OnLine:
-        """Return the listener that records until the stack ends; one that does nothing where no file can be written."""
+        """Return a listener that records until the stack ends, or does nothing where no file can be written."""
         if (path := self.settings.record) is not None:
             try:
                 recording = Recording(path, self.name, self.settings.command)
@@ -334,7 +334,7 @@ def gate_problem(stage: Stage, result: Mapping[str, Any]) -> str | None:
 
 
 def _checked(name: str, method: str, result: Any) -> Mapping[str, Any]:
-    """Raises HookCallFailed for what is neither an object nor null."""
+    """Return the result as an object. Raises HookCallFailed for what is neither an object nor null."""
     if result is None:
         return {}
     if not isinstance(result, dict):

@@ -44,7 +44,7 @@ def hello_modes(hook: ProcessHookSettings) -> list[str]:
 
 
 def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
-    """Return the stages at which it is a gate: it can keep something from happening even by failing."""
+    """Return the stages at which the hook is a gate: it can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
     return [stage for stage in STAGES if stage in sent_stages(hook) and (closed or stage == "approve_tool")]
 

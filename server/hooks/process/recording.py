@@ -33,7 +33,7 @@ class Recording:
     """
 
     def __init__(self, path: Path, name: str, command: Sequence[str], *, max_bytes: int = MAX_FILE_BYTES) -> None:
-        """Appends to the file; a new one can be read by its owner alone. Raises OSError."""
+        """Append to the file; a new one can be read by its owner alone. Raises OSError."""
         self._path = path
         self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "wb")
         self._left_bytes = max_bytes - self._file.tell()
@@ -46,7 +46,7 @@ class Recording:
         self._put({"hook": name, "command": list(command), "began": began})
 
     def close(self) -> None:
-        """Blocks until all is written: for a thread. May be called again."""
+        """Close the file; blocks until all is written: for a thread. May be called again."""
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
