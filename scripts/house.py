@@ -32,7 +32,7 @@ class Room:
 
 @dataclass(frozen=True)
 class House:
-    """What can be counted without running anything."""
+    """Figures that can be counted without running anything."""
 
     rooms: dict[str, Room]
     """Each room by its name, the heaviest first."""

@@ -16,7 +16,7 @@ class History:
 
     messages: list[Message] = field(default_factory=list)
     state: str | None = None
-    """What the server's hooks remember after the last turn in `messages`; each `chat` and `history` takes it along."""
+    """Memory of the server's hooks after the last turn in `messages`; each `chat` and `history` takes it along."""
     _turn: list[Message] = field(default_factory=list)
     _open: str = ""
     _unheard: str = ""  # text that was shown and is in no sentence that was heard

@@ -159,7 +159,7 @@ class HandlerParts:
 
 
 class _Missing:
-    """Stands in for a handler that cannot be built."""
+    """Takes the place of a handler that cannot be built."""
 
     async def pre_execute(self, _ctx: HookContext) -> HookResult:
         raise LookupError("the handler could not be loaded")

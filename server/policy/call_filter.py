@@ -30,7 +30,7 @@ Matcher = Callable[[str], bool]
 
 
 class CallFilter:
-    """Compiled once. A call fits if it fits every key given; a key fits if one of its entries does."""
+    """A filter, compiled once. A call fits if it fits every key given, and a key if it fits one of its entries."""
 
     def __init__(self, wanted: config.PolicyFilter | None, threads: FairShare | None = None) -> None:
         """Compile the filter. Raises ValueError for an invalid regular expression."""
@@ -69,7 +69,7 @@ class CallFilter:
 
 
 def matcher(pattern: str, *, in_doubt: bool = True) -> Matcher:
-    """A glob over the whole text; `re:…` is a regular expression, found anywhere.
+    """Compile a glob over the whole text, or with `re:…` a regular expression that is found anywhere.
 
     in_doubt: whether one that takes too long fits. A filter often decides whom a guard watches: in doubt it
     watches. For the same reason a text is looked through to its end, whatever its length.

@@ -56,7 +56,7 @@ class HookContext:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookResult:
-    """An action that its stage does not know, or a value of another type or without its action, counts as a failure."""
+    """A handler's answer. An action unknown at its stage, or a value of another type or action, counts as a failure."""
 
     action: HookAction
     message: str | None = None

@@ -72,7 +72,7 @@ class Item:
     pieces: list[SpokenPiece] = field(default_factory=list)
     audio_ms: float = 0.0
     counted_bytes: int = 0
-    """Its size as the conversation has counted it."""
+    """Size of the item in bytes as the conversation has counted it."""
     message: wire.Message | None = None
     """Message that the model reads of it, kept until it changes."""
     is_cut: bool = False

@@ -37,7 +37,7 @@ _PLACES: Final = {
     "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
     "turn_detection": ("audio", "input", "turn_detection"),
 }
-"""Today's places of the older shape's fields."""
+"""Places that the older shape's fields have today."""
 _FORMATS: Final = {
     "pcm16": {"type": "audio/pcm", "rate": 24_000},
     "g711_ulaw": {"type": "audio/pcmu"},

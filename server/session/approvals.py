@@ -35,7 +35,7 @@ Speak = Callable[[SpokenSentence], Callable[[], None]]
 
 
 class Approvals:
-    """Join when the client is greeted, leave when it is gone; `leave` answers what its turn asks with no.
+    """A client's questions: `join` when it is greeted, `leave` when it is gone; then its turn is answered with no.
 
     `expect_voice` gets the id of the question that a spoken yes or no answers, and None when there is none.
     """

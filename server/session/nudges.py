@@ -123,7 +123,7 @@ class Nudges:
             self._was_busy = False
             self.stir()
         now_s = self._now_s()
-        due = [trigger for trigger in self._waiting() if self._due_s(trigger) <= now_s]  # none: the timer was early
+        due = [trigger for trigger in self._waiting() if self._due_s(trigger) <= now_s]  # none if the timer was early
         self._nudge_one(due)
         self.rearm(asked=due)
 

@@ -11,7 +11,7 @@ from typing import Final
 
 MAX_CHARS: Final = 300
 MAX_WORDS: Final = 24
-"""A formula beyond these limits is not read, but named (*formula*)."""
+"""Limits of a formula; beyond them it is not read, but named (*formula*)."""
 _MAX_STRUCTURES: Final = 3 * MAX_WORDS
 MAX_DISPLAY_CHARS: Final = 4000
 """Length of a display formula over several lines; anything that goes on longer is not a formula."""
@@ -51,7 +51,7 @@ _SIGN_OF: Final = {name: names.split()[0] for names in _TABLE for name in names.
 
 
 class Formulas:
-    """Given the lines of one reply in order, knows which of them stand in a display formula."""
+    """Knows which lines of one reply, given in order, stand in a display formula."""
 
     def __init__(self, language: str | None) -> None:
         self._words = words_in(language)
@@ -98,7 +98,7 @@ class Formulas:
 
 
 def words_in(language: str | None) -> Mapping[str, str]:
-    """Return sign → word. `language`: BCP 47, None = English; one without words reads letters and numbers only."""
+    """Return sign → word. `language`: BCP 47, English if None; one without words reads letters and numbers only."""
     name = (language or "en").partition("-")[0].lower()
     words = {names.split()[0]: translations.get(name, "") for names, translations in _TABLE.items()}
     return {**words, "formula": words["formula"] or "formula"}

@@ -27,7 +27,7 @@ CLOSERS: Final = "\"'”’)]}»«」』）】》"
 """Marks that belong to the sentence that they close."""
 
 MAX_SENTENCE_CHARS: Final = 600
-"""A longer run without a stop is cut, at white space if there is some in its second half."""
+"""Longest run without a stop; a longer one is cut, at white space if there is some in its second half."""
 
 _DECISIVE: Final = TERMINALS + "…\n"  # end a sentence whatever follows
 _STOPS: Final = frozenset(SENTENCE_ENDS + "\n")

@@ -53,7 +53,7 @@ _MAX_HEAD_CHARS: Final = 32
 
 
 class SpokenText:
-    """Given the slices of one reply in order, knows which of them stand in a code block or a formula."""
+    """Knows which slices of one reply, given in order, stand in a code block or a formula."""
 
     def __init__(self, language: str | None = None) -> None:
         """`language` (BCP 47, English by default): in which formulas are said."""

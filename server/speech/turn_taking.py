@@ -155,7 +155,7 @@ class EchoGate:
 
 
 class TurnTaking:
-    """The state of one microphone. `feed` each window in order, and act on the edges in order."""
+    """Turn-taking at one microphone. `feed` each window in order, and act on the edges in order."""
 
     def __init__(self, config: TurnTakingConfig | None = None) -> None:
         self.config = config or TurnTakingConfig()

@@ -13,7 +13,7 @@ from typing import Final
 from server.speech.sentences import CLAUSE_STOPS, STOPS, TERMINALS, WIDE_CLAUSE_STOPS
 
 MAX_PIECE_CHARS: Final = 160
-"""Longer parts are cut at a clause: a cancelled synthesis stops there, and other sessions get their turn."""
+"""Longest part; others are cut at a clause, where a cancelled synthesis stops and other sessions get their turn."""
 
 # Script → its characters, and the languages written in it: the first one reads it, unless another is asked for.
 _SCRIPTS: Final = {

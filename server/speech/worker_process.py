@@ -41,7 +41,7 @@ class SpeechJob:
     timeout_s: float
     """Longest time to the first part, and from each to the next; then the process hangs, and is killed."""
     answer: asyncio.Queue[Part | SpeechError | None] = field(default_factory=asyncio.Queue)
-    """Its parts, then None or what went wrong; bounded as the texts and sounds given to a process are."""
+    """Parts of the answer, then None or what went wrong; bounded as the texts and sounds given to a process are."""
 
 
 class WorkerProcess:

@@ -68,7 +68,7 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
     replica: str
     day: str
     number: int
-    """Its place in the replica's day, from 1."""
+    """Place of the entry in the replica's day, from 1."""
     ts: str
     """Time of the entry (RFC 3339, UTC)."""
     entry: msgspec.Raw

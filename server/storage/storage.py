@@ -28,7 +28,7 @@ class Storage:
     def __init__(
         self, settings: config.StorageSettings, folder: Path, *, on_change: Callable[[], None] = lambda: None
     ) -> None:
-        """Nothing starts here. `on_change`: the database has gone or is back. Raises ConfigError for a url that cannot be meant."""
+        """Start nothing yet. `on_change`: the database has gone or is back. Raises ConfigError for an impossible url."""
         self._wait_s = settings.wait_s
         self.database = Database(settings, folder, on_change=on_change)
         self.documents = DocumentStore(self.database)

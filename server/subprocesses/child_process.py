@@ -55,7 +55,7 @@ def child_environment(
 
 
 class ChildProcess:
-    """`begin` it, and use its pipes; `end` must be awaited, whatever happened. Its standard error goes into our log."""
+    """A child: `begin` it, use its pipes, and await `end` whatever happened. Its standard error goes into our log."""
 
     def __init__(
         self,

@@ -134,7 +134,7 @@ class Condition:
     source: str
     root: Node = field(compare=False, repr=False)
     searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
-    """For each list of patterns: of how many user messages it is searched in, or 0 for tool calls, and its steps."""
+    """Number of user messages (0: tool calls) and steps of the search for each list of patterns."""
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""

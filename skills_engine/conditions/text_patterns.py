@@ -24,7 +24,7 @@ MAX_EXPRESSION_STEPS = 2000
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MARKS = re2.compile(r"(\pM{30})\pM+")
-"""More combining characters in a row than any language writes: to sort n of them, NFKC takes n² steps."""
+"""Runs of more combining characters than any language writes: to sort n of them, NFKC takes n² steps."""
 _UNSPACED = re2.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3040}-\x{30ff}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]"
 )

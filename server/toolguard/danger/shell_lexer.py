@@ -11,7 +11,7 @@ from typing import Final
 MAX_CHARS: Final = 65_536
 MAX_COMMANDS: Final = 2000
 SUBSTITUTED: Final = "$(…)"
-"""Stands in a word in the place of what another command prints or reads."""
+"""Sign that stands in a word in the place of what another command prints or reads."""
 
 _TOKEN: Final = re.compile(
     r"(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\b[^}]*\}|#(?<![^\s;&|()]#)(?<!\\\n#)[^\n]*)"
