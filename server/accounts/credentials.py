@@ -107,7 +107,7 @@ class SessionCookies:
         return self._signer.signed(f"{_VERSION}.{body}"), max(0, int(ends_s - now))
 
     def read(self, value: str) -> Identity | None:
-        """Return the session, or None for anything that is none of ours, or is over; never raises."""
+        """Return the session's identity, or None for what is no session of ours, or is over; never raises."""
         content = self._verified(value)
         if content is None or content.expires_at_s <= self._now():
             return None

@@ -129,7 +129,7 @@ class ApprovalBroker:
             each.close(opened, _by(answer, each, client, opened.asker), approved=answer.approved)
 
     def _show(self, opened: OpenQuestion, client: AskedClient) -> None:
-        """Show it once to each, never after the answer: a client that cannot take the frame may end the asking turn."""
+        """Show it to a client, once and not after the answer: one that cannot take the frame may end the asking turn."""
         if opened.answered.done() or client in opened.shown_to:
             return
         opened.shown_to.append(client)

@@ -101,7 +101,7 @@ class ReplicaBroker(ApprovalBroker):
         return None if id_ in self._claims else super().find(user, id_)
 
     def settle(self, opened: OpenQuestion, answer: Answer, *, client: AskedClient | None = None) -> None:
-        """Take an answer; one to a question that other replicas see counts once the table says that it was first.
+        """Take an answer; a client's, if other replicas see the question, counts once the table says it was first.
 
         A spoken no counts at once: what was said may be the speech that ends the turn.
         """
