@@ -35,7 +35,7 @@ Speak = Callable[[SpokenSentence], Callable[[], None]]
 
 
 class Approvals:
-    """A client's questions: `join` when it is greeted, `leave` when it is gone; then its turn is answered with no.
+    """A client's questions: `join` when it is greeted, `leave`, once it is gone, answers what its turn asks with no.
 
     `expect_voice` gets the id of the question that a spoken yes or no answers, and None when there is none.
     """
