@@ -113,7 +113,7 @@ class AuditLog:
         """Entries lost since the start, in all."""
 
     def append(self, entry: AuditEntry) -> None:
-        """Queue an entry; never wait, never raise. Beyond the queue's limit or the user's quota it is only counted."""
+        """Queue an entry; never wait or raise. Beyond the queue's limit or the user's quota, count and report it."""
         body = body_of(entry)
         if self._quotas.admit(account_of(entry.user), len(body) + _ROW_BYTES, self._clock()):
             self._enqueue(body)
