@@ -288,7 +288,7 @@ class ProcessHookSettings(Section, frozen=True, kw_only=True):
     timeout_ms: Count | None = None
     """Time limit of each call; by default that of `hooks.defaults`."""
     on_error: Literal["open", "closed"] = "open"
-    """What a failing interceptor does. open: it is skipped; closed: the call is denied. Approvers are always closed."""
+    """Effect of an interceptor that fails. open: it is skipped; closed: the call is denied. Approvers are always closed."""
     canary: Literal["auto", False] = "auto"
     """Whether a gate gets a test call after each start; auto: an approver only once it has answered a question."""
     inherit_env: bool = False
@@ -344,7 +344,7 @@ class HooksSettings(Section, frozen=True, kw_only=True):
     builtins: dict[str, BuiltinHookSettings] = {}
     processes: dict[str, ProcessHookSettings] = {}
     stream_gate: StreamGate | None = None
-    """How much of a reply waits for after_llm; by default full where a hook intercepts it, else off."""
+    """Part of a reply that waits for after_llm; by default full where a hook intercepts it, else off."""
     respond_policy: RespondPolicy = "injected"
     approval: ApprovalSettings = ApprovalSettings()
     custom_dir: Path | None = None
@@ -433,7 +433,7 @@ class JwtSettings(Section, frozen=True, kw_only=True):
 
 class SecuritySettings(Section, frozen=True, kw_only=True):
     auth: Literal["auto", "none", "token", "jwt"] = "auto"
-    """Who may enter. auto: local requests, logins by `tokens` or `jwt`; token, jwt: those alone, even locally; none: all."""
+    """Requests that may enter. auto: local requests, logins by `tokens` or `jwt`; token, jwt: those alone, even locally; none: all."""
     tokens: list[UserToken] = []
     jwt: JwtSettings = JwtSettings()
     session_s: Annotated[float, Meta(ge=60, le=2_592_000)] = 43_200
@@ -444,7 +444,7 @@ class SecuritySettings(Section, frozen=True, kw_only=True):
     hosts: list[str] = []
     """Names under which the server is reached, beside localhost and its own address."""
     client_system_messages: Literal["auto", "allow", "demote", "reject"] = "auto"
-    """What happens to clients' `system` messages; auto: allow for a local request of an operator, demote otherwise."""
+    """Treatment of clients' `system` messages; auto: allow for a local request of an operator, demote otherwise."""
     client_instructions: Literal["auto", "allow", "deny"] = "auto"
     """Whether clients may add `instructions` to the system prompt. auto: local requests, and users who are logged in."""
     secret_file: Path | None = None

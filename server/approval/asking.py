@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def outcome(self) -> Outcome:
-        """How the question ended; each outcome has its own text for the model."""
+        """The end of the question; each outcome has its own text for the model."""
         if self.approved:
             return "approved"
         match self.by:

@@ -181,7 +181,7 @@ class HookEvent:
 
 
 FailureKind = Literal["failed", "timed_out", "down"]
-"""Why a call failed; failed: an error reply, or no JSON object; timed_out: no reply within the limit;
+"""Reason why a call failed; failed: an error reply, or no JSON object; timed_out: no reply within the limit;
 down: the process is not there, or died before it answered."""
 
 

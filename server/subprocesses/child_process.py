@@ -81,7 +81,7 @@ class ChildProcess:
         self._end_s = end_s
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[str] = self._loop.create_future()
-        """How the child ended, in words, once it has."""
+        """End of the child, in words, once it has."""
         self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
         _running.add(self)

@@ -21,7 +21,7 @@ Reason = Literal[
     "group",
     "budget",
 ]
-"""What first kept a hook out: a key of it, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
+"""Reason that first kept a hook out: a key of it, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
 
 
 class NotFired(NamedTuple):
