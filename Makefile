@@ -20,7 +20,7 @@ setup: ## create .venv and install what running needs
 setup-test:
 	@scripts/setup.sh test
 
-test: ## everything that can catch a regression, under 10 minutes (ALLOW_SKIP=1 if a part is missing)
+test: ## everything that can catch a regression, in about eleven minutes (ALLOW_SKIP=1 if a part is missing)
 	@scripts/test.sh
 
 check: setup-test ## lint, types and fast tests, in a minute: before each commit
