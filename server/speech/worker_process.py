@@ -121,14 +121,14 @@ class WorkerProcess:
     async def _live_once(self) -> float | None:
         """Run one process to its end. Return for how long it was ready; None if another one would fail as well."""
         self._ready_s = math.inf
+        pipe, env = asyncio.subprocess.PIPE, {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        start = asyncio.create_subprocess_exec(*self._command, stdin=pipe, stdout=pipe, cwd=_ROOT, env=env)
+        starting = asyncio.create_task(start)  # awaited below; cancelled itself, it would leave the process behind
         try:
-            process = self._process = await asyncio.create_subprocess_exec(
-                *self._command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                cwd=_ROOT,
-                env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
-            )
+            process = self._process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await _end(await starting)
+            raise
         except OSError as error:
             self._become("missing", f"{self.name} cannot be started: {error}")
             return None
