@@ -101,7 +101,7 @@ class FairShare:
         try:
             await turn
         except asyncio.CancelledError:
-            if not turn.cancelled():  # it was given a place just now
+            if not turn.cancelled() and turn.exception() is None:  # it was given a place just now
                 self._leave(share.account)
             elif turn in queue:
                 queue.remove(turn)
@@ -228,10 +228,11 @@ class LoopShare:
             if is_recent or account.waiting:
                 break
             del self._accounts[oldest]
-        account = self._accounts.setdefault(name, _Account(at_s=now_s))
-        account.taken_s = max(0.0, account.taken_s - (now_s - account.at_s) * self._part)
-        account.at_s = now_s
-        return account
+        if (used := self._accounts.get(name)) is None:
+            used = self._accounts[name] = _Account(at_s=now_s)
+        used.taken_s = max(0.0, used.taken_s - (now_s - used.at_s) * self._part)
+        used.at_s = now_s
+        return used
 
     @property
     def _part(self) -> float:

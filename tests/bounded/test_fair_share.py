@@ -23,8 +23,11 @@ class Scene:
             self._tasks[name] = asyncio.create_task(self._work(name))
         await settle()
 
-    async def end(self, name: str) -> None:
+    def cancel(self, name: str) -> None:
         self._tasks[name].cancel()
+
+    async def end(self, name: str) -> None:
+        self.cancel(name)
         await settle()
 
     async def _work(self, name: str) -> None:
@@ -46,6 +49,19 @@ async def test_users_who_wait_get_places_in_turns_however_much_they_have() -> No
         await scene.end(scene.running[0])
 
     assert order == ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]
+
+
+async def test_work_that_is_refused_and_cancelled_at_once_gives_no_place_back() -> None:
+    scene = Scene(FairShare(1, per_user=1, max_waiting=2))
+    await scene.begin("ua1", "ua2", "ua3")
+
+    task = asyncio.create_task(scene.begin("ub1"))  # takes the room of the key's latest work
+    asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, scene.cancel, "ua3")
+    await task
+
+    assert scene.running == ["ua1"]
+    await scene.end("ua1")
+    assert len(scene.running) == 1
 
 
 async def test_one_user_leaves_places_to_others() -> None:
