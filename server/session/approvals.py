@@ -138,7 +138,7 @@ class Approvals:
         turn_id = opened.turn_id if is_own else UNSET
         self._send(wire.ApprovalResolved(turn_id=turn_id, id=opened.id, approved=approved, by=by))
 
-    def tell_remembered(self, turn_id: str, tool: str) -> None:
+    def send_remembered(self, turn_id: str, tool: str) -> None:
         id_ = secrets.token_hex(8)
         self._send(wire.ApprovalResolved(turn_id=turn_id, id=id_, approved=True, by="remembered", tool=tool))
 
@@ -235,7 +235,7 @@ class TurnAsker:
                 if self._is_over:
                     return self._unasked()
                 if known:
-                    self._approvals.tell_remembered(self._facts.turn_id, question.tool)
+                    self._approvals.send_remembered(self._facts.turn_id, question.tool)
                     return Answer(approved=True, by="remembered")
                 return await self._ask(question, command)
 

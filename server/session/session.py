@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, Literal, assert_never
 
-import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from server.accounts.principal import Principal
@@ -140,7 +139,7 @@ class Session:
             self._turns.interrupt()  # the client has cut it; not before the error, as a server that stops then closes
         else:
             for answer in answers:
-                self.send(msgspec.structs.replace(answer, ref=frame.ref) if isinstance(answer, wire.Notice) else answer)
+                self.send(structs.replace(answer, ref=frame.ref) if isinstance(answer, wire.Notice) else answer)
 
     def receive_binary(self, data: bytes) -> None:
         """Hear a binary message of the client."""
@@ -285,7 +284,7 @@ class Session:
             name = f"{trigger.skill}/{trigger.name}"
             text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
             raise FrameError("nudge_unknown", text, path="$.nudge")
-        self._discard_speech(state)
+        self._discard_speech(settings, state)
         self._turns.begin(request)
         return self._notices_of(problem, frame, turn_id)
 
@@ -358,7 +357,7 @@ class Session:
             reason = "the voice is still loading" if voice.state == "loading" else voice.reason
             raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
         settings = structs.replace(self._settings.turn, voice=True, skills=[])
-        self._discard_speech(_NO_STATE)
+        self._discard_speech(settings, _NO_STATE)
         self._turns.begin(self._request(turn_id, "speak", [], settings, received_s=received_s, text=frame.text))
 
     def _unused_id(self, frame: wire.TurnFrame | wire.Speak) -> str:
@@ -496,12 +495,12 @@ class Session:
     def answer_by_voice(self, question: str, *, approved: bool, is_lasting: bool = False) -> None:
         self._approvals.answer_by_voice(question, approved=approved, is_lasting=is_lasting)
 
-    def _discard_speech(self, state: HookState) -> None:
-        """Drop what was said, as a turn comes instead; end the one a transcript has named, with that state: it is awaited."""
+    def _discard_speech(self, settings: wire.TurnSettings, state: HookState) -> None:
+        """Drop what was said, as a turn with these comes instead; end the one that a transcript has named: it is awaited."""
         self._speech_input.discard()
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
-            now_s, settings = self._services.now_s(), self._settings.turn
+            now_s = self._services.now_s()
             self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, received_s=now_s, state=state))
 
     def _can_hear(self) -> bool:

@@ -122,8 +122,8 @@ class TurnRequest:
 
 def enabled_skills(selected: Sequence[str] | None, snapshot: SkillsSnapshot) -> list[str]:
     """Narrow the operator's skills to the client's selection, if it made one."""
-    known = [skill.name for skill in snapshot.skills]
-    return known if selected is None else [name for name in dict.fromkeys(selected) if name in set(known)]
+    known = dict.fromkeys(skill.name for skill in snapshot.skills)
+    return list(known) if selected is None else [name for name in dict.fromkeys(selected) if name in known]
 
 
 def check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:

@@ -140,3 +140,13 @@ async def test_a_spoken_turn_that_a_chat_overtakes_has_the_state_that_the_chat_c
 
     assert end["turn_id"] == announced
     assert HookState.read(end["state"], SIGNER) == HookState(5)
+
+
+async def test_a_spoken_turn_that_a_speak_overtakes_leaves_the_memory_of_hooks_as_it_was() -> None:
+    async with Talk(snapshot=REMEMBERS) as talk:
+        await talk.utter()
+        await talk.until("transcript")
+        talk.send("speak", text="Hi.")
+        end = await talk.until("turn_end")
+
+    assert "state" not in end
