@@ -216,9 +216,11 @@ class _ToolCall:
 
     def _thing(self, actions: list[str]) -> str:
         """Return the kind of thing that is acted on, as `tool_verbs` names it, or ""."""
-        if not self._table.lists["drives"].isdisjoint((*self._words, *actions, *self._given)):
-            return "@drives"
-        return "@passing" if self._words and self._words[-1] in self._table.lists["passing"] else ""
+        lists, words, given = self._table.lists, self._words, self._given
+        ends = (words[0], words[-1]) if len(words) > 1 else (*words, *given)
+        is_drive = not lists["drives"].isdisjoint((*ends, *actions))
+        is_passing = not lists["passing"].isdisjoint(words[-1:]) and lists["path_keys"].isdisjoint(given)
+        return "@drives" if is_drive else "@passing" if is_passing else ""
 
 
 @lru_cache(maxsize=2048)

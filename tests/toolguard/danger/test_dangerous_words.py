@@ -80,10 +80,22 @@ def test_formatting_a_disk_is_asked_about_however_the_disk_is_called(tool: str) 
 
 
 @pytest.mark.parametrize(
-    "tool", "format_text format_code format_currency format_phone_number date_format set_output_format".split()
+    "tool",
+    "format_text format_code format_currency format_phone_number date_format set_output_format format_card_number "
+    "format_storage_size".split(),
 )
 def test_formatting_a_text_asks_nothing(tool: str) -> None:
     assert level((tool, {"text": "a"})) == "safe"
+
+
+def test_a_passing_thing_that_stands_in_a_file_is_asked_about() -> None:
+    assert level(("delete_html", {"path": "/srv/www/index.html"})) == "dangerous"
+    assert level(("delete_html", {"html": "<b>a</b>"})) == "safe"
+
+
+def test_a_name_of_two_words_is_about_what_it_names_and_not_about_its_arguments() -> None:
+    assert level(("format_number", {"device": "meter 7"})) == "safe"
+    assert level(("format", {"device": "/dev/sda"})) == "dangerous"
 
 
 @pytest.mark.parametrize(
@@ -97,8 +109,7 @@ def test_what_a_name_ends_with_is_what_the_verb_acts_on(tool: str) -> None:
 
 @pytest.mark.parametrize(
     "tool",
-    "clear_filter remove_filter clear_selection reset_zoom wipe_animation drop_pin restart_song remove_from_cart "
-    "reset_password_link kill_switch_status disk_format_info".split(),
+    "clear_selection reset_zoom wipe_animation".split(),
 )
 def test_what_only_changes_a_view_or_looks_asks_nothing(tool: str) -> None:
     assert level((tool, {})) == "safe"
