@@ -173,7 +173,7 @@ def report_unknown(
         hint = f" (did you mean {meant}?)" if meant and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
     else:
-        hint = f" (did you mean when.{key}?)" if key in CONDITIONS else did_you_mean(key, known)
+        hint = f" (did you mean when.{key}?)" if kind == "hook" and key in CONDITIONS else did_you_mean(key, known)
         report.warning(place, f"unknown key, ignored{hint}")
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from skill_tools.sharing.bundle import SkillBundle
+from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skill_tools.sharing.install import put_skill
 from skill_tools.testing.tests_format import SkillTestsDocument
 from skills_engine.hook_entries import Timing
@@ -113,7 +113,7 @@ def new_skill(
         raise ScaffoldError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
     if not text.strip() or not all(tools):
         raise ScaffoldError("the text and the names of tools must not be empty")
-    if folder.exists():
+    if os.path.lexists(folder):
         raise ScaffoldError(f"{folder} exists already")
     title, option = name.replace("-", " ").capitalize(), " --trigger hint" if trigger else ""
     page = SKILL_MD.format(name=name, title=title, path=_as_named(folder), option=option, text=text.strip())
@@ -125,6 +125,8 @@ def new_skill(
     }
     try:
         return put_skill(parent, name, SkillBundle({path: text.encode() for path, text in files.items()}))
+    except SharingError as error:
+        raise ScaffoldError(str(error)) from error
     except OSError as error:
         raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
 

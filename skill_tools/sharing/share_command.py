@@ -89,7 +89,7 @@ def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) 
     try:
         is_agreed = arguments.yes or input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError as error:
-        raise SharingError("there is nobody to ask: repeat the command with --yes") from error
+        raise SharingError("this is no terminal, so nothing can be asked: repeat the command with --yes") from error
     if not is_agreed:
         _show(otherwise)
     return is_agreed

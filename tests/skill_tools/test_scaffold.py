@@ -182,6 +182,13 @@ def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_link_that_leads_nowhere_is_there_already(tmp_path: Path) -> None:
+    (tmp_path / "calm").symlink_to(tmp_path / "gone")
+
+    with pytest.raises(ScaffoldError, match=r"calm exists already$"):
+        new_skill("calm", tmp_path)
+
+
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     folder = new_skill("a" * 64, tmp_path)
     (folder / "SKILL.md").write_text("mine")

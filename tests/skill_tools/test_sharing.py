@@ -136,7 +136,7 @@ def test_without_anybody_to_ask_nothing_is_added(shelf: Shelf) -> None:
     status, told = shelf.run("add", shelf.source)
 
     assert (status, shelf.here()) == (2, [])
-    assert told.endswith("error: there is nobody to ask: repeat the command with --yes\n")
+    assert told.endswith("error: this is no terminal, so nothing can be asked: repeat the command with --yes\n")
 
 
 def test_a_name_that_is_taken_is_refused_and_another_can_be_chosen(shelf: Shelf) -> None:

@@ -139,7 +139,11 @@ async def stdio_transport(
         to_session.close()
         on_end()
 
-    reader, writer = PipeReader(child.stdout, Lines(), take, over), PipeWriter(child.stdin)
+    try:
+        reader, writer = PipeReader(child.stdout, Lines(), take, over), PipeWriter(child.stdin)
+    except BaseException:
+        await child.end()
+        raise
     duties = [
         asyncio.create_task(_write(writer, from_session, message_filter), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
