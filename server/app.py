@@ -288,12 +288,11 @@ class App:
             wanted.clear()
             try:
                 wanted_hooks = (await asyncio.to_thread(read_again)).hooks
-                await asyncio.to_thread(self._policy_engine.check_config, document_of_config(wanted_hooks))
+                policy = document_of_config(wanted_hooks)
+                await asyncio.to_thread(self._policy_engine.check_config, policy)
                 done = await self.hooks.reload(wanted_hooks)
                 self._layers.reload(wanted_hooks)
-                policy = document_of_config(wanted_hooks)
-                is_policy_new = policy != self.policies.operator_yaml
-                self.policies.operator_yaml = policy
+                is_policy_new = self.policies.use_yaml(policy)
             except ConfigError as error:
                 logger.error("the old configuration stays: %s; correct it and send SIGHUP again", error)  # noqa: TRY400  # its text says all
                 continue

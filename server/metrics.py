@@ -53,7 +53,7 @@ class Metrics:
         self.turn_total = _histogram(registry, "parley_turn_seconds", "chat received → turn_end")
         self.loop_hold = Histogram(
             "parley_loop_hold_seconds",
-            f"How late the event loop woke a timer of {HOLD_INTERVAL_S} s: held by somebody, or no processor free",
+            f"How late the event loop woke a timer of {HOLD_INTERVAL_S} s: the loop was held, or no processor was free",
             buckets=_HOLD_BUCKETS,
             registry=registry,
         )

@@ -103,7 +103,7 @@ ROOMS = {
     "server/realtime": (2_570, "OpenAI's Realtime dialect"),
     "server/models": (1_540, "what finds, fetches and hosts models"),
     "skills_engine": (3_440, "layer 1: hooks, conditions, state, signing, library, watcher"),
-    "skill_tools": (4_930, "for authors of skills: lint, scaffold, simulate, tests, costs, sharing, studio"),
+    "skill_tools": (4_930, "for authors of skills: lint, scaffold, simulate, tests, sharing, studio"),
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}

@@ -142,7 +142,7 @@ def _digest(token: str) -> bytes:
 def _mark(key: bytes, token: str) -> str:
     """Return what stands for the token in a session that outlives this process; meaningless without the key."""
     mac = hmac.digest(key, b"token mark\0" + token.encode(errors="surrogatepass"), "sha256")
-    return base64.urlsafe_b64encode(mac[:12]).decode()
+    return to_base64(mac[:12])
 
 
 def to_base64(data: bytes) -> str:

@@ -158,7 +158,7 @@ class AgentTurn:
         """Say that the reply is not what the client's choice wanted, if so. `called`: the tools that it calls."""
         names, choice = set(called), self.turn.settings.tool_choice
         if choice not in ("auto", "none") and not (choice.name in names if isinstance(choice, ToolByName) else names):
-            await self.calls.tell_choice_ignored()
+            await self.calls.notify_choice_ignored()
 
     async def _stream_reply(
         self,

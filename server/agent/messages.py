@@ -151,7 +151,7 @@ class Conversation:
         return {call["id"] for message in self.messages for call in message.get("tool_calls") or ()}
 
     def knows(self, message: Message) -> bool:
-        """Return whether the message is one of the turn's own, and no hook's."""
+        """Return whether the origin of the message is known."""
         return id(message) in self._origins
 
     def origin(self, message: Message) -> Origin:

@@ -206,7 +206,7 @@ class ModelCalls:
                 self._turn.conversation.mark(message, Origin(kind="process_hook"))
         return request, replace(shown, messages=messages)
 
-    async def tell_choice_ignored(self) -> None:
+    async def notify_choice_ignored(self) -> None:
         """Say, once a turn, that the client's choice of tools is not followed."""
         text = f"{self._model.info.name} did not call a tool as tool_choice wanted"
         await self._turn.notify("tool_choice_ignored", "warning", text, once=True)
@@ -217,7 +217,7 @@ class ModelCalls:
         is_missing = isinstance(choice, ToolByName) and choice.name not in {tool.name for tool in request.tools}
         if not is_missing and _kind(choice) not in self._memory.refused_choices:
             return request
-        await self.tell_choice_ignored()
+        await self.notify_choice_ignored()
         return replace(request, tool_choice="auto")
 
     def _origin_of(self, message: Message) -> Mapping[str, Any]:

@@ -103,9 +103,8 @@ class ModelDownload:
             except BlockingIOError as error:
                 raise ModelFileError(f"{self.name} is being downloaded already") from error
             try:
-                self._folder.refuse_existing(
-                    self.name
-                )  # with the lock: what was opened may just have become the whole file
+                # with the lock: what was opened may just have become the whole file
+                self._folder.refuse_existing(self.name)
                 yield part
             finally:
                 if part.seek(0, os.SEEK_END) == 0:

@@ -36,11 +36,16 @@ class PolicyStore:
 
     def __init__(self, documents: DocumentStore, operator_yaml: PolicyDocument) -> None:
         self.operator_yaml = operator_yaml
-        """The document of parley.yaml; a reload sets another."""
+        """The document of parley.yaml, as it was read last."""
         self._documents = documents
         self._stored: dict[str, StoredPolicy] = {}
         self._listeners: list[OnPolicyChange] = []
         documents.listen(self._learn)
+
+    def use_yaml(self, document: PolicyDocument) -> bool:
+        """Take the document of parley.yaml after a reload; return whether it differs from the one before."""
+        is_new, self.operator_yaml = document != self.operator_yaml, document
+        return is_new
 
     def check(self) -> None:
         """Raise ConfigError if the operator's stored document cannot be read: a guard must not be left out."""

@@ -48,7 +48,7 @@ BUILTIN_SPECS: Final = (
     ),
     HandlerSpec(
         name="security_scan",
-        description="Redacts passwords, keys and tokens before anybody reads the result.",
+        description="Redacts passwords, keys and tokens before the model or the user reads the result.",
         stages=("pre_tool_use", "post_tool_use", "tool_error"),
         settings=ScanSettings,
     ),

@@ -11,10 +11,10 @@ from server.realtime.session_config import (
     Modalities,
     OutputTokens,
     ToolChoices,
-    ToolName,
     invalid,
 )
 from server.wire import codec
+from server.wire.frames import ToolName
 
 MAX_EVENT_ID: Final = 512
 ItemId = Annotated[str, Meta(min_length=1, max_length=128)]

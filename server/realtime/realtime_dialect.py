@@ -63,9 +63,15 @@ class RealtimeOutbox(Outbox):
         super().finish(code, reason)
 
     def abandon(self) -> None:
+        self.call_later(None, lambda: None)
+        super().abandon()
+
+    def call_later(self, wait_s: float | None, callback: Callable[[], None]) -> None:
+        """Call after that time, in place of the call that is due; not at all without a time or once the socket closes."""
         if self.timer is not None:
             self.timer.cancel()
-        super().abandon()
+        if wait_s is not None and not self.is_closing:
+            self.timer = asyncio.get_running_loop().call_later(wait_s, callback)
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         for action in actions:
@@ -172,11 +178,8 @@ class RealtimeDialect:
 
     def _count_silence(self) -> None:
         """Begin a new count, with the `idle_timeout_ms` of now."""
-        if self.outbox.timer is not None:
-            self.outbox.timer.cancel()
-        self._idle_timeout_ms = self._translator.idle_timeout_ms
-        if self._idle_timeout_ms is not None and not self.outbox.is_closing:
-            self.outbox.timer = self._loop.call_later(self._idle_timeout_ms / 1000, self._check_silence)
+        timeout_ms = self._idle_timeout_ms = self._translator.idle_timeout_ms
+        self.outbox.call_later(None if timeout_ms is None else timeout_ms / 1000, self._check_silence)
 
     def _check_silence(self) -> None:
         """Hand a silence to the translator that has lasted for long enough; else wait for the rest of it."""
@@ -184,7 +187,7 @@ class RealtimeDialect:
         if timeout_ms is None or not self.session.may_be_nudged:
             self._count_silence()
         elif (wait_s := self.session.silent_since_s + timeout_ms / 1000 - self._services.now_s()) > 0:
-            self.outbox.timer = self._loop.call_later(wait_s, self._check_silence)
+            self.outbox.call_later(wait_s, self._check_silence)
         else:
             self.outbox.carry_out(self._translator.time_out())
 

@@ -11,9 +11,9 @@ from msgspec import Meta, Struct, field
 from server.errors import FrameError
 from server.speech import g711
 from server.wire import codec
+from server.wire.frames import ToolName
 
 MAX_TOOLS: Final = 128
-MAX_TOOLS_BYTES: Final = 64 << 10
 MAX_SESSION_BYTES: Final = 256 << 10
 """All of a session as JSON, which is kept, and echoed after each update."""
 MAX_SESSION_VALUES: Final = 10_000
@@ -140,9 +140,6 @@ class OutputConfig(Struct, frozen=True):
 class AudioConfig(Struct, frozen=True):
     input: InputConfig = InputConfig()
     output: OutputConfig = OutputConfig()
-
-
-ToolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$(?!\n)")]
 
 
 class FunctionTool(Struct, tag_field="type", tag="function", frozen=True):
@@ -311,8 +308,8 @@ def check_tools(
         if tool.require_approval not in (None, "never"):
             text = "the operator's policy decides what needs approval; leave this out"
             raise FrameError("unsupported_parameter", text, path=f"{at}.tools[{index}].require_approval")
-    if len(tools) > MAX_TOOLS or len(msgspec.json.encode(tools)) > MAX_TOOLS_BYTES:
-        text = f"at most {MAX_TOOLS} tools and {MAX_TOOLS_BYTES >> 10} KiB of them are accepted"
+    if len(tools) > MAX_TOOLS or len(msgspec.json.encode(tools)) > codec.MAX_TOOLS_BYTES:
+        text = f"at most {MAX_TOOLS} tools and {codec.MAX_TOOLS_BYTES >> 10} KiB of them are accepted"
         raise FrameError("too_many_tools", text, path=f"{at}.tools")
     if isinstance(choice, McpChoice):
         text = "a tool of an MCP server cannot be demanded; use auto, none, required or a function"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 import msgspec
 from msgspec import UNSET
@@ -16,8 +16,6 @@ from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
 from server.wire import frames as wire
-
-_NOT_ALLOWED: Final = ("instructions_not_allowed", "trace_not_allowed")
 
 
 @dataclass(frozen=True)
@@ -249,7 +247,7 @@ class RealtimeTranslator:
         """Pass on what the turn that was asked for goes without."""
         actions: list[Action] = []
         for answer in answers:
-            if isinstance(answer, wire.Notice) and answer.code in _NOT_ALLOWED:
+            if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
                 # clients would take an error that names their response.create for its end
                 actions.append(self._events.error(FrameError(answer.code, answer.message)))
             else:

@@ -48,7 +48,7 @@ async def test_a_change_is_in_force_at_once_told_once_and_changes_the_tag_unless
     large = PolicyStage(handlers=[PolicyHandler(type="audit_log", config={"x": "y" * 70_000})])
     with pytest.raises(PolicyError, match="at most 65536"):
         await store.save("user", "anna", PolicyDocument(tool_skip=large), if_version=1)
-    store.operator_yaml = PolicyDocument()
+    assert store.use_yaml(PolicyDocument())
     assert store.effective("anna") == PolicyDocument(tool_skip=PolicyStage(), post_tool_use=SCAN.post_tool_use)
     assert told[1:] == [frozenset()]
 
