@@ -83,10 +83,9 @@ class Discarded(_Event):
 
 @dataclass(frozen=True)
 class NotSpeaking(_Event):
-    """An answer to `end` and `cancel`: no utterance is under way."""
+    """An answer to `end` and `cancel`, with the name that they were given: no utterance is under way."""
 
     ref: str = ""
-    """The name that `end` or `cancel` was given."""
 
 
 UtteranceEvent = Detected | Rejected | Started | Paused | Resumed | Stopped | Discarded | NotSpeaking
@@ -182,10 +181,12 @@ class UtteranceDetector:
         if self._rest:
             self._add_window(bytes(self._rest).ljust(_WINDOW_BYTES, b"\0"), self._audio_ms)
             self._rest.clear()
-        if self._ends_ms:
-            self._ends_ms[-1] = (self._audio_ms, ref)
-        else:
+        if not self._ends_ms:
             self._end_now(self._audio_ms, ref)
+        elif self._ends_ms[-1][1] is None:
+            self._ends_ms[-1] = (self._audio_ms, ref)
+        else:  # the `end` before ends what there is
+            self._on_event(NotSpeaking("", ref))
 
     def cancel(self, ref: str = "") -> None:
         """Discard the utterance under way, and sound that is still being judged."""

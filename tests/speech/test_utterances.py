@@ -307,6 +307,20 @@ async def test_where_nobody_speaks_there_is_nothing_to_end_or_to_cancel(detector
     assert room.kinds() == [NotSpeaking] * 3
 
 
+@pytest.mark.parametrize("level", [HUSH, VOICE])
+async def test_of_two_ends_at_once_each_has_its_answer(detector: VoiceDetector, level: float) -> None:
+    room = Room(detector)
+
+    await room.hear(1.0, level)
+    room.utterances.feed(samples_to_pcm16(np.full(RATE, level, dtype=np.float32)))
+    room.utterances.end("one")
+    room.utterances.end("two")
+    await room.judged()
+
+    unanswered = {"one", "two"} - {event.ref for event in room.events if isinstance(event, NotSpeaking)}
+    assert unanswered == ({"one"} if Stopped in room.kinds() else set())
+
+
 async def test_what_is_cancelled_is_discarded_with_what_is_being_judged(detector: VoiceDetector) -> None:
     room = Room(detector)
 
