@@ -1,7 +1,8 @@
 /**
  * `<code-editor>`: a text that is edited in CodeMirror, or in a plain text field where CodeMirror was not installed.
  *
- * Attributes: label, help, language ("json", "yaml", "markdown"), readonly, problems (JSON). Property: value.
+ * Attributes: label, help, language ("json", "yaml", "markdown"), readonly, problems (JSON). Property: value. A plain
+ * field sets the attribute `plain`, needs none of the help, which is about the keys of CodeMirror, and hides it after it.
  * Event: input. A shadow root holds it: CodeMirror's styles then need no exception from the page's
  * Content-Security-Policy, which allows none in the document.
  *
@@ -61,6 +62,7 @@ export class CodeEditor extends HTMLElement {
     if (!this.isConnected || this.#surface) return;
     const changed = () => this.dispatchEvent(new InputEvent("input", { bubbles: true }));
     this.#surface = open(this.#root, this.#text, this.#settings, changed, this.page);
+    this.toggleAttribute("plain", open === textField);
   }
 
   disconnectedCallback() {
@@ -69,8 +71,9 @@ export class CodeEditor extends HTMLElement {
     this.#surface = null;
   }
 
-  attributeChangedCallback() {
-    if (this.#surface) this.#surface.settings = this.#settings;
+  /** @param {string} _name @param {string | null} before @param {string | null} now */
+  attributeChangedCallback(_name, before, now) {
+    if (this.#surface && now !== before) this.#surface.settings = this.#settings;
   }
 
   async focus() {
@@ -114,9 +117,8 @@ function textField(root, text, settings, changed) {
       if (next !== field.value) field.value = next;
     },
     /** @param {Settings} next */
-    set settings({ label, help, isReadOnly, problems }) {
+    set settings({ label, isReadOnly, problems }) {
       field.ariaLabel = label;
-      field.setAttribute("aria-description", help);
       field.readOnly = isReadOnly;
       field.ariaInvalid = String(problems.some(({ severity }) => severity === "error"));
     },

@@ -90,14 +90,14 @@ function documentView(state) {
     presetsView(state),
     h("code-editor", field),
     h("p", { class: "fine", key: "help", "aria-hidden": "true" }, p.editor.editorHelp),
-    h(
-      "ul",
-      { id: "problems", class: "problems", "aria-label": p.editor.problems, hidden: problems.length === 0 },
-      problems.map(problemView),
-    ),
     h("div", { class: "ways" }, button("read_yaml", p.editor.readYaml), h("input", file)),
     inForceView(state),
     h("footer", { class: "standing-foot" }, [
+      h(
+        "ul",
+        { id: "problems", class: "problems", "aria-label": p.editor.problems, hidden: problems.length === 0 },
+        problems.map(problemView),
+      ),
       h("p", { role: "status", class: "fine" }, stateWords(state)),
       button("choose_scope", p.editor.reload, { "data-value": "reload", ...disabled(phase !== "ready") }),
       h("button", saving, phase === "saving" ? p.editor.saving : p.editor.save),
