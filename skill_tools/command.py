@@ -22,6 +22,7 @@ from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
 from skill_tools.testing.tests_format import CallSpec
 from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.turn_facts import Channel, HookFacts
+from skills_engine.diagnostics import visible_text
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
 from skills_engine.library import load_snapshot
@@ -46,7 +47,7 @@ def main(argv: Sequence[str], connect: tests_command.Connect) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (OSError, SharingError) as error:  # a folder that is closed to us; a source that is refused
-        print(f"error: {share_command.printable(_problem(error))}", file=sys.stderr)
+        print(f"error: {visible_text(_problem(error))}", file=sys.stderr)
         return USAGE
 
 

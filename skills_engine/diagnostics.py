@@ -1,6 +1,8 @@
 """Diagnostics: defects of a skill, worded so that its author can act on them."""
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -9,6 +11,10 @@ from typing import Literal, get_args
 Severity = Literal["error", "warning", "info"]
 MAX_DIAGNOSTICS = 100
 """Limit for the diagnostics of one file."""
+
+_HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
+"""Letters, marks and unassigned characters that take no room; Python does not know Unicode's Default_Ignorable."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,23 @@ class Report:
 def _as_unicode(text: str) -> str:
     """Replace halves of surrogate pairs by their escapes: they can be neither printed nor sent."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def is_invisible(char: str) -> bool:
+    """Return whether a character commands a terminal, turns the text around it, or is not seen; a space is none."""
+    return unicodedata.category(char) in _HIDDEN_CATEGORIES or _BLANK.match(char) is not None
+
+
+def visible_text(text: str, *, keep: str = "\n\t") -> str:
+    """Return text from elsewhere with invisible characters escaped, but those of `keep`."""
+    return "".join(
+        char.encode("unicode_escape").decode() if is_invisible(char) and char not in keep else char for char in text
+    )
+
+
+def without_invisible(text: str) -> str:
+    """Return the text without invisible characters, but line ends and tabs."""
+    return "".join(char for char in text if char in "\n\t\u2028\u2029" or not is_invisible(char))
 
 
 def has_errors(diagnostics: list[Diagnostic] | tuple[Diagnostic, ...]) -> bool:

@@ -4,18 +4,15 @@ Progressive disclosure: each entry is a name and a description; the body is read
 on demand with `read_file`, as any other file.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
 
+from skills_engine.diagnostics import without_invisible
 from skills_engine.skills_config import MAX_DESCRIPTION_CHARS, Skill
 
 HEAD = "Skills (read_file NAME/SKILL.md tells how):"
 CHARS_PER_TOKEN = 4
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""ASCII and Latin-1 controls but tab and newline; zero-width and bidirectional marks."""
 
 
 @dataclass(frozen=True)
@@ -61,5 +58,5 @@ def _entry(skill: Skill) -> str:
 
 def _one_line(text: str) -> str:
     """Return the text so that it cannot pass for another line or for markup."""
-    clean = " ".join(_CONTROL.sub("", text).split())
+    clean = " ".join(without_invisible(text).split())
     return clean.replace("<", "&lt;").replace(">", "&gt;")

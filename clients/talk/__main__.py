@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import websockets
 
@@ -24,12 +24,15 @@ from clients.talk.devices import WANTED_RATE, Loudspeaker, microphone_frames, mi
 from clients.talk.sound import SoundError, WavWriter, wav_frames, wav_rate
 from clients.talk.tools import LocalTools, ToolFileError
 from server.errors import SpeechUnavailable
+from skills_engine.diagnostics import visible_text
 
 _USUAL_RATE: Final = 24_000
 """Sample rate assumed for a voice of which the server knows nothing yet."""
 _MAX_AHEAD_MS: Final = 300
 """Sound that has come and was not heard: what an interruption takes for heard though it was not."""
 _STOPS_AFTER_S: Final = 60.0
+_PROSE: Final = "\n\t\u200c\u200d\ufe0e\ufe0f"
+"""Invisible characters that belong to sentences: joiners of Persian, Indic scripts and emoji, which colour or not."""
 
 
 def main() -> int:
@@ -37,10 +40,15 @@ def main() -> int:
     try:
         return asyncio.run(_talk(options))
     except (SoundError, SpeechUnavailable, ToolFileError, OSError, websockets.WebSocketException) as error:
-        print(f"talk: {error}", file=sys.stderr)
+        _show(f"talk: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
+
+
+def _show(text: str, *, end: str = "\n", keep: str = "\n\t", file: TextIO | None = None) -> None:
+    """Print text, which may come from a server or a model, with what a terminal would obey or hide escaped."""
+    print(visible_text(text, keep=keep), end=end, flush=True, file=file)
 
 
 def _parse() -> argparse.Namespace:
@@ -118,14 +126,14 @@ async def _talk(options: argparse.Namespace) -> int:
     reader = asyncio.create_task(client.run(), name="reader")
     try:
         ready = await asyncio.wait_for(client.ready(), _STOPS_AFTER_S)
-        print(f"[{ready['model']['name']} at {ready['model']['host']}]")
+        _show(f"[{ready['model']['name']} at {ready['model']['host']}]")
         if isinstance(output, Loudspeaker):
             await output.start(ready["speech"]["output_sample_rate"] or _USUAL_RATE)
         if options.opus and (opus := ready["speech"].get("opus", {"reason": "it is too old"}))["reason"] is not None:
             raise SoundError(f"the server has no Opus ({opus['reason']}); leave out --opus")
         voices = ready["speech"].get("voices", [])
         if options.speaker is not None and options.speaker not in voices:
-            print(f"[no voice {options.speaker!r} is known; there are: {', '.join(voices) or 'none'}]")
+            _show(f"[no voice {options.speaker!r} is known; there are: {', '.join(voices) or 'none'}]")
         chosen = {
             "speaker": options.speaker,
             "speed": options.speed,
@@ -144,7 +152,7 @@ async def _talk(options: argparse.Namespace) -> int:
         )
         await _converse(client, options, rate)
         if isinstance(output, WavWriter) and not output.has_sound:
-            print(f"[nothing was spoken, so there is no {options.save}]")
+            _show(f"[nothing was spoken, so there is no {options.save}]")
         return int(screen.has_failed and (options.say is not None or options.wav is not None))
     finally:
         await client.close()
@@ -181,7 +189,7 @@ async def _converse(client: TalkClient, options: argparse.Namespace, rate: int) 
         await client.say(options.say)
         await client.quiet()
     elif options.mic:
-        print("[speak; Ctrl-C ends it. Use headphones, or it hears itself]")
+        _show("[speak; Ctrl-C ends it. Use headphones, or it hears itself]")
         await client.speak(microphone_frames(sounddevice(), rate), _encoder(options, rate))
     else:
         while line := await asyncio.to_thread(_read_line):
@@ -224,30 +232,30 @@ class _Screen:
     def show(self, frame: dict[str, Any]) -> None:
         match frame["type"]:
             case "text":
-                print(frame["delta"], end="", flush=True)
+                _show(frame["delta"], end="", keep=_PROSE)
             case "transcript" if frame["final"] and frame["text"]:
-                print(f"> {frame['text']}")
+                _show(f"> {frame['text']}", keep=_PROSE)
             case "tool_call":
-                print(f"[{frame['name']} {frame['arguments']}]")
+                _show(f"[{frame['name']} {frame['arguments']}]")
             case "approval_request":
                 self._asked[frame["id"]] = frame.get("call_id")
-                print(f"[{frame['message']} {frame['arguments']}]")
+                _show(f"[{frame['message']} {frame['arguments']}]")
             case "approval_resolved":
                 call = self._asked.pop(frame["id"], None)
                 if not frame["approved"] and frame["by"] in ("user", "voice", "other_client"):
                     self._refused.add(call)
-                print(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
+                _show(f"[{'yes' if frame['approved'] else 'no'}: {frame['by']}]")
             case "tool_result" if frame.get("ending") == "denied":
-                print(f"[{frame['name']}: {'you said no' if frame['id'] in self._refused else 'not allowed'}]")
+                _show(f"[{frame['name']}: {'you said no' if frame['id'] in self._refused else 'not allowed'}]")
             case "notice" | "error":
                 self.has_failed = self.has_failed or frame["type"] == "error"
-                print(f"[{frame['code']}: {frame['message']}]")
+                _show(f"[{frame['code']}: {frame['message']}]")
             case "turn_end":
                 self._refused.clear()
                 why = frame.get("message")
                 self.has_failed = self.has_failed or frame["reason"] == "aborted" or why is not None
                 said = frame["reason"] if why is None or frame["reason"] != "interrupted" else f"interrupted: {why}"
-                print("" if frame["reason"] == "completed" else f"[{said}]")
+                _show("" if frame["reason"] == "completed" else f"[{said}]")
 
 
 if __name__ == "__main__":

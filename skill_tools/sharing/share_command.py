@@ -22,6 +22,7 @@ from skill_tools.sharing.install import (
 )
 from skill_tools.sharing.lorebook import read_lorebook
 from skill_tools.sharing.sources import Arrival, fetch, parse_source
+from skills_engine.diagnostics import visible_text
 from skills_engine.hook_entries import HookInfo
 from skills_engine.skills_folder import load_skill
 
@@ -75,19 +76,14 @@ def _asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do it without a question")
 
 
-def printable(text: str) -> str:
-    """Return text from elsewhere without what a terminal would obey."""
-    return "".join(char if char.isprintable() or char in "\n\t" else f"\\x{ord(char):02x}" for char in text)
-
-
 def _show(text: str) -> None:
-    print(printable(text))
+    print(visible_text(text))
 
 
 def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) -> bool:
     """Ask at the terminal; return whether the answer is y or yes. Raises SharingError without a terminal."""
     try:
-        is_agreed = arguments.yes or input(f"{printable(question)} [y/N] ").strip().lower() in ("y", "yes")
+        is_agreed = arguments.yes or input(f"{visible_text(question)} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError as error:
         raise SharingError("this is no terminal, so nothing can be asked: repeat the command with --yes") from error
     if not is_agreed:

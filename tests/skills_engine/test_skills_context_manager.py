@@ -86,3 +86,10 @@ def test_the_budget_holds_and_every_listed_skill_is_told_or_dropped(
     assert estimate_tokens(catalog.text) <= budget_tokens
     told = len(catalog.text.split("\n")) - 1
     assert told + len(catalog.dropped) == sum(one.listed for one in listed)
+
+
+def test_the_catalogue_carries_no_text_that_people_do_not_see() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    text = build_catalog([skill("calm", f"Calms{hidden}\u00ad\u034f\u3164 down.")], budget_tokens=100).text
+
+    assert text == f"{HEAD}\n- calm: Calms down."

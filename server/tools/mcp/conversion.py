@@ -19,6 +19,7 @@ from server.llm.language_model import ToolSpec
 from server.toolguard import Permission
 from server.tools.registry import Tool
 from server.tools.tool_calls import ToolAnswer
+from skills_engine.diagnostics import without_invisible
 
 MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64
@@ -28,7 +29,6 @@ MAX_SCHEMA_BYTES: Final = 32_768
 MAX_SCHEMA_DEPTH: Final = 16
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
-_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _HASH_CHARS: Final = 6
 
 _NOT_AT_THE_TOP: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"))
@@ -107,7 +107,7 @@ def _name(server: str, remote: str, tools: Mapping[str, Tool]) -> str:
 
 
 def _description(tool: types.Tool) -> str:
-    text = _CONTROLS.sub("", tool.description or tool.title or "").strip()
+    text = without_invisible(tool.description or tool.title or "").strip()
     return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1] + "…"
 
 

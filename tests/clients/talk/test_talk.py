@@ -553,6 +553,22 @@ async def test_a_question_is_shown_with_its_answer(option: str, told: str) -> No
     assert out.splitlines()[1:] == ["[May I? {'path': 'a'}]", told, "Done."]
 
 
+async def test_nothing_that_is_shown_commands_the_terminal_or_turns_the_text() -> None:
+    clipboard, clear = "\x1b]52;c;cm0gLXJm\x07", "\x1b[2J\x9b3J"
+    asked = question(message=f"May I\u202e?{clear}", arguments={"path": "a\u034f\u3164\u2066b"})
+    said = [LLMChunk(text=f"{clipboard}One"), LLMChunk(text=f"{clear}\u202e two 👩\u200d🚀 می\u200cرود\n")]
+    async with server(AskingAgent(plans=[[asked, *said]])) as url:
+        code, out, _ = await run(url, "--say", "hi", "--approve")
+
+    assert code == 0
+    assert out.splitlines()[1:] == [
+        "[May I\\u202e?\\x1b[2J\\x9b3J {'path': 'a\\u034f\\u3164\\u2066b'}]",
+        "[yes: user]",
+        "\\x1b]52;c;cm0gLXJm\\x07One\\x1b[2J\\x9b3J\\u202e two 👩\u200d🚀 می\u200cرود",
+        "",
+    ]
+
+
 async def test_typed_lines_are_answered_until_the_input_ends() -> None:
     async with server(FakeAgent([say("One."), say("Two.")])) as url:
         code, out, _ = await run(url, typed="hi\n\nagain\n")
