@@ -1,7 +1,13 @@
 /** Values as JSON that a reader can trust, for decisions about them. */
 
-/** Characters that turn the text around them or take no room, so that it would read as something else. */
-const MISLEADING = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/** Sequences in which a character that is not seen shapes what is: of pictures, of letters from Arabic to Sinhala. */
+const SHAPED =
+  /\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?(?:\u200d\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?)*|[\u0600-\u0dff][\u200c\u200d](?=[\u0600-\u0dff])/u;
+
+/** Characters that turn the text around them or are not seen, so that it would read as something else. */
+const MISLEADING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+const SHAPED_OR_MISLEADING = new RegExp(`(${SHAPED.source})|${MISLEADING.source}`, "gu");
 
 /** @param {unknown} value */
 export function pretty(value) {
@@ -10,5 +16,15 @@ export function pretty(value) {
 
 /** Return the value as JSON in which misleading characters are escaped. @param {unknown} value */
 export function escapedJson(value) {
-  return pretty(value).replace(MISLEADING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return visibleText(pretty(value));
+}
+
+/** Return the text with its misleading characters escaped. @param {string} text */
+export function visibleText(text) {
+  return text.replace(SHAPED_OR_MISLEADING, (found, shaped) => shaped ?? found.split("").map(escaped).join(""));
+}
+
+/** Return the escape that JSON has for half a pair or a whole character. @param {string} unit */
+function escaped(unit) {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

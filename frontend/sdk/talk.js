@@ -8,7 +8,7 @@
 
 import { browserStore, Parley } from "./parley.js";
 import { textsFor } from "./talk_texts.js";
-import { escapedJson } from "./escaped_json.js";
+import { escapedJson, visibleText } from "./escaped_json.js";
 
 const ASKED_MS = 600; // a new question takes no press that was meant for what stood there before
 
@@ -175,7 +175,7 @@ class ParleyTalk extends HTMLElement {
     const [request] = this.parley?.approvals.values() ?? [];
     if (!request) return this.#question.replaceChildren();
     const text = element("span", { id: "question" });
-    text.textContent = `${request.message}\n${request.tool} ${escapedJson(request.arguments)}`;
+    text.textContent = `${visibleText(request.message)}\n${request.tool} ${escapedJson(request.arguments)}`;
     this.#question.setAttribute("aria-labelledby", "question");
     const answers = [true, false].map((isYes) => {
       const button = element("button", { type: "button" });

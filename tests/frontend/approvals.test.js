@@ -324,6 +324,25 @@ test("a call whose arguments were edited shows those that ran", () => {
   assert.doesNotMatch(text, /Tokyo/);
 });
 
+test("every character that is not seen is marked in a question, and what shapes pictures and letters stays", () => {
+  const unseen = [
+    ..."\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e\u200b\u200c\u200d\u200e\u202e\u2028\u2060\u2064\u2069\u206a\u2800",
+    ..."\u3164\ufe0f\ufeff\uffa0\ufff9\u007f\u009b\u{e0041}\u{e0100}\u{1d173}",
+  ];
+  const shown = (text) => {
+    const box = approvalView(asked(t1.asks("a1", { arguments: { command: text }, message: `Run ${text}?` })).state);
+    return [withAttribute(box, "id", "approval-message")[0], elements(box).find(({ tag }) => tag === "td")].map(textOf);
+  };
+
+  for (const char of unseen) {
+    const units = char.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    const marked = `rm${units.join("")}x`;
+    assert.deepEqual(shown(`rm${char}x`), [`Run ${marked}?`, marked]);
+  }
+  const words = "I ❤️ 👩🏽‍🚀 می‌رود ක්‍ර 北京 é\nnext";
+  assert.deepEqual(shown(words), [`Run ${words}?`, words]);
+});
+
 test("arguments that would read as others than they are show the signs that would deceive", () => {
   const path = "safe\u202etxt.exe\u200b";
   const page = asked(t1.asks("a1", { arguments: { path } }));

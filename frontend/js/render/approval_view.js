@@ -12,7 +12,7 @@
 import { argumentsView } from "./arguments_view.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { escapedJson } from "../../sdk/escaped_json.js";
+import { escapedJson, visibleText } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
 import { en } from "../strings/en.js";
 
@@ -95,7 +95,7 @@ export function approvalView({ approvals, now }) {
 /** Return the message without a first line that only asks what the title asks. @param {Approval["frame"]} frame */
 function reasonOf({ message, tool }) {
   const [first = "", ...rest] = message.split("\n");
-  return [en, t].some(({ approval }) => approval.plain(tool) === first) ? rest.join("\n") : message;
+  return visibleText([en, t].some(({ approval }) => approval.plain(tool) === first) ? rest.join("\n") : message);
 }
 
 /** @param {Approval} approval */
