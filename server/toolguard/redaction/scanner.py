@@ -101,7 +101,10 @@ class _FormRule:
             start, stop = place.span(_secret_group(place))
             if stop == last and (rest := _RUN.match(text, last, end)):
                 stop = rest.end()
-            if self._form.looks in (None, "any") or self._values.is_secret(text[start:stop], self._form.looks):
+            is_quoted = text[start - 1 : start] in ("'", '"')
+            if self._form.looks in (None, "any") or self._values.is_secret(
+                text[start:stop], self._form.looks, is_quoted=is_quoted
+            ):
                 yield Span(start, stop, self._kind)
 
 

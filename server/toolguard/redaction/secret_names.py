@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -120,10 +121,12 @@ class SecretValues:
         self._words = frozenset(none.words.lower().split())
         self._beginnings = tuple(none.beginnings.lower().split())
         self._parts = tuple(none.parts.lower().split())
-        self._pattern = re.compile("|".join(f"(?:{pattern})" for pattern in none.patterns) or r"(?!)", re.IGNORECASE)
+        self._pattern, self._weak = _any_of(none.patterns), _any_of(none.weak)
 
     def is_placeholder(self, value: str, *, is_exact: bool = False) -> bool:
         """Return whether it is a placeholder, reference or secret's name. `is_exact`: no part of the value decides."""
+        if is_exact and self._weak.fullmatch(value):
+            return False
         low = value[:_LOOKED_AT].lower()
         if low.strip(" .,;:!?\"'()") in self._words or self._pattern.fullmatch(low):
             return True
@@ -158,6 +161,10 @@ class SecretValues:
         if is_sure:
             return len(value) >= 4 or value.isdigit()
         return _PROGRAM.match(value) is None and (is_odd(value) or (value.isdigit() and len(value) >= 4))
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)", re.IGNORECASE)
 
 
 def is_odd(value: str) -> bool:

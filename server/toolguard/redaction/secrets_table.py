@@ -40,9 +40,11 @@ class NoValues(Section, frozen=True, kw_only=True):
     beginnings: str = ""
     parts: str = ""
     patterns: list[str] = field(default_factory=list)
+    weak: list[str] = field(default_factory=list)
+    """Patterns of placeholders that are also poor passwords, and count as such where quotes show that one is meant."""
 
     def __post_init__(self) -> None:
-        for pattern in self.patterns:
+        for pattern in (*self.patterns, *self.weak):
             _check("patterns", pattern)
 
 

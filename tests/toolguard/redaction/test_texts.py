@@ -37,6 +37,8 @@ NAMED = [
     "--password=" + P,
     "PASSWORD " + P,
     "the password is " + P,
+    "The password file contains: " + P,
+    "the password file reads:\n" + P + "\n",
     "Your new password is: " + P,
     "das Passwort lautet " + P,
     "Kennwort: " + P,
@@ -227,6 +229,12 @@ FORMED = {
     "piped_password": ["echo " + P + " | sudo -S ls", 'echo "u:' + P + '" | chpasswd'],
     "sql_password": ["IDENTIFIED BY '" + P + "'"],
     "login_call": ['auth("u","' + P + '")', 'login("u", "' + P + '")'],
+    "auth_pair": [
+        f'requests.get(url, auth=("admin", "{P}"))',
+        "session.auth = ('anna', 'sunshine')",
+        'httpx.get(url, auth=(USER, "correct horse"), timeout=5)',
+        'auth=("admin", "admin")',
+    ],
     "login_pair": [f"ops@example.com / {P}", "admin / " + P],
     "seed_phrase": [
         "Seed phrase: witch collapse practice feed shame open despair creek road again ice least",
@@ -329,6 +337,11 @@ HARMLESS = {
     "SKU12345 ¦ pat 12",
 }
 HARMLESS_AS_WRITTEN = [
+    "httpx.Client(auth=(user, password))",
+    "auth=(os.environ['U'], os.environ['P'])",
+    "auth=('user', 'your-password')",
+    'auth: ["password", "publickey"]',
+    "the password file contains one line for each user",
     "secretKeyRef:\n  name: x\n  key: password",
     'integrity="sha384-8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"',
     "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQDd6FgA1eU8vKq2LrXw9TbN4mZc7Yp3HsJd6Fg anna",
