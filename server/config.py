@@ -153,6 +153,8 @@ class McpServerSettings(Section, frozen=True, kw_only=True):
     """Exceptions to `permission` by tool; the first that fits counts."""
     trust_hints: bool = False
     """Whether a tool that says it only reads is READ."""
+    instructions: bool = False
+    """Whether what the server says about the use of its tools stands in the system prompt."""
 
     @property
     def mistake(self) -> str | None:

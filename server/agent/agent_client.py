@@ -108,7 +108,11 @@ class AgentClient:
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
         return system_prompt(
-            self.prompts, options.settings, override=self._settings.system_prompt, catalog=options.catalog
+            self.prompts,
+            options.settings,
+            override=self._settings.system_prompt,
+            catalog=options.catalog,
+            tools=self._executor.instructions if options.settings.enable_tools else "",
         )
 
     @property

@@ -44,6 +44,11 @@ class ToolExecutor:
         """Names of the server's tools as they are now."""
         return self._tools.current.names
 
+    @property
+    def instructions(self) -> str:
+        """What servers of tools say about their use, as it is now."""
+        return self._tools.instructions
+
     def pinned(self, hooks: TurnHooks | None = None, *, client_tools: Sequence[ClientTool] = ()) -> "ToolExecutor":
         """Return an executor over the tools as they are now, whatever comes and goes meanwhile, and those of the client.
 

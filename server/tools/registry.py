@@ -102,10 +102,16 @@ class DynamicToolRegistry:
     def __init__(self, own: ToolRegistry) -> None:
         self._own = own
         self._by_owner: dict[str, tuple[Tool, ...]] = {}
+        self._instructions: dict[str, str] = {}
         self.current = own
 
-    def put(self, owner: str, tools: Sequence[Tool]) -> None:
-        """Replace all tools of `owner`; its place among the owners stays."""
-        self._by_owner[owner] = tuple(tools)
+    @property
+    def instructions(self) -> str:
+        """What the owners say about the use of their tools, for the system prompt."""
+        return "\n\n".join(filter(None, self._instructions.values()))
+
+    def put(self, owner: str, tools: Sequence[Tool], instructions: str = "") -> None:
+        """Replace all tools of `owner` and its instructions; its place among the owners stays."""
+        self._by_owner[owner], self._instructions[owner] = tuple(tools), instructions
         others = [tool for tools in self._by_owner.values() for tool in tools]
         self.current = ToolRegistry([*self._own, *others])

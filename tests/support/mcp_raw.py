@@ -1,7 +1,9 @@
-"""An MCP server without an SDK, of the protocol of 2025-06-18: it says exactly what it is told to, and starts at once.
+"""An MCP server without an SDK, of the protocol of 2025-06-18, or of what it discovers: it says exactly what it is told to, and starts at once.
 
 python -m tests.support.mcp_raw SCRIPT: a JSON object with
   tools     the list, as it is sent
+  discover  answer to `server/discover`, which only servers of 2026-07-28 have
+  instructions  of the server
   before    lines printed before anything else
   results   name of a tool → its result; "hang", "exit", "deaf" (it reads no more, and stays), "flood" (100,000 requests
             to us), {"raw": a line}, {"error": …}, {"long": characters}, {"parts": objects} or {"spawn": seconds}
@@ -71,9 +73,12 @@ def main() -> None:
             case "initialize":
                 info = {"name": "raw", "version": "1"}
                 result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
-                answer(message["id"], result=result)
+                answer(message["id"], result={**result, "instructions": script.get("instructions")})
+            case "server/discover" if "discover" in script:
+                answer(message["id"], result=script["discover"])
             case "tools/list":
-                answer(message["id"], result={"tools": script.get("tools", [])})
+                caching = {"ttlMs": 0, "cacheScope": "private"} if "discover" in script else {}
+                answer(message["id"], result={"tools": script.get("tools", []), **caching})
             case "tools/call":
                 call(message["id"], script["results"][message["params"]["name"]])
             case _ if "id" in message:

@@ -23,11 +23,13 @@ class Scene:
 
     def __init__(self) -> None:
         self.tools: dict[str, Tool] = {}
+        self.instructions = ""
         self.notices: list[str] = []
         self._changed = asyncio.Event()
 
-    def put(self, tools: list[Tool]) -> None:
+    def put(self, tools: list[Tool], instructions: str) -> None:
         self.tools = {tool.name: tool for tool in tools}
+        self.instructions = instructions
         self._changed.set()
 
     def notify(self, code: str, _message: str) -> None:

@@ -18,6 +18,16 @@ def tool(name: str, **schema: Any) -> Tool:
     return Tool(spec=ToolSpec(name=name, description="", parameters=schema), run=nothing)
 
 
+def test_instructions_come_and_go_with_their_owner() -> None:
+    tools = DynamicToolRegistry(ToolRegistry([]))
+    tools.put("a", [], "Use a.")
+    tools.put("b", [], "Use b.")
+    assert tools.instructions == "Use a.\n\nUse b."
+
+    tools.put("a", [])
+    assert tools.instructions == "Use b."
+
+
 def test_tools_keep_their_order_and_the_first_of_one_name_stands() -> None:
     first, second, third = tool("b"), tool("a"), tool("b")
     registry = ToolRegistry([first, second, third])

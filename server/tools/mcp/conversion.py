@@ -25,6 +25,7 @@ MAX_TOOLS: Final = 128
 MAX_NAME_CHARS: Final = 64
 """The longest name of a tool that providers take."""
 MAX_DESCRIPTION_CHARS: Final = 2000
+MAX_INSTRUCTIONS_CHARS: Final = 4000
 MAX_SCHEMA_BYTES: Final = 32_768
 MAX_SCHEMA_DEPTH: Final = 16
 
@@ -84,6 +85,8 @@ def _problem(tool: types.Tool) -> str | None:
     schema = tool.input_schema
     if not tool.name.strip():
         return "it has no name"
+    if tool.execution is not None and tool.execution.task_support == "required":
+        return "it runs as a task only, which is not supported"
     if schema.get("type", "object") != "object":
         return "its arguments are not an object"
     if not isinstance(schema.get("properties", {}), Mapping):
@@ -107,8 +110,18 @@ def _name(server: str, remote: str, tools: Mapping[str, Tool]) -> str:
 
 
 def _description(tool: types.Tool) -> str:
-    text = without_invisible(tool.description or tool.title or "").strip()
-    return text if len(text) <= MAX_DESCRIPTION_CHARS else text[: MAX_DESCRIPTION_CHARS - 1] + "…"
+    return _cleaned(tool.description or tool.title or "", MAX_DESCRIPTION_CHARS)
+
+
+def convert_instructions(server: str, given: str | None) -> str:
+    """Return what a server says about the use of its tools, as the system prompt holds it, or ""."""
+    text = _cleaned(given or "", MAX_INSTRUCTIONS_CHARS)
+    return text and f"How to use the tools whose names begin with {server}__:\n{text}"
+
+
+def _cleaned(given: str, max_chars: int) -> str:
+    text = without_invisible(given).strip()
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def _permission(tool: types.Tool, settings: McpServerSettings) -> Permission:

@@ -18,7 +18,7 @@ from server import __version__
 from server.config import McpServerSettings
 from server.errors import ToolError
 from server.subprocesses.supervisor import BackoffPolicy, Supervisor
-from server.tools.mcp.conversion import MAX_TOOLS, convert_tools, read_result
+from server.tools.mcp.conversion import MAX_TOOLS, convert_instructions, convert_tools, read_result
 from server.tools.mcp.transports import CannotStart, http_transport, stdio_transport
 from server.tools.registry import Tool
 from server.tools.tool_calls import ToolAnswer
@@ -41,8 +41,8 @@ _LOST: Final = (types.CONNECTION_CLOSED, types.INVALID_REQUEST)  # the latter al
 _CLOSED: Final = "Connection closed"
 """The text of the library's own error; servers use the same code for errors of theirs."""
 
-Put = Callable[[list[Tool]], None]
-"""Takes all tools of the server, in place of those before."""
+Put = Callable[[list[Tool], str], None]
+"""Takes all tools of the server and its instructions, in place of those before."""
 Notify = Callable[[str, str], None]
 
 
@@ -131,7 +131,7 @@ class McpConnection:
                 await self._serve(client, over)
             finally:
                 self._client = None
-                self._put([])
+                self._put([], "")
 
     def _transport(self, over: asyncio.Event) -> Transport:
         if self._settings.url is not None:
@@ -166,8 +166,16 @@ class McpConnection:
         tools, left_out = await asyncio.to_thread(convert, self._name, self._settings, listed)
         for problem in left_out:
             logger.warning("MCP server %s: left out %s", self._name, problem)
-        self._put(tools)
+        self._put(tools, self._instructions(client))
         logger.info("MCP server %s: %d tools", self._name, len(tools))
+
+    def _instructions(self, client: Client) -> str:
+        instructions = convert_instructions(self._name, client.instructions)
+        if self._settings.instructions or not instructions:
+            return instructions
+        cure = f"tools.mcp.{self._name}.instructions: true puts them into the system prompt"
+        logger.info("MCP server %s has instructions; %s", self._name, cure)
+        return ""
 
     async def _list(self, client: Client) -> list[types.Tool]:
         listed: list[types.Tool] = []
@@ -285,8 +293,8 @@ def _explain(error: BaseException) -> str:
             return f"it did not list its tools within {START_LIMIT_S:g} s"
         case httpx2.ConnectError():
             return "no server answers at its url"
-        case httpx2.HTTPStatusError():
-            return f"it answered HTTP {error.response.status_code}: check url and headers"
+        case MCPError():
+            return _short(error.message)
         case ssl.SSLError():
             return f"TLS: {error.reason}"
     return _short(f"{type(error).__name__}: {error}")

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 from typing import Any, Final
 
 import anyio
@@ -19,7 +20,16 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp.types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
 from server.bounded.bounded_dict import BoundedDict
@@ -46,6 +56,7 @@ _ADMITTED: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
 )
 """Notifications that are admitted; progress and log messages are for clients that show them."""
+_BLOCKS: Final = frozenset(("text", "image", "audio", "resource", "resource_link"))
 _CUT_BYTES: Final = 65_536
 _LAST_WORDS_S: Final = 0.25
 
@@ -94,12 +105,25 @@ class MessageFilter:
             self._open -= 1
 
 
-def shorten(message: JSONRPCMessage) -> None:
-    """Cut the lists of an answer to MAX_ENTRIES each."""
+def make_readable(message: JSONRPCMessage) -> None:
+    """Cut the lists of an answer to MAX_ENTRIES each, and mend what the SDK would refuse the whole of a result for.
+
+    These are a missing `resultType`, and blocks of a kind that it does not know, whose text is kept.
+    """
     if isinstance(message, JSONRPCResponse):
         for name, value in message.result.items():
             if isinstance(value, list) and len(value) > MAX_ENTRIES:
                 message.result[name] = value[:MAX_ENTRIES]
+        message.result.setdefault("resultType", "complete")
+        if isinstance(blocks := message.result.get("content"), list):
+            message.result["content"] = [_known_block(block) for block in blocks]
+
+
+def _known_block(block: Any) -> Any:
+    if not isinstance(block, dict) or block.get("type") in _BLOCKS:
+        return block
+    text = block.get("text")
+    return {"type": "text", "text": text if isinstance(text, str) else f"[{str(block.get('type'))[:40]}, not shown]"}
 
 
 class CannotStart(Exception):
@@ -130,7 +154,7 @@ async def stdio_transport(
         message = _parse(line, complain)
         if message is None or not message_filter.admits(message, loop.time()):
             return False
-        shorten(message)
+        make_readable(message)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             to_session.send_nowait(SessionMessage(message))
         return True
@@ -257,7 +281,7 @@ async def http_transport(
                     if not isinstance(message, Exception):
                         if not message_filter.admits(message.message, loop.time()):
                             continue
-                        shorten(message.message)
+                        make_readable(message.message)
                     await passed_on.send(message)
 
         tasks.start_soon(pump)
@@ -267,14 +291,21 @@ async def http_transport(
 
 
 class _Limited(httpx2.AsyncHTTPTransport):
-    """Unpacks answers, and breaks off one that has too many bytes or parts.
+    """Unpacks answers, breaks off one that has too many bytes or parts, and explains one that refuses us.
 
-    The SDK limits the bytes of single events; events go on for ever in sum.
+    The SDK limits the bytes of single events; events go on for ever in sum. Of a refusal it keeps a JSON-RPC error alone.
     """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         packed = await super().handle_async_request(request)
         packed.request = request
+        if packed.status_code in (401, 403):
+            await packed.aclose()
+            error = ErrorData(code=INTERNAL_ERROR, message=_refusal(packed.status_code))
+            body = JSONRPCError(jsonrpc="2.0", id=None, error=error).model_dump_json(by_alias=True)
+            return httpx2.Response(
+                packed.status_code, headers={"Content-Type": "application/json"}, content=body.encode()
+            )
         has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
         headers = [
             (name, value)
@@ -287,6 +318,10 @@ class _Limited(httpx2.AsyncHTTPTransport):
             stream=_Unpacked(packed, has_events=has_events),
             extensions=packed.extensions,
         )
+
+
+def _refusal(status: int) -> str:
+    return f"HTTP {status} {HTTPStatus(status).phrase}: check url and headers of the server in tools.mcp"
 
 
 class _Unpacked(httpx2.AsyncByteStream):

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -30,12 +31,13 @@ class Scripted:
         self.tools = tools
         self.headers: list[str | None] = []
         self.status = 200
+        self.refusal = "text/html"
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.headers.append(request.headers.get("X-Key"))
         if self.status != 200:
-            return web.Response(status=self.status, text="<html>no</html>", content_type="text/html")
+            return web.Response(status=self.status, text='{"error": "invalid_token"}', content_type=self.refusal)
         if request.method != "POST":
             return web.Response(status=405)
         message = await request.json()
@@ -214,6 +216,20 @@ async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> Non
         await scene.until(lambda: scene.notices == ["mcp_server_lost", "mcp_server_back"])
 
         assert (await scene.call("s__fine")).for_llm == "fine"
+
+
+@pytest.mark.parametrize(("status", "name"), [(401, "Unauthorized"), (403, "Forbidden")])
+@pytest.mark.parametrize("kind", ["text/html", "application/json"])
+async def test_a_server_that_does_not_let_us_in_is_explained(
+    status: int, name: str, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="server.tools.mcp.mcp_connection")
+    async with serving(fine=fine) as fake:
+        fake.status, fake.refusal = status, kind
+        async with connected(McpServerSettings(url=fake.url), waits=False) as scene:
+            await scene.until(lambda: scene.notices == ["mcp_server_lost"])
+
+    assert f"is lost: HTTP {status} {name}: check url and headers of the server in tools.mcp" in caplog.text
 
 
 async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:

@@ -1,7 +1,7 @@
 """Foreign tools become ours, whatever their server writes."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -84,6 +84,19 @@ def test_names_that_no_provider_takes_are_made_fit_and_stay_apart() -> None:
 
 def test_a_name_does_not_depend_on_what_stands_beside_it_if_it_is_its_own() -> None:
     assert names("x" * 100) == names("y", "x" * 100)[1:]
+
+
+def test_a_tool_that_runs_as_a_task_only_is_not_offered() -> None:
+    supports: list[Literal["required", "optional"]] = ["required", "optional"]
+    tools = [
+        types.Tool(name=support, input_schema={}, execution=types.ToolExecution(task_support=support))
+        for support in supports
+    ]
+
+    taken, left_out = take(*tools)
+
+    assert [tool.name for tool in taken] == ["srv__optional"]
+    assert left_out == ["'required': it runs as a task only, which is not supported"]
 
 
 def test_of_two_tools_with_one_name_the_first_is_taken() -> None:

@@ -202,7 +202,7 @@ async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up()
         ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
         ({"error": {"code": -32000, "message": "out of paper"}}, "refused the call: out of paper"),
         ({"content": "text"}, "something that is not a tool result"),
-        ({"content": [{"type": "hologram"}]}, "something that is not a tool result"),
+        ({"content": ["hologram"]}, "something that is not a tool result"),
         ({}, "something that is not a tool result"),
     ],
 )
@@ -237,6 +237,29 @@ async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:
     pieces = [{"type": "text", "text": str(number)} for number in range(3000)]
     async with connected(scripted(with_results(many={"content": pieces}))) as scene:
         assert (await scene.call("s__many")).for_llm.splitlines() == [str(number) for number in range(MAX_ENTRIES)]
+
+
+MODERN = {
+    "supportedVersions": ["2026-07-28"],
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "x", "version": "1"},
+}
+
+
+@pytest.mark.parametrize("era", [{}, {"discover": MODERN}], ids=["2025-06-18", "2026-07-28"])
+async def test_a_result_without_its_type_and_with_blocks_of_unknown_kinds_keeps_the_rest(
+    era: dict[str, object],
+) -> None:
+    blocks = [{"type": "text", "text": "a"}, {"type": "hologram", "data": "AA"}, {"type": "markdown", "text": "*b*"}]
+    async with connected(scripted({**with_results(odd={"content": blocks}), **era})) as scene:
+        assert (await scene.call("s__odd")).for_llm == "a\n[hologram, not shown]\n*b*"
+
+
+async def test_what_a_server_says_about_its_tools_is_taken_where_the_operator_asks_for_it() -> None:
+    script = {**with_results(a=says("a")), "instructions": "Call a first.\u202e"}
+    async with connected(scripted(script)) as unasked, connected(scripted(script, instructions=True)) as asked:
+        assert unasked.instructions == ""
+        assert asked.instructions == "How to use the tools whose names begin with s__:\nCall a first."
 
 
 async def test_a_long_line_within_the_limit_arrives_whole() -> None:

@@ -66,6 +66,21 @@ async def test_tools_come_to_turns_with_their_files_and_go_with_a_notice(tmp_pat
             notices.append((await user.until("notice"))["code"])
 
 
+async def test_instructions_of_a_server_stand_in_the_system_prompt_while_it_is_there(tmp_path: Path) -> None:
+    script = {**with_results(die="exit"), "instructions": "Call die last."}
+    async with (
+        OpenAIServer() as model,
+        parley(tmp_path, model.url, settings(tmp_path, script, instructions=True)) as server,
+        client(server.ws_url) as user,
+    ):
+        await user.until("notice")
+        await user.until("notice")
+        model.queue(calls(("box__die", {})), text("Gone."))
+        await user.turn("die")
+
+        assert "tools whose names begin with box__:\nCall die last." in model.requests[0].contents[0]
+
+
 async def test_a_tool_that_hangs_ends_by_its_own_limit(tmp_path: Path) -> None:
     script = with_results(hang="hang")
     async with (
