@@ -32,19 +32,51 @@ def is_inside(path: Path, folder: Path) -> bool:
         return False
 
 
-def read_inside(folder: Path, relative: str, *, max_bytes: int) -> bytes:
-    """Return the bytes of a regular file below `folder`. Raises UnreadableError."""
-    path = folder / relative
-    if not is_inside(path, folder):
-        raise UnreadableError(f"leads out of {folder.name}/")
+def read_inside(folder: Path, relative: str, *, max_bytes: int, inner: str = "") -> bytes:
+    """Return the bytes of a regular file below `folder`, or below its folder `inner`. Raises UnreadableError.
+
+    Links are followed to where they stay inside; one that is swapped in meanwhile leads nowhere.
+    """
+    out_of = f"leads out of {(folder / inner).name}/"
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # asked first: opening a named pipe would wait for its writer
-            raise UnreadableError("is not a regular file")
-        if found.st_size > max_bytes:
-            raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
-        return path.read_bytes()
+        paths = (folder, folder / inner, folder / inner / relative)
+        root, holder, target = (Path(os.path.realpath(path)) for path in paths)
+        if not holder.is_relative_to(root):
+            raise UnreadableError(f"leads out of {folder.name}/")
+        if not target.is_relative_to(holder):
+            raise UnreadableError(out_of)
+        with os.fdopen(open_beneath(root, target), "rb") as file:
+            data = file.read(max_bytes + 1)
+    except ValueError as error:  # no name that a file could have
+        raise UnreadableError(out_of) from error
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnreadableError("does not exist") from error
     except OSError as error:
-        raise UnreadableError(f"cannot be read ({error.strerror})") from error
+        reason = f"cannot be read ({error.strerror})" if error.strerror else "is not a regular file"
+        raise UnreadableError(reason) from error
+    if len(data) > max_bytes:
+        raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
+    return data
+
+
+def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
+    """Open `target`, which stands below `folder` or is it, for reading; returns the descriptor, for the caller to close.
+
+    Follows no link on the way, so both paths must be resolved: a link that is met has been put there since.
+    Raises OSError; also for what is no regular file, or no folder where one is wanted. Waits for nothing.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    last = os.O_DIRECTORY if is_folder else os.O_NONBLOCK | os.O_NOCTTY  # a pipe would wait for its writer
+    parts = target.relative_to(folder).parts
+    descriptor = os.open(folder, flags | (os.O_DIRECTORY if parts else last))
+    for number, part in enumerate(parts, 1):
+        kind = last if number == len(parts) else os.O_DIRECTORY
+        try:
+            following = os.open(part, flags | kind, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = following
+    if not is_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError("not a regular file")
+    return descriptor

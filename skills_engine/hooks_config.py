@@ -285,10 +285,7 @@ def _near(file: str, hooks: Path) -> str:
 
 def _read_text(folder: Path, file: str) -> str:
     """Read a file of hooks/, which must itself lie in the skill's folder. Raises UnreadableError."""
-    hooks = folder / "hooks"
-    if not is_inside(hooks, folder):
-        raise UnreadableError(f"leads out of {folder.name}/")
-    data = read_inside(hooks, file, max_bytes=MAX_FILE_BYTES)
+    data = read_inside(folder, file, max_bytes=MAX_FILE_BYTES, inner="hooks")
     try:
         return data.removeprefix(codecs.BOM_UTF8).decode().replace("\r\n", "\n")
     except UnicodeDecodeError as error:

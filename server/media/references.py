@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import os
 import re
-import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from server.errors import ServerError
+from skills_engine.files import open_beneath
 
 SCHEME: Final = "media://"
 URL_LIFE_S: Final = 24 * 3600
@@ -149,29 +149,6 @@ def _not_there(path: str) -> MediaError:
         f"{path[:120]!r}: there is no such file in a folder that may be shown; "
         "put it into one of tools.roots, or give a data: URL"
     )
-
-
-def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
-    """Open `target`, which stands below `folder` or is it, for reading; returns the descriptor, for the caller to close.
-
-    Follows no link on the way, so both paths must be resolved: a link that is met has been put there since.
-    Raises OSError; also for what is no regular file, or no folder where one is wanted. Waits for nothing.
-    """
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    last = os.O_DIRECTORY if is_folder else os.O_NONBLOCK | os.O_NOCTTY  # a pipe would wait for its writer
-    parts = target.relative_to(folder).parts
-    descriptor = os.open(folder, flags | (os.O_DIRECTORY if parts else last))
-    for number, part in enumerate(parts, 1):
-        kind = last if number == len(parts) else os.O_DIRECTORY
-        try:
-            following = os.open(part, flags | kind, dir_fd=descriptor)
-        finally:
-            os.close(descriptor)
-        descriptor = following
-    if not is_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError("not a regular file")
-    return descriptor
 
 
 class UrlSigner:

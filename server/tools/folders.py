@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from server.errors import ToolError
-from server.media.references import open_beneath
+from skills_engine.files import open_beneath
 
 MAX_FILE_BYTES: Final = 10 << 20
 MAX_FILES: Final = 20_000

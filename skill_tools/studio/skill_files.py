@@ -326,8 +326,8 @@ def _listed_file(folder: Path, path: Path) -> ListedFile:
     is_ours = name == find_skill_file(folder) or name.partition("/")[0] in EDITABLE
     tag = None
     if is_ours and size <= MAX_TEXT_BYTES and not path.is_symlink():
-        with suppress(UnicodeDecodeError):
-            (data := path.read_bytes()).decode()
+        with suppress(UnicodeDecodeError, UnreadableError):
+            (data := read_inside(folder, name, max_bytes=MAX_TEXT_BYTES)).decode()
             tag = _tag(data)
     return ListedFile(path=name, bytes=size, etag=tag)
 

@@ -9,10 +9,10 @@ import pytest
 
 from server.config import ToolsSettings
 from server.errors import ToolError
-from server.media.references import open_beneath
 from server.tools import folders as module
 from server.tools.builtin import build_registry
 from server.tools.folders import Folders
+from skills_engine.files import open_beneath
 
 
 @pytest.fixture
