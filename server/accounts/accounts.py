@@ -1,5 +1,6 @@
 """Checks of credentials: configured tokens, JWTs, the page's sessions; and how long failures make an address wait."""
 
+import hmac
 import math
 import secrets
 import time
@@ -22,6 +23,8 @@ FIRST_WAIT_S: Final = 1.0
 MAX_WAIT_S: Final = 60.0
 FORGET_S: Final = 900.0
 MAX_ADDRESSES: Final = 10_000
+KNOWN_S: Final = 3600.0
+"""Time for which a right token is looked at while its address waits: a neighbour who guesses shuts out no user."""
 
 
 class PageSessions(Protocol):
@@ -63,6 +66,7 @@ class Accounts:
         self._cookies = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
         self._realtime_keys = RealtimeKeys(keys, now=now)
         self._failed = FailedAttempts()
+        self._known = KnownTokens()
         self._now = now
         self._clock = clock
 
@@ -74,15 +78,16 @@ class Accounts:
     async def by_token(self, token: str, address: str) -> Identity:
         """Identify the holder. Raises AuthError: a wrong token, too many from `address`, or a silent provider."""
         wait_s = self._failed.wait_s(address, self._clock())
-        if wait_s > 0:
+        if wait_s > 0 and not self._known.has(token, address, self._clock()):
             text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
             raise TooManyAttempts(text, retry_after_s=wait_s)
         try:
-            if (identity := self._tokens.find(token)) is not None:
-                return identity
-            if self._jwt is None:
-                raise AuthError("the token is unknown here")
-            return await self._jwt.identify(token)
+            if (identity := self._tokens.find(token)) is None:
+                if self._jwt is None:
+                    raise AuthError("the token is unknown here")
+                identity = await self._jwt.identify(token)
+            self._known.add(token, address, self._clock())
+            return identity
         except (KeysUnavailable, CredentialExpired):
             raise
         except AuthError:
@@ -185,3 +190,20 @@ class FailedAttempts:
         key = network_of(address)
         count, last_s = self._failures.get(key, (0, 0.0))
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
+
+
+class KnownTokens:
+    """Tokens that were right from an address within KNOWN_S, as hashes by a key of this process; the last MAX_ADDRESSES."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._right_s = BoundedDict[bytes, float](MAX_ADDRESSES)  # hash → when it was right last
+
+    def has(self, token: str, address: str, now_s: float) -> bool:
+        return now_s - self._right_s.get(self._hash(token, address), -math.inf) < KNOWN_S
+
+    def add(self, token: str, address: str, now_s: float) -> None:
+        self._right_s[self._hash(token, address)] = now_s
+
+    def _hash(self, token: str, address: str) -> bytes:
+        return hmac.digest(self._key, f"{network_of(address)}\0{token}".encode(errors="surrogatepass"), "sha256")

@@ -1,11 +1,12 @@
 """server/accounts/accounts.py"""
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from server import config
-from server.accounts.accounts import FREE_TRIES, Accounts
+from server.accounts.accounts import FREE_TRIES, KNOWN_S, Accounts
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired, TooManyAttempts
 from tests.accounts.keys import ELLIPTIC, pem, token
@@ -61,6 +62,33 @@ async def test_who_guesses_waits_longer_and_longer_even_with_the_right_token() -
 
     clock.now_s += 1
     assert (await made.by_token(TOKEN, "1.2.3.4")).user_id == "anna"
+
+
+async def test_a_token_that_was_right_from_an_address_within_the_hour_does_not_wait_for_a_neighbour_who_guesses() -> (
+    None
+):
+    clock = Clock()
+    made = accounts(clock, tokens=[ANNA], jwt=config.JwtSettings(keys=[Secret(pem(ELLIPTIC))]))
+    right = [TOKEN, token(sub="ben")]
+    for given in right:
+        await made.by_token(given, "1.2.3.4")
+
+    async def guess() -> None:
+        for _ in range(FREE_TRIES):
+            with suppress(AuthError):
+                await made.by_token("wrong", "1.2.3.4")
+
+    await guess()
+    assert [(await made.by_token(given, "1.2.3.4")).user_id for given in right] == ["anna", "ben"]
+    with pytest.raises(TooManyAttempts):
+        await made.by_token("wrong", "1.2.3.4")
+    with pytest.raises(TooManyAttempts):
+        await made.by_token(token(sub="new"), "1.2.3.4")
+
+    clock.now_s += KNOWN_S
+    await guess()
+    with pytest.raises(TooManyAttempts):
+        await made.by_token(TOKEN, "1.2.3.4")
 
 
 async def test_a_token_that_has_expired_counts_as_no_guess() -> None:
