@@ -28,7 +28,6 @@ _ENVIRONMENT = {  # beside which it has no terminal, being in a session of its o
     "GIT_ASKPASS": "true",  # a program that answers nothing
     "SSH_ASKPASS": "true",
     "GCM_INTERACTIVE": "never",
-    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
     "LC_ALL": "C",
 }
 
@@ -47,6 +46,10 @@ class GitTree:
     ) -> None:
         """Fetch the commit and its list of files. Blocks. Raises SharingError."""
         self._url = url
+        scheme = url.partition("://")[
+            0
+        ]  # http and git alone if it is the source's own: https may lead to another place
+        self._environment = {"GIT_ALLOW_PROTOCOL": f"file:https:ssh:{scheme}", **_ENVIRONMENT}
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
         self._max_fetched_bytes = max_fetched_bytes
@@ -92,7 +95,12 @@ class GitTree:
         ):
             try:
                 process = subprocess.Popen(
-                    command, stdin=stdin, stdout=out, stderr=errors, env=kept | _ENVIRONMENT, start_new_session=True
+                    command,
+                    stdin=stdin,
+                    stdout=out,
+                    stderr=errors,
+                    env=kept | self._environment,
+                    start_new_session=True,
                 )
             except FileNotFoundError as error:
                 raise SharingError("there is no program `git` here: install it, or give a folder or a zip") from error

@@ -40,6 +40,7 @@ def register(commands: _Commands) -> None:
     )
     add.add_argument("--name", help="the name of its folder (default: as in the source)")
     _asks(add)
+    _may_be_insecure(add)
 
     _command(commands, "list", "list the skills that were added", _list)
 
@@ -47,6 +48,7 @@ def register(commands: _Commands) -> None:
     update.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
     update.add_argument("--force", action="store_true", help="overwrite changes that were made here")
     _asks(update)
+    _may_be_insecure(update)
 
     remove = _command(commands, "remove", "delete an added skill", _remove)
     remove.add_argument("name", metavar="NAME")
@@ -76,6 +78,12 @@ def _asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do it without a question")
 
 
+def _may_be_insecure(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--insecure", action="store_true", help="also over http:// and git://, where others could change it on the way"
+    )
+
+
 def _show(text: str) -> None:
     print(visible_text(text))
 
@@ -92,7 +100,7 @@ def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) 
 
 
 def _add(arguments: argparse.Namespace) -> int:
-    arrival = fetch(parse_source(arguments.source))
+    arrival = fetch(parse_source(arguments.source), is_trusted=arguments.insecure)
     if arguments.name is not None:
         arrival = replace(arrival, name=arguments.name)
     require_free(arguments.dir, arrival.name)
@@ -152,7 +160,7 @@ def _update(arguments: argparse.Namespace) -> int:
 
 
 def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
-    arrival = replace(fetch(parse_source(one.locked.source)), name=one.name)
+    arrival = replace(fetch(parse_source(one.locked.source), is_trusted=arguments.insecure), name=one.name)
     edited = one.state == "edited"
     if arrival.bundle.digest == one.locked.hash and one.state != "missing" and not (edited and arguments.force):
         _show(f"{one.name}: up to date{'; your changes are kept' if edited else ''}")

@@ -48,6 +48,18 @@ def shelf(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     return Shelf(tmp_path, capsys, monkeypatch)
 
 
+@pytest.mark.parametrize("command", ["add", "update"])
+def test_an_insecure_source_needs_a_flag(shelf: Shelf, command: str) -> None:
+    url = "http://127.0.0.1:9/calm.git"
+    shelf.run("add", shelf.source, "--yes")
+    lock = shelf.root / "skills.lock"
+    lock.write_text(lock.read_text().replace(str(shelf.source), url))
+    arguments = ["add", url, "--name", "other"] if command == "add" else ["update", "calm"]
+
+    assert "--insecure" in shelf.run(*arguments)[1]
+    assert "git cannot read" in shelf.run(*arguments, "--insecure")[1]
+
+
 # -- add -------------------------------------------------------------------------------------------------------------
 
 

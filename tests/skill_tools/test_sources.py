@@ -283,7 +283,7 @@ def test_git_knows_how_to_connect_and_nothing_else_of_the_callers_git(
         "GIT_SSH_COMMAND": "ssh -v",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_ASKPASS": "true",
-        "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        "GIT_ALLOW_PROTOCOL": "file:https:ssh",
     }
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert refusal("file:///a.git") == "there is no program `git` here: install it, or give a folder or a zip"
@@ -303,10 +303,20 @@ def test_git_asks_nobody_for_a_password() -> None:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            assert "git cannot read" in refusal(f"http://127.0.0.1:{server.server_port}/a.git")
+            source = parse_source(f"http://127.0.0.1:{server.server_port}/a.git")
+            with pytest.raises(SharingError, match="git cannot read"):
+                fetch(source, is_trusted=True)
         finally:
             server.shutdown()
             thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["http", "git"])
+def test_a_source_that_others_could_change_on_the_way_is_refused_with_the_cure(scheme: str) -> None:
+    told = refusal(f"{scheme}://127.0.0.1:9/a.git#calm")
+
+    assert told.startswith(f"{scheme}://127.0.0.1:9/a.git#calm: ")
+    assert {"https://", "ssh://,", "--insecure"} <= set(told.split())
 
 
 def test_a_repository_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
