@@ -81,6 +81,13 @@ class Coming:
     size: int
 
 
+def _make_private(folder: Path) -> None:
+    """Create the folder for this user of the machine only, whatever the umask; one that is there keeps its rights."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+
+
 class MediaStore:
     """Store of files, safe for any number of tasks, and of processes on one folder.
 
@@ -112,8 +119,8 @@ class MediaStore:
     async def start(self) -> None:
         """Make the folders. Raises MediaError where that is not possible."""
         try:
-            for folder in (self._items, self._inbox):
-                await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+            for folder in (self._items.parent, self._items, self._inbox):
+                await asyncio.to_thread(_make_private, folder)
         except OSError as error:
             raise MediaError(f"the folder cannot be created: {error.strerror}") from error
 

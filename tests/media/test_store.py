@@ -79,6 +79,19 @@ async def test_a_data_url_becomes_an_item_that_its_user_finds(shop: Shop) -> Non
     assert found[0].stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("umask", [0, 0o022, 0o277])
+async def test_its_folders_are_private_whatever_the_umask(shop: Shop, umask: int) -> None:
+    (shop.folder / "shown").mkdir()
+    usual = os.umask(umask)
+    try:
+        await shop.store()
+    finally:
+        os.umask(usual)
+
+    media = shop.folder / "media"
+    assert [path.stat().st_mode & 0o777 for path in (media, media / "items", media / "inbox")] == [0o700] * 3
+
+
 async def test_a_file_of_an_allowed_folder_is_copied(shop: Shop) -> None:
     store = await shop.store()
     source = shop.folder / "shown" / "notes.txt"
