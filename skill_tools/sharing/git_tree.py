@@ -46,10 +46,8 @@ class GitTree:
     ) -> None:
         """Fetch the commit and its list of files. Blocks. Raises SharingError."""
         self._url = url
-        scheme = url.partition("://")[
-            0
-        ]  # http and git alone if it is the source's own: https may lead to another place
-        self._environment = {"GIT_ALLOW_PROTOCOL": f"file:https:ssh:{scheme}", **_ENVIRONMENT}
+        insecure = {"http", "git"} & {url.partition("://")[0]}  # another source's https must not lead there
+        self._environment = {"GIT_ALLOW_PROTOCOL": ":".join(["file", "https", "ssh", *insecure]), **_ENVIRONMENT}
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
         self._max_fetched_bytes = max_fetched_bytes
