@@ -1,10 +1,12 @@
 """The one port: page, REST, metrics and `/ws` in one aiohttp application, behind one check of every request."""
 
+import asyncio
 import contextlib
 import errno
 import logging
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
@@ -18,6 +20,7 @@ from server.gateway.auth import Authenticator
 from server.gateway.login import LOGIN_PAGE
 from server.gateway.request_bodies import RequestBodies
 from server.gateway.responses import (
+    SECURITY_HEADERS,
     answer_failures,
     prepare_response,
     refuse,
@@ -74,7 +77,8 @@ class HttpServer:
         app.on_response_prepare.append(prepare_response)
         for group in groups:
             group.add_routes(self.routes)
-        self._runner = build_runner(app)
+        self._runner = web.AppRunner(app, shutdown_timeout=_SHUTDOWN_S)
+        self._listeners: list[asyncio.Server] = []
 
     async def start(self) -> str:
         """Listen; returns the address to open. Raises ConfigError where the port cannot be had."""
@@ -107,25 +111,45 @@ class HttpServer:
         return refusal
 
     async def _listen(self, host: str, port: int, context: ssl.SSLContext | None) -> int:
-        site = web.TCPSite(self._runner, host, port, backlog=_BACKLOG, ssl_context=context)
-        await site.start()
-        actual_port: int = self._runner.addresses[0][1]
+        """Accept connections; returns the port. No `TCPSite`, which makes connections of aiohttp's own class only."""
+        connect = connection_factory(self._runner)
+        listener = await asyncio.get_running_loop().create_server(connect, host, port, backlog=_BACKLOG, ssl=context)
+        self._listeners.append(listener)
+        actual_port: int = listener.sockets[0].getsockname()[1]
         return actual_port
 
     async def aclose(self) -> None:
+        for listener in self._listeners:
+            listener.close()
         await self._runner.cleanup()
 
 
-def build_runner(app: web.Application, *, keepalive_s: float = KEEPALIVE_S) -> web.AppRunner:
-    return web.AppRunner(
-        app,
-        access_log=None,
+def connection_factory(runner: web.AppRunner, *, keepalive_s: float = KEEPALIVE_S) -> Callable[[], web.RequestHandler]:
+    """Return what makes a connection for a listener of the runner's application, which is set up."""
+    assert runner.server is not None
+    return partial(
+        _Connection,
+        runner.server,
+        loop=asyncio.get_running_loop(),
+        access_log=None,  # type: ignore[arg-type]  # as AppRunner takes it: none is written
         keepalive_timeout=keepalive_s,
-        shutdown_timeout=_SHUTDOWN_S,
         max_line_size=_MAX_REQUEST_LINE_BYTES,
         read_bufsize=_READ_AHEAD_BYTES,
         auto_decompress=False,
     )
+
+
+class _Connection(web.RequestHandler):
+    """HTTP connection whose answers to malformed requests carry the security headers, too: no signal sees them."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        response = super().handle_error(request, status, exc, message)
+        response.headers.update(SECURITY_HEADERS)
+        return response
 
 
 def auth_middleware(

@@ -10,6 +10,7 @@ import pytest
 from aiohttp import ClientSession
 
 from server.gateway.probes import Readiness, show_speech
+from server.gateway.responses import SECURITY_HEADERS
 from server.metrics import Metrics
 from server.speech.service import SpeechService
 from server.speech.stt import NoRecognizer
@@ -90,13 +91,16 @@ async def test_every_answer_carries_the_security_headers(server: Parley) -> None
             assert "security.auth" in await answer.text()
 
 
-async def test_a_malformed_request_of_a_stranger_is_no_line_in_the_log(
+async def test_a_malformed_request_of_a_stranger_has_the_security_headers_and_is_no_line_in_the_log(
     server: Parley, caplog: pytest.LogCaptureFixture
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
     writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
-    assert (await reader.read()).startswith(b"HTTP/1.0 400")
+    head = (await reader.read()).partition(b"\r\n\r\n")[0].decode()
     writer.close()
+    assert head.startswith("HTTP/1.0 400")
+    headers = dict(line.split(": ", 1) for line in head.splitlines()[1:])
+    assert SECURITY_HEADERS.items() <= headers.items()
 
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 

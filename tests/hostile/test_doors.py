@@ -17,7 +17,7 @@ from msgspec import structs
 from server import config
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
-from server.gateway.http import auth_middleware, build_runner
+from server.gateway.http import auth_middleware, connection_factory
 from server.gateway.request_bodies import STRANGERS, USERS, RequestBodies
 from server.gateway.routes import Access, Routes
 from server.metrics import Metrics
@@ -310,12 +310,14 @@ async def impatient(*, keepalive_s: float = 60.0, bodies: RequestBodies | None =
     app.middlewares.append(auth_middleware(authenticator, Metrics(), routes, bodies))
     routes.add("POST", "/", _echo)
     routes.add("POST", "/login", _echo, Access.EVERYONE)
-    runner = build_runner(app, keepalive_s=keepalive_s)
+    runner = web.AppRunner(app, shutdown_timeout=1.0)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    connect = connection_factory(runner, keepalive_s=keepalive_s)
+    listener = await asyncio.get_running_loop().create_server(connect, "127.0.0.1", 0)
     try:
-        yield runner.addresses[0][1]
+        yield listener.sockets[0].getsockname()[1]
     finally:
+        listener.close()
         await runner.cleanup()
 
 
