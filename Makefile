@@ -3,7 +3,7 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help run run-lan setup setup-test test check fix bench soak firefox webkit devices screenshots clients mutants schemas lock clean
+.PHONY: help run run-lan setup setup-test test check fix audit bench soak firefox webkit devices screenshots clients mutants schemas lock clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ check: setup-test ## lint, types and fast tests, in a minute: before each commit
 fix: setup-test ## let ruff sort the imports and format Python, and prettier format the page
 	@.venv/bin/ruff check --quiet --fix . ; .venv/bin/ruff format --quiet .
 	@scripts/prettier.sh --write
+
+audit: ## ask PyPI's advisories about every package of the locks (needs the network)
+	@scripts/audit.sh $(ARGS)
 
 bench: setup-test ## measure the running server; a table here, JSON in bench-results/ (ARGS="--quick")
 	@exec .venv/bin/python -m benchmarks $(ARGS)

@@ -37,4 +37,5 @@ lock() { # NAME [uv arguments]
 lock requirements --excludes "$excludes" "$@"
 lock requirements-dev --excludes "$excludes" --excludes "$ours" "$@"
 lock requirements-mutants --excludes "$excludes" --excludes "$ours" "$@"
+lock requirements-audit "$@" # of `make audit`, in an environment of its own
 lock tests/stock_clients/python/requirements "$@" # of `make clients`, in an environment of their own

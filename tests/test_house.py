@@ -298,7 +298,7 @@ def test_every_package_that_the_code_imports_is_a_declared_dependency() -> None:
 
 
 def test_every_package_of_the_locks_is_pinned_with_hashes() -> None:
-    for name in ("requirements.txt", "requirements-dev.txt"):
+    for name in ("requirements.txt", "requirements-dev.txt", "requirements-mutants.txt", "requirements-audit.txt"):
         text = (ROOT / name).read_text("utf-8")
         packages = re.findall(r"(?m)^([a-z][^\s=]*)==\S+.*((?:\\\n +--hash=sha256:[0-9a-f]{64} ?)+)", text)
 

@@ -77,6 +77,26 @@ def test_an_nginx_that_does_not_start_is_refused_by_name() -> None:
     assert found.stderr == "NGINX=/nowhere/nginx does not start\n"
 
 
+@pytest.mark.parametrize(
+    ("program", "status", "told"),
+    [
+        ("exit 0", 0, "requirements.txt: no known vulnerabilities"),
+        ("echo Name Version ID; exit 1", 1, "requirements.txt: vulnerable"),
+        ("echo 'ERROR: a: not found on PyPI' >&2; exit 1", 2, "requirements.txt: NOT AUDITED, because"),
+    ],
+)
+def test_a_lock_that_could_not_be_audited_is_told_from_one_without_vulnerabilities(
+    tmp_path: Path, program: str, status: int, told: str
+) -> None:
+    fake = tmp_path / "pip-audit"
+    fake.write_text(f"#!/bin/sh\n{program}\n", "utf-8")
+    fake.chmod(0o755)
+
+    found = run("audit.sh", "requirements.txt", PIP_AUDIT=str(fake))
+
+    assert (found.returncode, told in found.stdout + found.stderr) == (status, True)
+
+
 def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
     assert function_of("skills_engine.signing.xǁSignerǁsign__mutmut_12") == "skills_engine.signing.Signer.sign"
     assert function_of("server.agent.reply_parser.x_read__mutmut_1") == "server.agent.reply_parser.read"

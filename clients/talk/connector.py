@@ -78,7 +78,8 @@ class Connector:
     async def _back_off(self) -> None:
         delay_s = min(self._first_delay_s * 2 ** (self._tries - 1), _MAX_DELAY_S) if self._tries else 0.0
         with suppress(TimeoutError):
-            async with asyncio.timeout(delay_s * random.uniform(1 - _JITTER, 1 + _JITTER)):
+            jitter = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  it is no secret
+            async with asyncio.timeout(delay_s * jitter):
                 await self._closed.wait()
         if self._closed.is_set() or self._tries >= TRIES:
             raise ConnectionError(f"the connection to {self._url} was lost")

@@ -25,7 +25,7 @@ COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
 """Name of the cookie over TLS. Browsers take its prefix over TLS alone, from this very host, for no other."""
 _LOCAL_NAMES: Final = frozenset(("localhost", "127.0.0.1", "::1"))
-_WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # recognised here, not bound
+_WILDCARDS: Final = frozenset(("", "0.0.0.0", "::"))  # noqa: S104  recognised here, not bound
 _PRINCIPAL: Final = web.RequestKey("principal", Principal)
 _REALTIME_KEY: Final = web.RequestKey("realtime_key", RealtimeKey)
 _HOST: Final = re.compile(r"[^\s/]+")
