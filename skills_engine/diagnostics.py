@@ -12,7 +12,6 @@ Severity = Literal["error", "warning", "info"]
 MAX_DIAGNOSTICS = 100
 """Limit for the diagnostics of one file."""
 
-_HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
 """Letters, marks and unassigned characters that take no room; Python does not know Unicode's Default_Ignorable."""
 
@@ -72,7 +71,7 @@ def _as_unicode(text: str) -> str:
 
 def is_invisible(char: str) -> bool:
     """Return whether a character commands a terminal, turns the text around it, or is not seen; a space is none."""
-    return unicodedata.category(char) in _HIDDEN_CATEGORIES or _BLANK.match(char) is not None
+    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") or _BLANK.match(char) is not None
 
 
 def visible_text(text: str, *, keep: str = "\n\t") -> str:

@@ -41,10 +41,8 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int, inner: str = "")
     try:
         paths = (folder, folder / inner, folder / inner / relative)
         root, holder, target = (Path(os.path.realpath(path)) for path in paths)
-        if not holder.is_relative_to(root):
-            raise UnreadableError(f"leads out of {folder.name}/")
-        if not target.is_relative_to(holder):
-            raise UnreadableError(out_of)
+        if not (target.is_relative_to(holder) and holder.is_relative_to(root)):
+            raise UnreadableError(out_of if holder.is_relative_to(root) else f"leads out of {folder.name}/")
         with os.fdopen(open_beneath(root, target), "rb") as file:
             data = file.read(max_bytes + 1)
     except ValueError as error:  # no name that a file could have
@@ -52,8 +50,7 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int, inner: str = "")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnreadableError("does not exist") from error
     except OSError as error:
-        reason = f"cannot be read ({error.strerror})" if error.strerror else "is not a regular file"
-        raise UnreadableError(reason) from error
+        raise UnreadableError(f"cannot be read ({error.strerror})" if error.strerror else str(error)) from error
     if len(data) > max_bytes:
         raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
     return data
@@ -78,5 +75,5 @@ def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
         descriptor = following
     if not is_folder and not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError("not a regular file")
+        raise OSError("is not a regular file")
     return descriptor

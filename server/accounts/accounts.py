@@ -66,7 +66,8 @@ class Accounts:
         self._cookies = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
         self._realtime_keys = RealtimeKeys(keys, now=now)
         self._failed = FailedAttempts()
-        self._known = KnownTokens()
+        self._hash_key = secrets.token_bytes(32)
+        self._known = BoundedDict[bytes, float](MAX_ADDRESSES)  # hash of a right token and its address → when
         self._now = now
         self._clock = clock
 
@@ -77,8 +78,10 @@ class Accounts:
 
     async def by_token(self, token: str, address: str) -> Identity:
         """Identify the holder. Raises AuthError: a wrong token, too many from `address`, or a silent provider."""
-        wait_s = self._failed.wait_s(address, self._clock())
-        if wait_s > 0 and not self._known.has(token, address, self._clock()):
+        given, now_s = f"{network_of(address)}\0{token}".encode(errors="surrogatepass"), self._clock()
+        known = hmac.digest(self._hash_key, given, "sha256")
+        wait_s = self._failed.wait_s(address, now_s)
+        if wait_s > 0 and now_s - self._known.get(known, -math.inf) >= KNOWN_S:
             text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
             raise TooManyAttempts(text, retry_after_s=wait_s)
         try:
@@ -86,7 +89,7 @@ class Accounts:
                 if self._jwt is None:
                     raise AuthError("the token is unknown here")
                 identity = await self._jwt.identify(token)
-            self._known.add(token, address, self._clock())
+            self._known[known] = now_s
             return identity
         except (KeysUnavailable, CredentialExpired):
             raise
@@ -190,20 +193,3 @@ class FailedAttempts:
         key = network_of(address)
         count, last_s = self._failures.get(key, (0, 0.0))
         self._failures[key] = (1 if now_s - last_s >= FORGET_S else count + 1, now_s)
-
-
-class KnownTokens:
-    """Tokens that were right from an address within KNOWN_S, as hashes by a key of this process; the last MAX_ADDRESSES."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
-        self._right_s = BoundedDict[bytes, float](MAX_ADDRESSES)  # hash → when it was right last
-
-    def has(self, token: str, address: str, now_s: float) -> bool:
-        return now_s - self._right_s.get(self._hash(token, address), -math.inf) < KNOWN_S
-
-    def add(self, token: str, address: str, now_s: float) -> None:
-        self._right_s[self._hash(token, address)] = now_s
-
-    def _hash(self, token: str, address: str) -> bytes:
-        return hmac.digest(self._key, f"{network_of(address)}\0{token}".encode(errors="surrogatepass"), "sha256")

@@ -107,13 +107,10 @@ class AgentClient:
 
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
-        return system_prompt(
-            self.prompts,
-            options.settings,
-            override=self._settings.system_prompt,
-            catalog=options.catalog,
-            tools=self._executor.instructions if options.settings.enable_tools else "",
-        )
+        settings = options.settings
+        tools = self._executor.instructions if settings.enable_tools else ""
+        catalog = "\n\n".join(filter(None, (options.catalog, tools)))
+        return system_prompt(self.prompts, settings, override=self._settings.system_prompt, catalog=catalog)
 
     @property
     def does_prefill(self) -> bool:

@@ -61,14 +61,12 @@ COMPACT = PromptSet(
 )
 
 
-def system_prompt(
-    prompts: PromptSet, settings: TurnSettings, *, override: str | None, catalog: str, tools: str = ""
-) -> str:
-    """Return the `system` message at the head of every call: who, skills, use of tools, language, the client's words.
+def system_prompt(prompts: PromptSet, settings: TurnSettings, *, override: str | None, catalog: str) -> str:
+    """Return the `system` message at the head of every call: who, which skills, which language, the client's words.
 
     The client's words stand last: so the beginning is the same for every client, and stays in the model's cache.
     """
     built_in = f"{prompts.system} {prompts.spoken}".rstrip() if settings.voice else prompts.system
     head = built_in if override is None else override
     language = settings.language and f"The user speaks and wants to hear this language (BCP 47): {settings.language}"
-    return "\n\n".join([head, *filter(None, (catalog, tools, language, settings.instructions))])
+    return "\n\n".join([head, *filter(None, (catalog, language, settings.instructions))])

@@ -7,7 +7,7 @@ import logging
 import ssl
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
@@ -115,8 +115,7 @@ class HttpServer:
         connect = connection_factory(self._runner)
         listener = await asyncio.get_running_loop().create_server(connect, host, port, backlog=_BACKLOG, ssl=context)
         self._listeners.append(listener)
-        actual_port: int = listener.sockets[0].getsockname()[1]
-        return actual_port
+        return int(listener.sockets[0].getsockname()[1])
 
     async def aclose(self) -> None:
         for listener in self._listeners:
@@ -127,16 +126,9 @@ class HttpServer:
 def connection_factory(runner: web.AppRunner, *, keepalive_s: float = KEEPALIVE_S) -> Callable[[], web.RequestHandler]:
     """Return what makes a connection for a listener of the runner's application, which is set up."""
     assert runner.server is not None
-    return partial(
-        _Connection,
-        runner.server,
-        loop=asyncio.get_running_loop(),
-        access_log=None,  # type: ignore[arg-type]  # as AppRunner takes it: none is written
-        keepalive_timeout=keepalive_s,
-        max_line_size=_MAX_REQUEST_LINE_BYTES,
-        read_bufsize=_READ_AHEAD_BYTES,
-        auto_decompress=False,
-    )
+    options: dict[str, Any] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": keepalive_s}
+    options |= {"max_line_size": _MAX_REQUEST_LINE_BYTES, "read_bufsize": _READ_AHEAD_BYTES}
+    return partial(_Connection, runner.server, loop=asyncio.get_running_loop(), **options)
 
 
 class _Connection(web.RequestHandler):

@@ -46,7 +46,7 @@ class ToolExecutor:
 
     @property
     def instructions(self) -> str:
-        """What servers of tools say about their use, as it is now."""
+        """Instructions of the servers of tools as they are now."""
         return self._tools.instructions
 
     def pinned(self, hooks: TurnHooks | None = None, *, client_tools: Sequence[ClientTool] = ()) -> "ToolExecutor":

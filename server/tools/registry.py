@@ -104,14 +104,12 @@ class DynamicToolRegistry:
         self._by_owner: dict[str, tuple[Tool, ...]] = {}
         self._instructions: dict[str, str] = {}
         self.current = own
-
-    @property
-    def instructions(self) -> str:
-        """What the owners say about the use of their tools, for the system prompt."""
-        return "\n\n".join(filter(None, self._instructions.values()))
+        self.instructions = ""
+        """Words of the owners about the use of their tools, for the system prompt."""
 
     def put(self, owner: str, tools: Sequence[Tool], instructions: str = "") -> None:
         """Replace all tools of `owner` and its instructions; its place among the owners stays."""
         self._by_owner[owner], self._instructions[owner] = tuple(tools), instructions
+        self.instructions = "\n\n".join(filter(None, self._instructions.values()))
         others = [tool for tools in self._by_owner.values() for tool in tools]
         self.current = ToolRegistry([*self._own, *others])

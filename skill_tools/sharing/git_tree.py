@@ -47,7 +47,7 @@ class GitTree:
         """Fetch the commit and its list of files. Blocks. Raises SharingError."""
         self._url = url
         insecure = {"http", "git"} & {url.partition("://")[0]}  # another source's https must not lead there
-        self._environment = {"GIT_ALLOW_PROTOCOL": ":".join(["file", "https", "ssh", *insecure]), **_ENVIRONMENT}
+        self._env = {"GIT_ALLOW_PROTOCOL": ":".join(["file", "https", "ssh", *insecure]), **_ENVIRONMENT}
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
         self._max_fetched_bytes = max_fetched_bytes
@@ -93,12 +93,7 @@ class GitTree:
         ):
             try:
                 process = subprocess.Popen(
-                    command,
-                    stdin=stdin,
-                    stdout=out,
-                    stderr=errors,
-                    env=kept | self._environment,
-                    start_new_session=True,
+                    command, stdin=stdin, stdout=out, stderr=errors, env=kept | self._env, start_new_session=True
                 )
             except FileNotFoundError as error:
                 raise SharingError("there is no program `git` here: install it, or give a folder or a zip") from error

@@ -40,7 +40,6 @@ def register(commands: _Commands) -> None:
     )
     add.add_argument("--name", help="the name of its folder (default: as in the source)")
     _asks(add)
-    _may_be_insecure(add)
 
     _command(commands, "list", "list the skills that were added", _list)
 
@@ -48,7 +47,8 @@ def register(commands: _Commands) -> None:
     update.add_argument("names", nargs="*", metavar="NAME", help="which (default: all)")
     update.add_argument("--force", action="store_true", help="overwrite changes that were made here")
     _asks(update)
-    _may_be_insecure(update)
+    for command in (add, update):
+        command.add_argument("--insecure", action="store_true", help="take http:// and git://, which others can alter")
 
     remove = _command(commands, "remove", "delete an added skill", _remove)
     remove.add_argument("name", metavar="NAME")
@@ -76,12 +76,6 @@ def _command(
 
 def _asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do it without a question")
-
-
-def _may_be_insecure(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--insecure", action="store_true", help="also over http:// and git://, where others could change it on the way"
-    )
 
 
 def _show(text: str) -> None:

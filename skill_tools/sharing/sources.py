@@ -49,11 +49,6 @@ class SkillSource:
         return self.location + (f"@{self.ref}" if self.ref else "") + (f"#{self.path}" if self.path else "")
 
     @property
-    def is_open_to_change(self) -> bool:
-        """Whether its files come over a connection on which others could change them."""
-        return self.location.startswith(("http://", "git://"))
-
-    @property
     def stem(self) -> str:
         """The name that the location itself would give to a skill."""
         return re.split(r"[/:]", self.location.rstrip("/"))[-1].removesuffix(".git").removesuffix(".zip")
@@ -117,11 +112,9 @@ def fetch(source: SkillSource, *, is_trusted: bool = False) -> Arrival:
 
     `is_trusted`: also over a connection on which others could change it.
     """
-    if source.is_open_to_change and not is_trusted:
-        raise SharingError(
-            f"{source}: anybody on the way could change what comes over http:// and git://: use https:// or ssh://, "
-            "or repeat the command with --insecure where you trust the whole way"
-        )
+    if source.location.startswith(("http://", "git://")) and not is_trusted:
+        cure = "use https:// or ssh://, or repeat the command with --insecure where you trust the whole way"
+        raise SharingError(f"{source}: anybody on the way could change what comes over http:// and git://: {cure}")
     with _open(source) as (tree, commit):
         folder = find_skill(tree.entries, source.path, str(replace(source, path="")))
         bundle = collect(tree, folder)

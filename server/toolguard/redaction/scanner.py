@@ -102,9 +102,8 @@ class _FormRule:
             if stop == last and (rest := _RUN.match(text, last, end)):
                 stop = rest.end()
             is_quoted = text[start - 1 : start] in ("'", '"')
-            if self._form.looks in (None, "any") or self._values.is_secret(
-                text[start:stop], self._form.looks, is_quoted=is_quoted
-            ):
+            look = self._form.looks
+            if look in (None, "any") or self._values.is_secret(text[start:stop], look, is_quoted=is_quoted):
                 yield Span(start, stop, self._kind)
 
 

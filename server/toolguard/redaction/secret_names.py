@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -121,7 +120,10 @@ class SecretValues:
         self._words = frozenset(none.words.lower().split())
         self._beginnings = tuple(none.beginnings.lower().split())
         self._parts = tuple(none.parts.lower().split())
-        self._pattern, self._weak = _any_of(none.patterns), _any_of(none.weak)
+        self._pattern, self._weak = (
+            re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)", re.IGNORECASE)
+            for patterns in (none.patterns, none.weak)
+        )
 
     def is_placeholder(self, value: str, *, is_exact: bool = False) -> bool:
         """Return whether it is a placeholder, reference or secret's name. `is_exact`: no part of the value decides."""
@@ -161,10 +163,6 @@ class SecretValues:
         if is_sure:
             return len(value) >= 4 or value.isdigit()
         return _PROGRAM.match(value) is None and (is_odd(value) or (value.isdigit() and len(value) >= 4))
-
-
-def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)", re.IGNORECASE)
 
 
 def is_odd(value: str) -> bool:

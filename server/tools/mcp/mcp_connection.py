@@ -166,16 +166,11 @@ class McpConnection:
         tools, left_out = await asyncio.to_thread(convert, self._name, self._settings, listed)
         for problem in left_out:
             logger.warning("MCP server %s: left out %s", self._name, problem)
-        self._put(tools, self._instructions(client))
-        logger.info("MCP server %s: %d tools", self._name, len(tools))
-
-    def _instructions(self, client: Client) -> str:
         instructions = convert_instructions(self._name, client.instructions)
-        if self._settings.instructions or not instructions:
-            return instructions
-        cure = f"tools.mcp.{self._name}.instructions: true puts them into the system prompt"
-        logger.info("MCP server %s has instructions; %s", self._name, cure)
-        return ""
+        is_unused = bool(instructions) and not self._settings.instructions
+        self._put(tools, "" if is_unused else instructions)
+        more = ", and instructions, which tools.mcp.*.instructions puts into the system prompt" if is_unused else ""
+        logger.info("MCP server %s: %d tools%s", self._name, len(tools), more)
 
     async def _list(self, client: Client) -> list[types.Tool]:
         listed: list[types.Tool] = []

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from http import HTTPStatus
 from typing import Any, Final
 
 import anyio
@@ -20,16 +19,7 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import (
-    INTERNAL_ERROR,
-    ErrorData,
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    RequestId,
-)
+from mcp.types import INTERNAL_ERROR, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
 from server.bounded.bounded_dict import BoundedDict
@@ -106,10 +96,7 @@ class MessageFilter:
 
 
 def make_readable(message: JSONRPCMessage) -> None:
-    """Cut the lists of an answer to MAX_ENTRIES each, and mend what the SDK would refuse the whole of a result for.
-
-    These are a missing `resultType`, and blocks of a kind that it does not know, whose text is kept.
-    """
+    """Cut the lists of an answer to MAX_ENTRIES each; mend what the SDK would refuse the whole of a result for."""
     if isinstance(message, JSONRPCResponse):
         for name, value in message.result.items():
             if isinstance(value, list) and len(value) > MAX_ENTRIES:
@@ -301,11 +288,9 @@ class _Limited(httpx2.AsyncHTTPTransport):
         packed.request = request
         if packed.status_code in (401, 403):
             await packed.aclose()
-            error = ErrorData(code=INTERNAL_ERROR, message=_refusal(packed.status_code))
-            body = JSONRPCError(jsonrpc="2.0", id=None, error=error).model_dump_json(by_alias=True)
-            return httpx2.Response(
-                packed.status_code, headers={"Content-Type": "application/json"}, content=body.encode()
-            )
+            status = packed.status_code
+            error = {"code": INTERNAL_ERROR, "message": f"HTTP {status}: check url and headers in tools.mcp"}
+            return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error})
         has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
         headers = [
             (name, value)
@@ -318,10 +303,6 @@ class _Limited(httpx2.AsyncHTTPTransport):
             stream=_Unpacked(packed, has_events=has_events),
             extensions=packed.extensions,
         )
-
-
-def _refusal(status: int) -> str:
-    return f"HTTP {status} {HTTPStatus(status).phrase}: check url and headers of the server in tools.mcp"
 
 
 class _Unpacked(httpx2.AsyncByteStream):
