@@ -149,8 +149,8 @@ def test_off_needs_no_quotes_where_it_is_a_value() -> None:
         (
             "tools: {mcp: {a: {command: x}, fs: {comand: y}}}",
             (
-                "tools.mcp.fs.comand: unknown key; expected one of args, command, dir, enabled, env, headers, permission, "
-                "permissions, timeout_s, tools, trust_hints, url"
+                "tools.mcp.fs.comand: unknown key; expected one of args, command, dir, enabled, env, headers, "
+                "instructions, permission, permissions, timeout_s, tools, trust_hints, url"
             ),
         ),
         (
