@@ -1,4 +1,4 @@
-"""Limits of users and turns: what one user may have at once, how many turns run in all, and how long one may take."""
+"""Limits of users and turns: what one user may have at once, how many turns run in all, how long one may take, and which have begun."""
 
 import asyncio
 from collections import Counter
@@ -7,11 +7,17 @@ from contextlib import asynccontextmanager, contextmanager
 from types import MappingProxyType
 from typing import Final
 
+from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import Share
 from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
+BEGUN_S: Final = 600.0
+"""Time in which a turn that is sent again counts as the one that has begun."""
+MAX_BEGUN: Final = 1024
+"""Turns that are remembered of one user; of more, the one that began longest ago is forgotten."""
+MAX_BEGUN_USERS: Final = 2048
 NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 
 
@@ -97,6 +103,23 @@ class TurnGate:
             self._users.give_back(share)
         self._running -= 1
         self._gauge.set(self._running)
+
+
+class BegunTurns:
+    """Ids of the turns that users have begun, on whichever connection of this process, for `BEGUN_S`."""
+
+    def __init__(self) -> None:
+        self._of = BoundedDict[Share, BoundedDict[str, float]](MAX_BEGUN_USERS)
+
+    def add(self, user: Share, turn_id: str, *, now_s: float) -> None:
+        begun = self._of[user] = self._of.get(user) or BoundedDict(MAX_BEGUN)
+        while begun and next(iter(begun.values())) <= now_s - BEGUN_S:
+            begun.popitem(last=False)
+        begun[turn_id] = now_s
+
+    def has(self, user: Share, turn_id: str, *, now_s: float) -> bool:
+        begun = self._of.get(user)
+        return begun is not None and begun.get(turn_id, float("-inf")) > now_s - BEGUN_S
 
 
 class Preparation:
