@@ -1,4 +1,4 @@
-"""Limits of users and turns: what one user may have at once, how many turns run in all, how long one may take, and which have begun."""
+"""Limits of users and turns: what one user may have, how many turns run, how long one may take, which have begun."""
 
 import asyncio
 from collections import Counter
