@@ -20,7 +20,9 @@ PASSED_OVER_S: Final = 30.0
 _AWAY: Final = (502, 503)
 """Answers of a proxy whose server is away, and of a server that is starting or stopping."""
 _PAUSE_S: Final = 0.5
-"""Time between two rounds of asking servers that are all away."""
+"""Time after which a server that is away is asked again; more where it says so."""
+AGAIN_S: Final = 3.0
+"""Time for which servers that are away may be asked again for one transcription, or say that they want to be."""
 
 Answer = TypeVar("Answer")
 logger = logging.getLogger(__name__)
@@ -142,11 +144,12 @@ class SpeechEndpointClient:
         return asyncio.get_running_loop().time() < self._away_until
 
     def pass_over(self, error: Exception) -> SpeechError:
-        """Leave it alone for PASSED_OVER_S where others can be asked; returns the error to report."""
+        """Leave it alone where others can be asked, as long as it says or for PASSED_OVER_S; returns the error to report."""
         reported = self.endpoint.error(error)
         if not self.is_passed_over:
             logger.warning("%s", reported)
-        self._away_until = asyncio.get_running_loop().time() + PASSED_OVER_S
+        asked_s = _retry_after_s(error)
+        self._away_until = asyncio.get_running_loop().time() + (PASSED_OVER_S if asked_s is None else asked_s)
         return reported
 
     def _new_client(self) -> OpenAIClient:
@@ -174,27 +177,39 @@ class EndpointProvider:
     async def _ask(self, ask: Callable[[SpeechEndpointClient], Awaitable[Answer]], *, again_s: float = 0.0) -> Answer:
         """Ask the servers in turn, those that are passed over last, until one answers. Raises SpeechError.
 
-        Where all are away, they are asked again for `again_s`; all of it takes `timeout_s` at most.
+        Where all are away, they are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never
+        before that. All of it takes `timeout_s` at most.
         """
         loop = asyncio.get_running_loop()
         server, give_up_at = self._servers[0], math.inf
+        due_at = dict.fromkeys(self._servers, 0.0)
+        failures = dict[SpeechEndpointClient, Exception]()
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
-                    in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
-                    for server in in_order:
+                    for server in sorted(self._servers, key=lambda each: each.is_passed_over):
+                        if due_at[server] > loop.time():
+                            continue
                         try:
                             return await ask(server)
                         except (Refused, Unreachable) as error:
-                            if isinstance(error, Refused) and error.status not in _AWAY:
+                            asked_s = _retry_after_s(error)
+                            if isinstance(error, Refused) and error.status not in _AWAY and asked_s is None:
                                 raise server.endpoint.error(error) from error
-                            failure = server.pass_over(error)
-                            give_up_at = min(give_up_at, loop.time() + again_s)
-                            if server is in_order[-1] and loop.time() + _PAUSE_S > give_up_at:
-                                raise failure from error
-                    await asyncio.sleep(_PAUSE_S)
+                            server.pass_over(error)
+                            failures[server] = error
+                            give_up_at = min(give_up_at, loop.time() + (again_s if asked_s is None else AGAIN_S))
+                            due_at[server] = loop.time() + max(_PAUSE_S, asked_s or 0.0)
+                    if (next_s := min(due_at.values())) > give_up_at:
+                        raise server.endpoint.error(failures[server]) from failures[server]
+                    await asyncio.sleep(next_s - loop.time())
         except TimeoutError as error:
             raise server.pass_over(error) from error
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """Return the time after which the server wants to be asked again, if it is one that tells."""
+    return error.retry_after_s if isinstance(error, Refused) and error.status in (429, *_AWAY) else None
 
 
 def speech_endpoints(

@@ -499,6 +499,30 @@ async def test_a_server_that_is_not_found_again_is_given_up() -> None:
     assert tries == TRIES
 
 
+async def test_a_server_that_says_when_is_tried_no_earlier() -> None:
+    refused = asyncio.Semaphore(0)
+
+    def refuse(socket: ServerConnection, request: Request) -> Response | None:
+        if request.path != "/busy":
+            return None
+        refused.release()
+        response = socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "full")
+        response.headers["Retry-After"] = "600"
+        return response
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        connector = Connector(f"ws://localhost:{port}/busy", token=None, first_delay_s=0)
+        search = asyncio.create_task(connector.reopen())
+        await refused.acquire()
+        for _ in range(2 * TRIES):  # time for all the tries of one that does not wait
+            await (await Connector(f"ws://localhost:{port}", token=None).open()).close()
+        connector.close()
+        with pytest.raises(ConnectionError, match="was lost"):
+            await search
+
+    assert refused.locked(), "it was tried again"
+
+
 # the command line
 
 
