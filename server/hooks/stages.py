@@ -34,6 +34,9 @@ class StageContext:
 
 # --- values: one hook hands them to the next
 
+OPTIONS: Final[Mapping[str, Any]] = {"max_tokens": 4096, "temperature": 1.0}
+"""Options that hooks are shown where nothing sets them: those of the reference host, numbers to calculate with."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmCall:
@@ -43,7 +46,7 @@ class LlmCall:
     messages: list[Message]
     tools: list[ToolSpec] = field(default_factory=list)
     """Tools of the call; in the planning call those of later rounds. A tool added here is the hook's to answer."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
     origin_of: Callable[[Message], Mapping[str, Any]] = field(default=lambda _: {}, compare=False, repr=False)
