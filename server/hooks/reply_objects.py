@@ -20,12 +20,21 @@ from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tools.tool_calls import ToolAnswer
 
+_TO_REFUSE: Final = (
+    'the action belongs at the top level: {"action": "deny_tool", "reason": "…"} refuses a tool, {} lets it pass; '
+    'approve_tool needs {"approved": true} or {"approved": false}'
+)
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {
     "allow": 'nothing is allowed or forbidden by "allow": approve_tool needs {"approved": true}, '
     'before_tool {"action": "deny_tool"}',
     "allowed": 'write {"approved": true} to approve_tool, {"action": "deny_tool"} to before_tool',
-    "decision": 'the action belongs at the top level: {"action": "…"}',
+    "decision": _TO_REFUSE,
+    "continue": _TO_REFUSE,
+    "approved": _TO_REFUSE,
+    "hookspecificoutput": _TO_REFUSE,
+    "permissiondecision": _TO_REFUSE,
+    "stopreason": 'an explanation is called "reason"',
     "args": 'changed arguments belong in "call": {"call": {"arguments": {…}}}',
     "message": 'an explanation is called "reason"',
     "hook_result": 'the result belongs at the top level: {"action": "respond", "result": {…}}',

@@ -5,7 +5,7 @@ A hook gets copies of its own; what it returns is taken over as a whole.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal, Protocol
 
@@ -117,6 +117,17 @@ class Ignored:
 
 StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
 Decision = Respond | Deny | Abort | ApproverVerdict
+
+
+def refused(value: StageValue, reason: str) -> StageValue | Decision:
+    """Return what refuses the value: a denied call, a withheld result or, for a model call, the end of the turn."""
+    match value:
+        case ToolInvocation():
+            return Deny(reason=reason)
+        case ToolRan():
+            answer = ToolAnswer(for_llm=f"The result is withheld: {reason or 'a hook refuses it'}", is_error=True)
+            return replace(value, answer=answer)
+    return Abort(reason=reason)
 
 
 # in the order of the reference host, which numbered them
