@@ -1,12 +1,19 @@
 """Checks the settings of process hooks, and derives stages, modes and gates from them."""
 
 from difflib import get_close_matches
+from io import BytesIO
+from pathlib import Path
 from typing import Final
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
 from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, observed_kinds
 
+_OLD_EVENTS: Final = (
+    "it knows events as hook.event only, the name that PicoClaw had up to 0.2.8, and will not notice others: set "
+    "event_method: hook.event, and event_kinds: number if it compares Kind with numbers"
+)
+_MAX_READ_BYTES: Final = 1 << 20
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
 
@@ -47,6 +54,22 @@ def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
     """Return the stages at which the hook is a gate: it can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
     return [stage for stage in STAGES if stage in sent_stages(hook) and (closed or stage == "approve_tool")]
+
+
+def event_hint(hook: ProcessHookSettings) -> str | None:
+    """Return what to set for a hook whose program names only the events of PicoClaw up to 0.2.8. Reads the program."""
+    if hook.event_method == "hook.event" or not hook.observe:
+        return None
+    for word in hook.command:
+        path = (hook.dir or Path()) / word
+        try:
+            with path.open("rb") if path.is_file() else BytesIO(word.encode()) as program:
+                text = program.read(_MAX_READ_BYTES)
+        except (OSError, ValueError):  # no hint is worth an error
+            continue
+        if b"hook.event" in text and b"hook.runtime_event" not in text:
+            return _OLD_EVENTS
+    return None
 
 
 def _problem(hook: ProcessHookSettings) -> str | None:
