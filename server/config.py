@@ -264,8 +264,6 @@ class HookDefaults(Section, frozen=True, kw_only=True):
 
 
 class BuiltinHookSettings(Section, frozen=True, kw_only=True):
-    """A hook in the server's own process (docs/process-hooks.md)."""
-
     enabled: bool = False
     priority: int = 0
     factory: str | None = field(default=None, name="import")

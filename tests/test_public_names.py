@@ -22,7 +22,6 @@ HOOK_NAMES = [
     "Ending",
     "LlmAnswer",
     "LlmCall",
-    "Message",
     "Permission",
     "Question",
     "Remember",

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
 from types import NoneType
@@ -80,9 +81,8 @@ class BuiltinHook:
         own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
         try:
             async with limit:
-                method, context = getattr(self._implementation, stage), replace(at, ask=human)
-                is_coroutine = iscoroutinefunction(method)
-                result = await (method(own, context) if is_coroutine else asyncio.to_thread(method, own, context))
+                call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
+                result = await (call() if iscoroutinefunction(call.func) else asyncio.to_thread(call))
             if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # the boundary to a hook
@@ -172,28 +172,20 @@ def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
 
 
 def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
-    factory = BUILTINS.get(name) if entry.factory is None else _imported(name, entry.factory)
-    if factory is None:
-        known = ", ".join(sorted(BUILTINS))
-        raise ConfigError(
-            f'hooks.builtins.{name}: builtin hook "{name}" is not registered; there are: {known}; '
-            "one of your own needs import: package.module:factory"
-        )
+    if entry.factory is None and name not in BUILTINS:
+        known = f"there are: {', '.join(sorted(BUILTINS))}; one of your own needs `import`"
+        raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; {known}')
     try:
-        implementation = factory(entry.config)
+        if entry.factory is None:
+            implementation = BUILTINS[name](entry.config)
+        else:
+            module, _, attribute = entry.factory.partition(":")
+            implementation = getattr(import_module(module), attribute)(entry.config or {})
+        hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
+        if not hook.stages:
+            raise TypeError(f"it has none of the methods {', '.join(STAGES)}")
     except (Exception, SystemExit) as error:  # the boundary to an operator's code
-        raise ConfigError(f'hooks.builtins.{name}.config: build builtin hook "{name}": {error}') from error
-    hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
-    if not hook.stages:
-        raise ConfigError(f"hooks.builtins.{name}.import: the hook has none of the methods {', '.join(STAGES)}")
+        place = "config" if entry.factory is None else f"import: {entry.factory}"
+        why = f"{type(error).__name__}: {error}"
+        raise ConfigError(f'hooks.builtins.{name}.{place}: build builtin hook "{name}": {why}') from error
     return hook
-
-
-def _imported(name: str, source: str) -> Callable[[Any], object]:
-    module, _, attribute = source.partition(":")
-    try:
-        factory = getattr(import_module(module), attribute)
-    except (Exception, SystemExit) as error:  # the boundary to an operator's code
-        text = f"hooks.builtins.{name}.import: {source} is not package.module:factory, or cannot be imported"
-        raise ConfigError(f"{text}: {type(error).__name__}: {error}") from error
-    return lambda given: factory({} if given is None else given)

@@ -76,10 +76,9 @@ def _foreign_refusal(reply: Mapping[str, Any]) -> str | None:
     inner = reply.get("hookSpecificOutput")
     said = {**inner, **reply} if isinstance(inner, dict) else reply
     decision = said.get("decision")
-    decisions = (decision.get("action") if isinstance(decision, dict) else decision, said.get("permissionDecision"))
-    if not any(said.get(key) is False for key in ("continue", "allow", "allowed", "approved")) and not any(
-        item in ("block", "deny", "ask", "deny_tool") for item in decisions
-    ):
+    words = (decision.get("action") if isinstance(decision, dict) else decision, said.get("permissionDecision"))
+    is_refusal = any(word in ("block", "deny", "ask", "deny_tool") for word in words)
+    if not is_refusal and not any(said.get(key) is False for key in ("continue", "allow", "allowed", "approved")):
         return None
     reasons = (said.get(key) for key in ("reason", "permissionDecisionReason", "stopReason"))
     return next((reason for reason in reasons if isinstance(reason, str)), "")

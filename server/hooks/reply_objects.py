@@ -21,22 +21,16 @@ from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tools.tool_calls import ToolAnswer
 
 _TO_REFUSE: Final = (
-    'the action belongs at the top level: {"action": "deny_tool", "reason": "…"} refuses a tool, {} lets it pass; '
-    'approve_tool needs {"approved": true} or {"approved": false}'
+    'the action belongs at the top level: before_tool needs {"action": "deny_tool"} to refuse and {} to let pass, '
+    'approve_tool {"approved": false} or {"approved": true}'
 )
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {
-    "allow": 'nothing is allowed or forbidden by "allow": approve_tool needs {"approved": true}, '
-    'before_tool {"action": "deny_tool"}',
-    "allowed": 'write {"approved": true} to approve_tool, {"action": "deny_tool"} to before_tool',
-    "decision": _TO_REFUSE,
-    "continue": _TO_REFUSE,
-    "approved": _TO_REFUSE,
-    "hookspecificoutput": _TO_REFUSE,
-    "permissiondecision": _TO_REFUSE,
-    "stopreason": 'an explanation is called "reason"',
+    **dict.fromkeys(
+        "decision permissiondecision hookspecificoutput continue allow allowed approved".split(), _TO_REFUSE
+    ),
+    **dict.fromkeys(("message", "stopreason"), 'an explanation is called "reason"'),
     "args": 'changed arguments belong in "call": {"call": {"arguments": {…}}}',
-    "message": 'an explanation is called "reason"',
     "hook_result": 'the result belongs at the top level: {"action": "respond", "result": {…}}',
 }
 _JSON_NAMES: Final[Mapping[type, str]] = {

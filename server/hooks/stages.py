@@ -121,13 +121,10 @@ Decision = Respond | Deny | Abort | ApproverVerdict
 
 def refused(value: StageValue, reason: str) -> StageValue | Decision:
     """Return what refuses the value: a denied call, a withheld result or, for a model call, the end of the turn."""
-    match value:
-        case ToolInvocation():
-            return Deny(reason=reason)
-        case ToolRan():
-            answer = ToolAnswer(for_llm=f"The result is withheld: {reason or 'a hook refuses it'}", is_error=True)
-            return replace(value, answer=answer)
-    return Abort(reason=reason)
+    if isinstance(value, ToolInvocation):
+        return Deny(reason=reason)
+    withheld = ToolAnswer(for_llm=f"The result is withheld: {reason or 'a hook refuses it'}", is_error=True)
+    return replace(value, answer=withheld) if isinstance(value, ToolRan) else Abort(reason=reason)
 
 
 # in the order of the reference host, which numbered them

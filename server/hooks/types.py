@@ -3,7 +3,7 @@
 from server.accounts.principal import LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, Remember
 from server.hooks.stages import Abort, ApproverVerdict, Deny, LlmAnswer, LlmCall, Respond, StageContext, ToolRan
-from server.llm.language_model import Message, ToolCall, ToolSpec
+from server.llm.language_model import ToolCall, ToolSpec
 from server.toolguard import Permission
 from server.tools.tool_calls import Ending, ToolAnswer, ToolInvocation, ToolOutcome, ToolPolicy, TurnAborted, TurnFacts
 
@@ -18,7 +18,6 @@ __all__ = [
     "Ending",
     "LlmAnswer",
     "LlmCall",
-    "Message",
     "Permission",
     "Question",
     "Remember",

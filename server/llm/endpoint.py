@@ -18,8 +18,6 @@ logger = logging.getLogger(__name__)
 LISTING_TIMEOUT_S = 3.0
 LISTING_PAUSE_S = 5.0
 """Pause between two tries; meanwhile callers do not wait again."""
-LONGEST_PAUSE_S = 60.0
-"""Pause that an endpoint may ask for."""
 
 _SIZE_KEYS = (
     "max_model_len",  # vLLM
@@ -243,7 +241,7 @@ class Discovery:
             async with asyncio.timeout(LISTING_TIMEOUT_S):
                 return await self._get(path)
         except Refused as error:
-            self._asked_pause_s = min(error.retry_after_s or 0.0, LONGEST_PAUSE_S)
+            self._asked_pause_s = min(error.retry_after_s or 0.0, 60.0)
             logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status)
             return b"{}"  # it answered: asking again would not help
         except (Unreachable, TimeoutError) as error:

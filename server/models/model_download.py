@@ -133,11 +133,7 @@ class ModelDownload:
                 except _Broken as error:
                     failures = 0 if part.seek(0, os.SEEK_END) > before + _PIECE_BYTES else failures + 1
                     wait_s = max(error.wait_s, self._pause_s * 2 ** max(0, failures - 1))
-                    if wait_s > MAX_WAIT_S:
-                        raise ModelFileError(
-                            f"{self._host} is busy ({error}); what has come is kept: try again in {wait_s:.0f} s to continue"
-                        ) from error
-                    if failures >= MAX_FAILURES:
+                    if failures >= MAX_FAILURES or wait_s > MAX_WAIT_S:
                         raise ModelFileError(
                             f"{self._host} failed {failures} times in a row ({error}); what has come is kept: "
                             "try again later to continue"
@@ -192,7 +188,8 @@ class ModelDownload:
     def _refuse_answer(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
         if status in _TRANSIENT:
-            raise _Broken(f"HTTP {status}", wait_s=(retry_after_ms(response.headers, now_s=time.time()) or 0) / 1000)
+            wait_s = (retry_after_ms(response.headers, now_s=time.time()) or 0) / 1000
+            raise _Broken(f"HTTP {status}{f', to be asked again in {wait_s:g} s' if wait_s else ''}", wait_s=wait_s)
         if status not in (200, 206, 416):
             cure = "it wants a login" if status in (401, 403) else "check the address"
             raise ModelFileError(f"{self._host} answered HTTP {status}: {cure}")

@@ -1,6 +1,7 @@
 """Limits of users and turns: what one user may have, how many turns run, how long one may take, which have begun."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -13,11 +14,7 @@ from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
-BEGUN_S: Final = 600.0
-"""Time in which a turn that is sent again counts as the one that has begun."""
-MAX_BEGUN: Final = 1024
-"""Turns that are remembered of one user; of more, the one that began longest ago is forgotten."""
-MAX_BEGUN_USERS: Final = 2048
+BEGUN_S, MAX_BEGUN, MAX_BEGUN_USERS = 600.0, 1024, 2048
 NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 
 
@@ -106,7 +103,10 @@ class TurnGate:
 
 
 class BegunTurns:
-    """Ids of the turns that users have begun, on whichever connection of this process, for `BEGUN_S`."""
+    """Ids of the turns that users have begun in the last BEGUN_S, on whichever connection of this process.
+
+    Of one user the last MAX_BEGUN are kept, of all users the MAX_BEGUN_USERS who began a turn last.
+    """
 
     def __init__(self) -> None:
         self._of = BoundedDict[Share, BoundedDict[str, float]](MAX_BEGUN_USERS)
@@ -118,8 +118,7 @@ class BegunTurns:
         begun[turn_id] = now_s
 
     def has(self, user: Share, turn_id: str, *, now_s: float) -> bool:
-        begun = self._of.get(user)
-        return begun is not None and begun.get(turn_id, float("-inf")) > now_s - BEGUN_S
+        return user in self._of and self._of[user].get(turn_id, -math.inf) > now_s - BEGUN_S
 
 
 class Preparation:

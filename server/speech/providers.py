@@ -143,13 +143,12 @@ class SpeechEndpointClient:
     def is_passed_over(self) -> bool:
         return asyncio.get_running_loop().time() < self._away_until
 
-    def pass_over(self, error: Exception) -> SpeechError:
-        """Leave it alone where others can be asked, as long as it says or for PASSED_OVER_S; returns the error to report."""
+    def pass_over(self, error: Exception, for_s: float | None = None) -> SpeechError:
+        """Leave it alone, for PASSED_OVER_S or as it says, where others can be asked; returns the error to report."""
         reported = self.endpoint.error(error)
         if not self.is_passed_over:
             logger.warning("%s", reported)
-        asked_s = _retry_after_s(error)
-        self._away_until = asyncio.get_running_loop().time() + (PASSED_OVER_S if asked_s is None else asked_s)
+        self._away_until = asyncio.get_running_loop().time() + (PASSED_OVER_S if for_s is None else for_s)
         return reported
 
     def _new_client(self) -> OpenAIClient:
@@ -183,7 +182,7 @@ class EndpointProvider:
         loop = asyncio.get_running_loop()
         server, give_up_at = self._servers[0], math.inf
         due_at = dict.fromkeys(self._servers, 0.0)
-        failures = dict[SpeechEndpointClient, Exception]()
+        failures = dict[SpeechEndpointClient, SpeechError]()
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
@@ -193,23 +192,17 @@ class EndpointProvider:
                         try:
                             return await ask(server)
                         except (Refused, Unreachable) as error:
-                            asked_s = _retry_after_s(error)
+                            asked_s = error.retry_after_s if isinstance(error, Refused) else None
                             if isinstance(error, Refused) and error.status not in _AWAY and asked_s is None:
                                 raise server.endpoint.error(error) from error
-                            server.pass_over(error)
-                            failures[server] = error
+                            failures[server] = server.pass_over(error, asked_s)
                             give_up_at = min(give_up_at, loop.time() + (again_s if asked_s is None else AGAIN_S))
                             due_at[server] = loop.time() + max(_PAUSE_S, asked_s or 0.0)
                     if (next_s := min(due_at.values())) > give_up_at:
-                        raise server.endpoint.error(failures[server]) from failures[server]
+                        raise failures[server]
                     await asyncio.sleep(next_s - loop.time())
         except TimeoutError as error:
             raise server.pass_over(error) from error
-
-
-def _retry_after_s(error: Exception) -> float | None:
-    """Return the time after which the server wants to be asked again, if it is one that tells."""
-    return error.retry_after_s if isinstance(error, Refused) and error.status in (429, *_AWAY) else None
 
 
 def speech_endpoints(

@@ -241,16 +241,16 @@ def test_a_hook_of_the_operator_s_own_is_imported_and_has_limits_as_any_other() 
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ("own_hooks.guards:Missing", r"import: own_hooks.guards:Missing is not .* AttributeError"),
-        ("own_hooks.missing:Own", "import: own_hooks.missing:Own is not .* ModuleNotFoundError"),
-        ("own_hooks.guards", "import: own_hooks.guards is not package.module:factory"),
-        (":Own", "import: :Own is not package.module:factory"),
-        ("own_hooks.guards:nothing", "import: the hook has none of the methods before_llm"),
-        ("own_hooks.guards:choosy", "config: build builtin hook \"mine\": 'tools'"),
+        ("own_hooks.guards:Missing", "AttributeError"),
+        ("own_hooks.missing:Own", "ModuleNotFoundError"),
+        ("own_hooks.guards", "AttributeError"),
+        (":Own", "ValueError"),
+        ("own_hooks.guards:nothing", "TypeError: it has none of the methods before_llm"),
+        ("own_hooks.guards:choosy", "KeyError: 'tools'"),
     ],
 )
 def test_one_that_cannot_be_built_is_named_with_the_reason(source: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem):
+    with pytest.raises(ConfigError, match=f'import: {source}: build builtin hook "mine": {problem}'):
         build_builtins(imported(source))
 
 

@@ -79,7 +79,7 @@ async def test_a_server_that_is_busy_for_long_is_left_alone(folder: ModelFolder,
     busy = Fault(status="429 Too Many Requests", headers=("Retry-After: 300",))
     files.faults = [Fault(cut_after=2_000_000), busy]
 
-    with pytest.raises(ModelFileError, match=r"is busy \(HTTP 429\); what has come is kept: try again in 300 s"):
+    with pytest.raises(ModelFileError, match=r"\(HTTP 429, to be asked again in 300 s\); what has come is kept"):
         await download(folder, files).run()
     assert len(files.requests) == 2
     assert await download(folder, files).run() == HASH

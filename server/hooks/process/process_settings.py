@@ -1,7 +1,7 @@
 """Checks the settings of process hooks, and derives stages, modes and gates from them."""
 
+from contextlib import suppress
 from difflib import get_close_matches
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +10,9 @@ from server.errors import ConfigError
 from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, observed_kinds
 
 _OLD_EVENTS: Final = (
-    "it knows events as hook.event only, the name that PicoClaw had up to 0.2.8, and will not notice others: set "
-    "event_method: hook.event, and event_kinds: number if it compares Kind with numbers"
+    "it knows only hook.event, as in PicoClaw up to 0.2.8, and notices no other events: set event_method: hook.event, "
+    "and event_kinds: number if it compares Kind with numbers"
 )
-_MAX_READ_BYTES: Final = 1 << 20
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
 
@@ -57,18 +56,12 @@ def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
 
 
 def event_hint(hook: ProcessHookSettings) -> str | None:
-    """Return what to set for a hook whose program names only the events of PicoClaw up to 0.2.8. Reads the program."""
-    if hook.event_method == "hook.event" or not hook.observe:
-        return None
-    for word in hook.command:
-        path = (hook.dir or Path()) / word
-        try:
-            with path.open("rb") if path.is_file() else BytesIO(word.encode()) as program:
-                text = program.read(_MAX_READ_BYTES)
-        except (OSError, ValueError):  # no hint is worth an error
-            continue
-        if b"hook.event" in text and b"hook.runtime_event" not in text:
-            return _OLD_EVENTS
+    """Return what to set for a hook whose file names only the events of PicoClaw up to 0.2.8. Reads the file."""
+    for path in map((hook.dir or Path()).joinpath, hook.command):
+        with suppress(OSError, ValueError):  # no hint is worth an error
+            text = path.read_bytes() if path.is_file() and path.stat().st_size < 1 << 20 else b""
+            if b"hook.event" in text and b"hook.runtime_event" not in text:
+                return _OLD_EVENTS if hook.observe and hook.event_method != "hook.event" else None
     return None
 
 
