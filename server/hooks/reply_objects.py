@@ -21,8 +21,8 @@ from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tools.tool_calls import ToolAnswer
 
 _TO_REFUSE: Final = (
-    'the action belongs at the top level: before_tool needs {"action": "deny_tool"} to refuse and {} to let pass, '
-    'approve_tool {"approved": false} or {"approved": true}'
+    'the action belongs at the top level: {"action": "deny_tool"} in before_tool, '
+    '{"approved": true} or {"approved": false} in approve_tool'
 )
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {
