@@ -17,7 +17,7 @@ from hook_tools.sample_calls import ORDER, SampleCall, events, sample_call_of, s
 from server import config
 from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine, no_listener
 from server.hooks.process.process_hook import PROTOCOL_VERSION
-from server.hooks.process.process_settings import hello_modes, sent_stages
+from server.hooks.process.process_settings import event_hint, hello_modes, sent_stages
 from server.hooks.stages import HookCallFailed, Stage, limit_s, observed_kinds
 from server.llm.language_model import ToolSpec
 from server.tools.tool_calls import ToolInvocation
@@ -160,6 +160,8 @@ class Trial:
         if not sent:
             return True
         step = self._begin(f"{len(sent)} events as {hook.event_method}", "are taken without an answer")
+        if (hint := event_hint(hook)) is not None:
+            step.findings.append(Finding("hint", hint))
         for _, params in sent:
             process.notify(hook.event_method, params)
         await asyncio.sleep(_QUIET_S)

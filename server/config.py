@@ -268,6 +268,10 @@ class HookDefaults(Section, frozen=True, kw_only=True):
 class BuiltinHookSettings(Section, frozen=True, kw_only=True):
     enabled: bool = False
     priority: int = 0
+    factory: str | None = field(default=None, name="import")
+    """Source of a hook of the operator's own: `package.module:factory`; by default the hook is included in Parley."""
+    timeout_ms: Count | None = None
+    """Time limit of each call; by default that of `hooks.defaults`."""
     config: Any = None
     """Settings that the hook itself reads."""
 

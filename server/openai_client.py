@@ -7,9 +7,11 @@ loop (docs/decisions/0005). A request is retried, once, only if it met an idle c
 import ipaddress
 import json
 import ssl
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ MAX_REFUSAL_BYTES: Final = 65_536
 """The part of an error answer's body that is read."""
 MAX_BODY_BYTES: Final = 8 << 20
 """The longest answer that is read whole; a longer one counts as unreachable."""
+MAX_RETRY_AFTER_MS: Final = 3_600_000
 
 
 class Refused(Exception):
@@ -35,6 +38,12 @@ class Refused(Exception):
         self.status = status
         self.headers = headers
         self.body = body
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """Time for which the server wants to be left alone, if it says one."""
+        wait_ms = retry_after_ms(self.headers, now_s=time.time())
+        return None if wait_ms is None else wait_ms / 1000
 
 
 class Unreachable(Exception):
@@ -232,6 +241,23 @@ def _proxy_of(url: str) -> str | None:
         return None
     proxies = getproxies()
     return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
+    """Read `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    try:
+        if value := lower.get("retry-after-ms"):
+            wait_ms = float(value)
+        elif (value := lower.get("retry-after", "")).replace(".", "", 1).isdigit():
+            wait_ms = float(value) * 1000
+        elif value:
+            wait_ms = (parsedate_to_datetime(value).timestamp() - now_s) * 1000
+        else:
+            return None
+    except ValueError:
+        return None
+    return int(min(max(wait_ms, 0), MAX_RETRY_AFTER_MS))
 
 
 def error_details(body: bytes) -> dict[str, Any]:

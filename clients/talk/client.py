@@ -173,7 +173,7 @@ class TalkClient:
         await self._send("configure", **self._settings)
         if chat is not None:
             chat.is_resent = True
-            await self._send_with_history("chat", id=chat.id, messages=chat.messages)
+            await self._send_with_history("chat", id=chat.id, messages=chat.messages, resend=True)
         self._is_online.set()
 
     def _leave_turn(self, *, is_sent_again: bool) -> None:
@@ -290,6 +290,10 @@ class TalkClient:
                 self._stop_tools()
             case "error" if "turn_id" not in frame and self._is_kept(frame):
                 frame = frame | {"type": "notice"}  # no failure yet
+            case "error" if frame["code"] == "turn_id_reused":  # it had begun on the last connection
+                self._chat = None
+                self._leave_turn(is_sent_again=False)
+                return
             case "error" if "turn_id" not in frame and not self._is_turn_running:
                 self._chat = None
                 self._is_quiet.set()  # no turn comes of what was sent

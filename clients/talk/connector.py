@@ -31,6 +31,7 @@ class Connector:
         self._closed = asyncio.Event()
         self._opened_s = 0.0
         self._tries = 0  # since the last steady connection
+        self._asked_delay_s = 0.0  # by the server, when it refused the last one
 
     async def open(self) -> ClientConnection:
         """Open a connection. Raises ConnectionError, whose text says why that failed."""
@@ -44,6 +45,7 @@ class Connector:
         except ssl.SSLError as error:
             raise ConnectionError(f"{self._url}: {error}; SSL_CERT_FILE names a certificate to trust") from error
         except websockets.InvalidStatus as error:
+            self._asked_delay_s = _retry_after_s(error)
             raise ConnectionError(_refusal(self._url, error)) from error
         except gaierror as error:
             raise ConnectionError(f"{self._url}: there is no such host; check the address") from error
@@ -77,9 +79,10 @@ class Connector:
 
     async def _back_off(self) -> None:
         delay_s = min(self._first_delay_s * 2 ** (self._tries - 1), _MAX_DELAY_S) if self._tries else 0.0
+        asked_s, self._asked_delay_s = self._asked_delay_s, 0.0
         with suppress(TimeoutError):
             jitter = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  it is no secret
-            async with asyncio.timeout(delay_s * jitter):
+            async with asyncio.timeout(max(asked_s, delay_s * jitter)):
                 await self._closed.wait()
         if self._closed.is_set() or self._tries >= TRIES:
             raise ConnectionError(f"the connection to {self._url} was lost")
@@ -97,6 +100,11 @@ def socket_url(text: str) -> str:
 
 def _now_s() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _retry_after_s(error: websockets.InvalidStatus) -> float:
+    value = error.response.headers.get("Retry-After", "")
+    return min(float(value), _MAX_DELAY_S) if value.isdigit() else 0.0
 
 
 def _refusal(url: str, error: websockets.InvalidStatus) -> str:

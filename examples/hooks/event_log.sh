@@ -10,20 +10,23 @@
 #         env: {EVENT_LOG: /tmp/parley-events.jsonl}
 #         observe: [turn_start, tool_exec_start, tool_exec_end, turn_end]
 #
-# Events hold what users say: who can read the file can read that.
+# Events hold what users say: who can read the file can read that. Without EVENT_LOG they go to
+# standard error, and so into the server's log.
 
-: "${EVENT_LOG:?set it in env of the entry}"
 umask 077
+[ -z "${EVENT_LOG:-}" ] || exec 2>>"$EVENT_LOG"
 
 while IFS= read -r line; do
     case $line in
-    '{"jsonrpc":"2.0","id":'*) # a call, and the only one that we get is hook.hello
-        id=${line#*'"id":'}
-        printf '{"jsonrpc":"2.0","id":%s,"result":{"name":"event-log"}}\n' "${id%%,*}"
-        ;;
+    '{"jsonrpc":"2.0","id":'*) id=${line#*'"id":'} id=${id%%,*} ;; # a call
     *) # a notification: {"jsonrpc":"2.0","method":"hook.runtime_event","params":{…}}
         event=${line#*'"params":'}
-        printf '%s\n' "${event%\}}" >>"$EVENT_LOG"
+        printf '%s\n' "${event%\}}" >&2
+        continue
         ;;
+    esac
+    case $line in
+    *'"method":"hook.hello"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"name":"event-log"}}\n' "$id" ;;
+    *) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}\n' "$id" ;;
     esac
 done

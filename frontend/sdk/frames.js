@@ -94,7 +94,7 @@
  * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History
  * @typedef {{type: "speech_start"} | {type: "speech_end"} | {type: "speech_cancel"}} Key
  * @typedef {{type: "playback", turn_id: string, index: number, ms: number, state: "started" | "playing" | "stopped"}} Heard
- * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean, state?: string, nudge?: string}} Chat
+ * @typedef {{type: "chat", id: string, messages: SentMessage[], voice?: boolean, state?: string, nudge?: string, resend?: boolean}} Chat
  * @typedef {{type: "speak", id: string, text: string}} Speak
  * @typedef {{type: "interrupt", turn_id: string}} Interrupt
  * @typedef {{type: "approval", id: string, approved: boolean, reason?: string, arguments?: Record<string, unknown>,

@@ -105,11 +105,12 @@ export function sent(state, turn) {
   const isSpoken = state.voice.mic === "on" && (turn.nudge || state.views[turn.id]?.isSpoken); // else it was typed
   const voice = state.settings.readAloud === "spoken" && !isSpoken ? { voice: false } : {};
   const nudge = turn.nudge ? { nudge: turn.nudge } : {};
+  const resend = turn.phase === "waiting" ? { resend: true } : {}; // sent on the last connection
   /** @type {Turn} */
   const sending = { ...turn, phase: "sent" };
   const next = withEffects(
     { ...state, turn: sending },
-    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState, ...nudge } },
+    { type: "send", frame: { type: "chat", id: turn.id, messages, ...voice, ...hookState, ...nudge, ...resend } },
   );
   if (!droppedTurns) return next;
   return withEffects(next, { type: "problem", code: "history_shortened", turnId: turn.id, detail: droppedTurns });
@@ -327,6 +328,7 @@ export function refused(state, error) {
   if (turn.nudge) return { ...state, turn: null }; // the user did not ask for it
   const later = error.code === "turn_refused_draining" ? postponed(state, turn) : null;
   if (later) return later;
+  if (error.code === "turn_id_reused") return ended(state, turn, "lost"); // it had begun on the last connection
   const next = withView(state, turn.id, { error });
   return isUnreadable(error) ? aborted(next, turn, error) : ended(next, turn, "failed");
 }

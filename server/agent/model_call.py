@@ -32,7 +32,7 @@ from server.agent.prompt_fit import (
 )
 from server.agent.turn_context import TurnContext
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError, ToolChoiceRefused
-from server.hooks.stages import LlmCall
+from server.hooks.stages import OPTIONS, LlmCall
 from server.llm.language_model import (
     Finished,
     LanguageModel,
@@ -171,10 +171,10 @@ class ModelCalls:
         """
         shown = await self._fit(request)
         model = self._model.info.name
-        options: dict[str, Any] = {"max_tokens": None, "temperature": None, **self._model.info.options}
-        if self._settings.max_tokens:
-            options["max_tokens"] = self._settings.max_tokens
-        options |= self._settings.options
+        limit = self._settings.options.get("max_completion_tokens") or self._settings.max_tokens
+        configured = {"max_tokens": limit, **self._settings.options}
+        options = {**OPTIONS, **self._model.info.options}
+        options |= {name: value for name, value in configured.items() if value is not None or name not in OPTIONS}
         tools = list(request.tools if planning is None else self._tools)
         result = await self._turn.hooks.pipeline.before_llm(
             LlmCall(

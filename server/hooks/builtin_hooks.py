@@ -1,4 +1,4 @@
-"""Hooks in this process, which `hooks.builtins.<name>` switches on, and the one that there is: `ask_human`."""
+"""Hooks in this process, which `hooks.builtins.<name>` switches on: the included one, `ask_human`, and the operator's own."""
 
 import asyncio
 import logging
@@ -6,7 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from functools import partial
+from importlib import import_module
+from inspect import iscoroutinefunction
+from types import NoneType
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -17,10 +21,13 @@ from server.errors import ConfigError, is_cancelled
 from server.hooks.health import BuiltinHealth, HookStats
 from server.hooks.stages import (
     STAGES,
+    Abort,
     ApproverVerdict,
     Decision,
+    Deny,
     HookCallFailed,
     HookEvent,
+    Respond,
     Stage,
     StageContext,
     StageValue,
@@ -31,23 +38,30 @@ from server.tools.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 
+_DECISIONS: Final[Mapping[Stage, tuple[type[Decision], ...]]] = {
+    "before_tool": (Respond, Deny, Abort),
+    "approve_tool": (ApproverVerdict,),
+}
+"""Decisions that a hook may take; at the other stages it may only end the turn."""
+
 
 class BuiltinHook:
     """A hook in this process, around any object with methods named after stages; it observes no events.
 
     A stage's method takes its value and a StageContext, and returns None for "as
     it was", a changed value (`dataclasses.replace`) or a decision; approve_tool
-    returns an ApproverVerdict. What a method raises stays inside.
+    returns an ApproverVerdict. A method that is no coroutine runs in a thread.
+    What a method raises stays inside.
     """
 
-    timeout_ms: int | None = None
     kinds: frozenset[str] = frozenset()
 
-    def __init__(self, name: str, implementation: object, *, priority: int = 0) -> None:
+    def __init__(self, name: str, implementation: object, *, priority: int = 0, timeout_ms: int | None = None) -> None:
         self._implementation = implementation
         self._stats = HookStats()
         self.name = name
         self.is_process = False
+        self.timeout_ms = timeout_ms
         self.order = (0, priority, name.encode())
         self.stages = frozenset(stage for stage in STAGES if callable(getattr(implementation, stage, None)))
         self.is_guard = bool(getattr(implementation, "is_guard", False))
@@ -67,9 +81,11 @@ class BuiltinHook:
         own = replace(value, **{field.name: _copied(getattr(value, field.name)) for field in fields(value)})
         try:
             async with limit:
-                result: StageValue | Decision | None
-                result = await getattr(self._implementation, stage)(own, replace(at, ask=human))
-        except (Exception, asyncio.CancelledError) as error:  # the boundary to a hook
+                call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
+                result = await (call() if iscoroutinefunction(call.func) else asyncio.to_thread(call))
+            if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
+                raise TypeError(f"{stage} returned {type(result).__name__}")
+        except (Exception, SystemExit, asyncio.CancelledError) as error:  # the boundary to a hook
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             failure = HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out')
@@ -80,7 +96,7 @@ class BuiltinHook:
             raise failure from error
         waited_s = 0.0 if human is None else human.waited_s
         self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
-        return result
+        return cast("StageValue | Decision | None", result)
 
     def send_event(self, event: HookEvent) -> None:
         """Never called, since `kinds` is empty."""
@@ -156,11 +172,20 @@ def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
 
 
 def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
-    if (factory := BUILTINS.get(name)) is None:
-        known = ", ".join(sorted(BUILTINS))
-        raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; there are: {known}')
+    if entry.factory is None and name not in BUILTINS:
+        known = f"there are: {', '.join(sorted(BUILTINS))}; one of your own needs `import`"
+        raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; {known}')
     try:
-        implementation = factory(entry.config)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f'hooks.builtins.{name}.config: build builtin hook "{name}": {error}') from error
-    return BuiltinHook(name, implementation, priority=entry.priority)
+        if entry.factory is None:
+            implementation = BUILTINS[name](entry.config)
+        else:
+            module, _, attribute = entry.factory.partition(":")
+            implementation = getattr(import_module(module), attribute)(entry.config or {})
+        hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
+        if not hook.stages:
+            raise TypeError(f"it has none of the methods {', '.join(STAGES)}")
+    except (Exception, SystemExit) as error:  # the boundary to an operator's code
+        place = "config" if entry.factory is None else f"import: {entry.factory}"
+        why = f"{type(error).__name__}: {error}"
+        raise ConfigError(f'hooks.builtins.{name}.{place}: build builtin hook "{name}": {why}') from error
+    return hook

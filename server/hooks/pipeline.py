@@ -34,6 +34,7 @@ from server.hooks.stages import (
     StageValue,
     ToolRan,
     limit_s,
+    refused,
 )
 from server.tools.tool_calls import ToolAnswer, ToolInvocation, TurnAborted, TurnFacts
 
@@ -258,14 +259,7 @@ def _on_failure(hook: Hook, stage: Stage, error: HookCallFailed, value: StageVal
     ended = "timed out" if error.kind == "timed_out" else "failed"
     if stage == "approve_tool":
         return ApproverVerdict(approved=False, reason=f'tool approval hook "{hook.name}" {ended}')
-    if not hook.is_guard:
-        return None
-    text = f'hook "{hook.name}" {ended}'
-    if stage == "before_tool":
-        return Deny(reason=text)
-    if isinstance(value, ToolRan):
-        return replace(value, answer=ToolAnswer(for_llm=f"The result is withheld: {text}", is_error=True))
-    return Abort(reason=text)
+    return refused(value, f'hook "{hook.name}" {ended}') if hook.is_guard else None
 
 
 def _because(text: str, reason: str) -> str:

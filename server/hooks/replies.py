@@ -30,6 +30,7 @@ from server.hooks.stages import (
     Stage,
     StageValue,
     ToolRan,
+    refused,
 )
 from server.tools.tool_calls import ToolAnswer, ToolInvocation
 
@@ -61,9 +62,26 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Par
         parsed.result = ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
         return parsed
     result = _act(stage, fields.get("action", ""), fields, value, parsed)
-    if result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read
+    refusal = None if isinstance(result, Decision) else _foreign_refusal(reply)
+    if refusal is not None:
+        parsed.is_doubtful = True
+        parsed.result = refused(value, refusal)
+    elif result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read
         parsed.result = result
     return parsed
+
+
+def _foreign_refusal(reply: Mapping[str, Any]) -> str | None:
+    """Return the reason of a refusal in the words of another host, such as Claude Code; None if it is none."""
+    inner = reply.get("hookSpecificOutput")
+    said = {**inner, **reply} if isinstance(inner, dict) else reply
+    decision = said.get("decision")
+    words = (decision.get("action") if isinstance(decision, dict) else decision, said.get("permissionDecision"))
+    is_refusal = any(word in ("block", "deny", "ask", "deny_tool") for word in words)
+    if not is_refusal and not any(said.get(key) is False for key in ("continue", "allow", "allowed", "approved")):
+        return None
+    reasons = (said.get(key) for key in ("reason", "permissionDecisionReason", "stopReason"))
+    return next((reason for reason in reasons if isinstance(reason, str)), "")
 
 
 def _act(

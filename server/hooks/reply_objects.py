@@ -20,14 +20,17 @@ from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tools.tool_calls import ToolAnswer
 
+_TO_REFUSE: Final = (
+    'the action belongs at the top level: {"action": "deny_tool"} in before_tool, '
+    '{"approved": true} or {"approved": false} in approve_tool'
+)
 # What people write because other hosts, or pages about them, say so.
 _FOREIGN: Final = {
-    "allow": 'nothing is allowed or forbidden by "allow": approve_tool needs {"approved": true}, '
-    'before_tool {"action": "deny_tool"}',
-    "allowed": 'write {"approved": true} to approve_tool, {"action": "deny_tool"} to before_tool',
-    "decision": 'the action belongs at the top level: {"action": "…"}',
+    **dict.fromkeys(
+        "decision permissiondecision hookspecificoutput continue allow allowed approved".split(), _TO_REFUSE
+    ),
+    **dict.fromkeys(("message", "stopreason"), 'an explanation is called "reason"'),
     "args": 'changed arguments belong in "call": {"call": {"arguments": {…}}}',
-    "message": 'an explanation is called "reason"',
     "hook_result": 'the result belongs at the top level: {"action": "respond", "result": {…}}',
 }
 _JSON_NAMES: Final[Mapping[type, str]] = {

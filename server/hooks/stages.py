@@ -5,7 +5,7 @@ A hook gets copies of its own; what it returns is taken over as a whole.
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal, Protocol
 
@@ -34,6 +34,9 @@ class StageContext:
 
 # --- values: one hook hands them to the next
 
+OPTIONS: Final[Mapping[str, Any]] = {"max_tokens": 4096, "temperature": 1.0}
+"""Options that hooks are shown where nothing sets them: those of the reference host, numbers to calculate with."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LlmCall:
@@ -43,7 +46,7 @@ class LlmCall:
     messages: list[Message]
     tools: list[ToolSpec] = field(default_factory=list)
     """Tools of the call; in the planning call those of later rounds. A tool added here is the hook's to answer."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
     origin_of: Callable[[Message], Mapping[str, Any]] = field(default=lambda _: {}, compare=False, repr=False)
@@ -114,6 +117,14 @@ class Ignored:
 
 StageValue = LlmCall | LlmAnswer | ToolInvocation | ToolRan
 Decision = Respond | Deny | Abort | ApproverVerdict
+
+
+def refused(value: StageValue, reason: str) -> StageValue | Decision:
+    """Return what refuses the value: a denied call, a withheld result or, for a model call, the end of the turn."""
+    if isinstance(value, ToolInvocation):
+        return Deny(reason=reason)
+    withheld = ToolAnswer(for_llm=f"The result is withheld: {reason or 'a hook refuses it'}", is_error=True)
+    return replace(value, answer=withheld) if isinstance(value, ToolRan) else Abort(reason=reason)
 
 
 # in the order of the reference host, which numbered them

@@ -174,6 +174,7 @@ class Discovery:
         self._asking: asyncio.Task[None] | None = None  # under way
         self._has_asked = False
         self._next_try_s = 0.0  # loop time before which no further try is made
+        self._asked_pause_s = 0.0  # by the endpoint, in its last answer
 
     async def aclose(self) -> None:
         if (asking := self._asking) is not None:
@@ -216,7 +217,7 @@ class Discovery:
             self._listing = await self._ask() or self._listing
         finally:
             self._asking, self._has_asked = None, True
-            self._next_try_s = asyncio.get_running_loop().time() + self._pause_s
+            self._next_try_s = asyncio.get_running_loop().time() + max(self._pause_s, self._asked_pause_s)
 
     async def _ask(self) -> Listing | None:
         body = await self._fetch("/models")
@@ -235,10 +236,12 @@ class Discovery:
 
     async def _fetch(self, path: str) -> bytes | None:
         """Return the body, b"{}" if the endpoint answered with an error, or None if it did not answer."""
+        self._asked_pause_s = 0.0
         try:
             async with asyncio.timeout(LISTING_TIMEOUT_S):
                 return await self._get(path)
         except Refused as error:
+            self._asked_pause_s = min(error.retry_after_s or 0.0, 60.0)
             logger.info("%s refused %s (HTTP %d)", self._endpoint.host, path, error.status)
             return b"{}"  # it answered: asking again would not help
         except (Unreachable, TimeoutError) as error:

@@ -8,7 +8,6 @@ a ProviderProtocol that quotes the endpoint, without its secrets.
 import json
 import re
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from server.errors import (
@@ -25,10 +24,9 @@ from server.errors import (
     ToolChoiceRefused,
 )
 from server.llm.endpoint import ModelEndpoint
-from server.openai_client import error_details, error_message
+from server.openai_client import error_details, error_message, retry_after_ms
 
 MAX_QUOTED_CHARS = 300
-MAX_RETRY_AFTER_MS = 3_600_000
 
 _NOT_FOR_THE_CONTENT = (401, 402, 403, 408, 429, 504)
 _ROLES = re.compile(
@@ -120,23 +118,6 @@ def quote(endpoint: ModelEndpoint, message: str) -> str:
         message = message.replace(endpoint.api_key, "…")
     line = " ".join(_KEY.sub("…", message).split()).encode(errors="replace").decode()  # JSON may hold half characters
     return line if len(line) <= MAX_QUOTED_CHARS else line[: MAX_QUOTED_CHARS - 1] + "…"
-
-
-def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
-    """Read `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
-    lower = {name.lower(): value.strip() for name, value in headers.items()}
-    try:
-        if value := lower.get("retry-after-ms"):
-            wait_ms = float(value)
-        elif (value := lower.get("retry-after", "")).replace(".", "", 1).isdigit():
-            wait_ms = float(value) * 1000
-        elif value:
-            wait_ms = (parsedate_to_datetime(value).timestamp() - now_s) * 1000
-        else:
-            return None
-    except ValueError:
-        return None
-    return int(min(max(wait_ms, 0), MAX_RETRY_AFTER_MS))
 
 
 def limit_tokens(details: Mapping[str, Any], text: str) -> int | None:

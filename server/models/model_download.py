@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import aiohttp
 
 from server.models.gguf import MAGIC, NotAModel, read_header
 from server.models.model_files import ModelFileError, ModelFolder, PartSource, gigabytes, name_of_url
+from server.openai_client import retry_after_ms
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,8 @@ MAX_FAILURES: Final = 5
 """Broken connections in a row, none of which brought more than 1 MiB."""
 STALL_S: Final = 30.0
 """Silence of the server that counts as a broken connection."""
+MAX_WAIT_S: Final = 60.0
+"""Longest wait that a server may ask for; beyond it, the download ends and can be continued."""
 
 _PIECE_BYTES: Final = 1 << 20
 _BUFFER_BYTES: Final = 1 << 17  # lost when the connection breaks
@@ -43,6 +47,11 @@ class Progress:
 
 class _Broken(Exception):
     """A connection failed; the text is the reason."""
+
+    def __init__(self, reason: str, *, wait_s: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait_s = wait_s
+        """Time for which the server wants to be left alone."""
 
 
 class ModelDownload:
@@ -123,13 +132,14 @@ class ModelDownload:
                     return await self._fetch(session, part, before)
                 except _Broken as error:
                     failures = 0 if part.seek(0, os.SEEK_END) > before + _PIECE_BYTES else failures + 1
-                    if failures >= MAX_FAILURES:
+                    wait_s = max(error.wait_s, self._pause_s * 2 ** max(0, failures - 1))
+                    if failures >= MAX_FAILURES or wait_s > MAX_WAIT_S:
                         raise ModelFileError(
                             f"{self._host} failed {failures} times in a row ({error}); what has come is kept: "
                             "try again later to continue"
                         ) from error
                     logger.info("download of %s: %s; trying again", self.name, error)
-                    await asyncio.sleep(self._pause_s * 2 ** max(0, failures - 1))
+                    await asyncio.sleep(wait_s)
 
     async def _fetch(self, session: aiohttp.ClientSession, part: IO[bytes], at: int) -> None:
         """Fetch what is missing from `at` on. Raises _Broken for what may be tried again; `part` keeps what came."""
@@ -178,7 +188,8 @@ class ModelDownload:
     def _refuse_answer(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
         if status in _TRANSIENT:
-            raise _Broken(f"HTTP {status}")
+            wait_s = (retry_after_ms(response.headers, now_s=time.time()) or 0) / 1000
+            raise _Broken(f"HTTP {status}{f', to be asked again in {wait_s:g} s' if wait_s else ''}", wait_s=wait_s)
         if status not in (200, 206, 416):
             cure = "it wants a login" if status in (401, 403) else "check the address"
             raise ModelFileError(f"{self._host} answered HTTP {status}: {cure}")

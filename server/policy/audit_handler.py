@@ -75,6 +75,7 @@ class AuditLogHandler:
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,
+                error_type=ctx.metadata.get("error_type", ""),
                 message=message and self._scanner.redact_text(message[: MAX_TEXT + _EDGE_CHARS]),
                 address=facts.address,
                 details=details,

@@ -279,7 +279,7 @@ class TurnPolicy:
             "facts": self._facts,
         }
         if outcome is not None:
-            metadata |= {"duration_ms": outcome.duration_ms, "ending": outcome.ending}
+            metadata |= {"duration_ms": outcome.duration_ms, "ending": outcome.ending, "error_type": outcome.error_type}
         return HookContext(
             tool_name=call.name,
             arguments=call.arguments,

@@ -47,7 +47,7 @@ class HookContext:
     session_id: str | None = None
     user_id: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-    """`permission`, `destructive` (a trusted server's hint), `call_id`, `turn_id`, `language`; after the call `duration_ms`, `ending`."""
+    """`permission`, `destructive` (a trusted server's hint), `call_id`, `turn_id`, `language`; after the call `duration_ms`, `ending`, `error_type`."""
     ask: AskHuman | None = field(default=None, repr=False)
     """Asks the human; absent where no client is connected."""
     shown_arguments: Any = None

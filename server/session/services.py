@@ -11,7 +11,7 @@ from server.bounded.fair_share import LoopShare
 from server.llm.language_model import ModelInfo
 from server.metrics import Metrics
 from server.session.chat_handler import ChatHandler
-from server.session.turn_limits import TurnGate
+from server.session.turn_limits import BegunTurns, TurnGate
 from server.session.turn_writer import Sign, SignState
 from server.speech.service import SpeechService
 from server.wire import frames as wire
@@ -42,6 +42,7 @@ class Services:
     model: Callable[[], ModelInfo]
     speech: SpeechService
     loop_share: LoopShare = field(default_factory=LoopShare)
+    begun_turns: BegunTurns = field(default_factory=BegunTurns)
     broker: ApprovalBroker = field(default_factory=ApprovalBroker)
     skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple

@@ -267,6 +267,9 @@ class Session:
 
     def _chat(self, frame: wire.Chat, received_s: float) -> list[wire.Notice]:
         turn_id = self._unused_id(frame)
+        if frame.resend and self._services.begun_turns.has(self._principal.share, turn_id, now_s=received_s):
+            text = "this turn has begun on another connection; to ask again, send it with a new id"
+            raise FrameError("turn_id_reused", text, path="$.id")
         settings, snapshot = self._chosen(frame)
         trigger = None if frame.nudge is None else self._nudged(frame.nudge)
         state, problem = self._state_of(frame)

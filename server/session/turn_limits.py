@@ -1,17 +1,20 @@
-"""Limits of users and turns: what one user may have at once, how many turns run in all, and how long one may take."""
+"""Limits of users and turns: what one user may have, how many turns run, how long one may take, which have begun."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from types import MappingProxyType
 from typing import Final
 
+from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import Share
 from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
+BEGUN_S, MAX_BEGUN, MAX_BEGUN_USERS = 600.0, 1024, 2048
 NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 
 
@@ -97,6 +100,25 @@ class TurnGate:
             self._users.give_back(share)
         self._running -= 1
         self._gauge.set(self._running)
+
+
+class BegunTurns:
+    """Ids of the turns that users have begun in the last BEGUN_S, on whichever connection of this process.
+
+    Of one user the last MAX_BEGUN are kept, of all users the MAX_BEGUN_USERS who began a turn last.
+    """
+
+    def __init__(self) -> None:
+        self._of = BoundedDict[Share, BoundedDict[str, float]](MAX_BEGUN_USERS)
+
+    def add(self, user: Share, turn_id: str, *, now_s: float) -> None:
+        begun = self._of[user] = self._of.get(user) or BoundedDict(MAX_BEGUN)
+        while begun and next(iter(begun.values())) <= now_s - BEGUN_S:
+            begun.popitem(last=False)
+        begun[turn_id] = now_s
+
+    def has(self, user: Share, turn_id: str, *, now_s: float) -> bool:
+        return user in self._of and self._of[user].get(turn_id, -math.inf) > now_s - BEGUN_S
 
 
 class Preparation:

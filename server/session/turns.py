@@ -88,6 +88,7 @@ class Turns:
             self.interrupt()  # before the gate: its place may be the one that is needed
         gate.enter(self._limited_share, is_spoken=is_spoken)
         self.remember(request.id)
+        self._services.begun_turns.add(request.principal.share, request.id, now_s=self._services.now_s())
         self.is_spoken = request.channel == "voice"
         run = self._new_run(request, self._finish)
         self.running, self.playback = run, run.playback

@@ -20,7 +20,9 @@ PASSED_OVER_S: Final = 30.0
 _AWAY: Final = (502, 503)
 """Answers of a proxy whose server is away, and of a server that is starting or stopping."""
 _PAUSE_S: Final = 0.5
-"""Time between two rounds of asking servers that are all away."""
+"""Time after which a server that is away is asked again; more where it says so."""
+AGAIN_S: Final = 3.0
+"""Time for which servers that are away may be asked again for one transcription, or say that they want to be."""
 
 Answer = TypeVar("Answer")
 logger = logging.getLogger(__name__)
@@ -141,12 +143,12 @@ class SpeechEndpointClient:
     def is_passed_over(self) -> bool:
         return asyncio.get_running_loop().time() < self._away_until
 
-    def pass_over(self, error: Exception) -> SpeechError:
-        """Leave it alone for PASSED_OVER_S where others can be asked; returns the error to report."""
+    def pass_over(self, error: Exception, for_s: float | None = None) -> SpeechError:
+        """Leave it alone, for PASSED_OVER_S or as it says, where others can be asked; returns the error to report."""
         reported = self.endpoint.error(error)
         if not self.is_passed_over:
             logger.warning("%s", reported)
-        self._away_until = asyncio.get_running_loop().time() + PASSED_OVER_S
+        self._away_until = asyncio.get_running_loop().time() + (PASSED_OVER_S if for_s is None else for_s)
         return reported
 
     def _new_client(self) -> OpenAIClient:
@@ -174,25 +176,31 @@ class EndpointProvider:
     async def _ask(self, ask: Callable[[SpeechEndpointClient], Awaitable[Answer]], *, again_s: float = 0.0) -> Answer:
         """Ask the servers in turn, those that are passed over last, until one answers. Raises SpeechError.
 
-        Where all are away, they are asked again for `again_s`; all of it takes `timeout_s` at most.
+        Where all are away, they are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never
+        before that. All of it takes `timeout_s` at most.
         """
         loop = asyncio.get_running_loop()
         server, give_up_at = self._servers[0], math.inf
+        due_at = dict.fromkeys(self._servers, 0.0)
+        failures = dict[SpeechEndpointClient, SpeechError]()
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
-                    in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
-                    for server in in_order:
+                    for server in sorted(self._servers, key=lambda each: each.is_passed_over):
+                        if due_at[server] > loop.time():
+                            continue
                         try:
                             return await ask(server)
                         except (Refused, Unreachable) as error:
-                            if isinstance(error, Refused) and error.status not in _AWAY:
+                            asked_s = error.retry_after_s if isinstance(error, Refused) else None
+                            if isinstance(error, Refused) and error.status not in _AWAY and asked_s is None:
                                 raise server.endpoint.error(error) from error
-                            failure = server.pass_over(error)
-                            give_up_at = min(give_up_at, loop.time() + again_s)
-                            if server is in_order[-1] and loop.time() + _PAUSE_S > give_up_at:
-                                raise failure from error
-                    await asyncio.sleep(_PAUSE_S)
+                            failures[server] = server.pass_over(error, asked_s)
+                            give_up_at = min(give_up_at, loop.time() + (again_s if asked_s is None else AGAIN_S))
+                            due_at[server] = loop.time() + max(_PAUSE_S, asked_s or 0.0)
+                    if (next_s := min(due_at.values())) > give_up_at:
+                        raise failures[server]
+                    await asyncio.sleep(next_s - loop.time())
         except TimeoutError as error:
             raise server.pass_over(error) from error
 

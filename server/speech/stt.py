@@ -15,6 +15,7 @@ from server.errors import SpeechUnavailable
 from server.openai_client import Refused, Unreachable
 from server.speech.audio import SPEECH_RATE, level_dbfs, pcm16_to_samples
 from server.speech.providers import (
+    AGAIN_S,
     EndpointProvider,
     NoProvider,
     SpeechEndpointClient,
@@ -29,8 +30,6 @@ from server.wire.frames import SpeechPart
 OnPartial = Callable[[str], None]
 
 RECOGNITION_TIMEOUT_S: Final = 20.0
-AGAIN_S: Final = 3.0
-"""Time for which servers that are all away are asked again for a transcription."""
 MAX_PIECE_S: Final = 10
 """Sound that the engine here recognises at once: half a second of work, which no other utterance can interrupt."""
 MAX_HEARD_CHARS: Final = 10_000

@@ -54,6 +54,8 @@ class AuditEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     duration_ms: float | None = None
     approval: str = ""
     """Source of a human's answer: `user`, `voice`, `timeout`, …"""
+    error_type: str = ""
+    """Class of the exception with which the call failed, such as `TimeoutError`."""
     message: str = ""
     address: str = ""
     details: dict[str, Any] = {}

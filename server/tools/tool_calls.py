@@ -75,6 +75,8 @@ class ToolOutcome:
     is_error: bool = False
     duration_ms: float = 0.0
     ending: Ending = "ran"
+    error_type: str = ""
+    """Class of the exception that ended a call which failed: of its cause, where the tool gave it a text of its own."""
     arguments: Any = None
     """Arguments that ran, or None if they are the model's."""
     for_user: str = ""

@@ -76,6 +76,7 @@ class ToolRun:
         self._tool: OfferedTool | None = None
         self._answered: Respond | None = None  # by a hook, in the tool's place
         self._output: ToolAnswer | None = None  # of a tool that has run before this turn
+        self._error_type = ""  # of a run that failed
         self.outcome: ToolOutcome | None = None
         """Outcome of the call, once policy and observers know it."""
 
@@ -208,6 +209,7 @@ class ToolRun:
             is_error=answer.is_error,
             duration_ms=duration_ms,
             ending=ending,
+            error_type=self._error_type,
             for_user="" if answer.is_silent else answer.for_user,
             media=media,
             is_handled=answer.is_handled,
@@ -271,14 +273,15 @@ class ToolRun:
             async with limit:
                 result = await tool.call(self.call.id, self._arguments)
         except (ToolError, ShareFull) as error:
-            problem = str(error)
+            problem, self._error_type = str(error), type(error.__cause__ or error).__name__
         except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
+            self._error_type = type(error).__name__
             if limit.expired():
                 problem = f"{tool.name} took longer than {limit_s:g} s and was stopped"
             else:
-                problem = f"{tool.name} failed: {type(error).__name__}"
+                problem = f"{tool.name} failed: {self._error_type}"
                 await self._log_failure(tool.name, error)
         else:
             return ToolAnswer(for_llm=result) if isinstance(result, str) else result, "ran"

@@ -202,6 +202,8 @@ class Chat(TurnFrame, tag="chat", kw_only=True):
 
     nudge: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     """`nudge.id`: the text of its trigger takes the place of the user's message."""
+    resend: bool = False
+    """Whether the client has sent this turn before, so that it is refused if it has begun on another connection."""
 
 
 class Respond(TurnFrame, tag="respond", kw_only=True):

@@ -8,14 +8,13 @@ from typing import Any
 from server.agent.agent_client import AgentClient, TurnOptions
 from server.agent.chunks import LLMChunk, NoticeGiven
 from server.config import AgentSettings, LlmSettings, ToolsSettings
-from server.llm.language_model import Message, ToolSpec
+from server.llm.language_model import LanguageModel, Message, ToolSpec
 from server.tools.executor import ToolExecutor
 from server.tools.registry import Run, Tool, ToolRegistry
 from skills_engine import HookInfo
 from skills_engine.conditions.when_entry import read_when
 from skills_engine.diagnostics import Report
 from skills_engine.hook_entries import Role, Timing
-from tests.support.scripted_model import ScriptedModel
 
 QUESTION: list[Message] = [{"role": "user", "content": "What time is it?"}]
 SYSTEM = ("system", "You are a test.")
@@ -58,7 +57,7 @@ def tool(name: str, run: Run | None = None) -> Tool:
 
 
 def agent_for(
-    model: ScriptedModel,
+    model: LanguageModel,
     tools: Sequence[Tool] | None = None,
     *,
     planning: bool = True,

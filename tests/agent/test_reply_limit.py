@@ -56,7 +56,7 @@ async def test_a_hook_is_shown_the_limit_in_force_and_may_change_it() -> None:
     for one in (own, shorter):
         await play(agent, enable_tools=False, options=replace(with_hooks(one), settings=LIMITED.settings))
 
-    assert own.params("before_llm")["options"] == {"max_tokens": 50, "temperature": None}
+    assert own.params("before_llm")["options"] == {"max_tokens": 50, "temperature": 1.0}
     assert [request.options for request in scripted.requests] == [
         {"max_tokens": 50, "temperature": 0},
         {"max_tokens": 9},

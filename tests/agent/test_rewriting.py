@@ -172,14 +172,48 @@ async def test_model_and_options_that_were_changed_go_with_the_call() -> None:
     assert (model.requests[0].model, model.requests[0].options) == ("other", {"temperature": 0, "top_p": 1})
 
 
-async def test_max_tokens_and_temperature_are_always_there_and_null_is_not_sent_back() -> None:
+@pytest.mark.parametrize(
+    ("settings", "shown"),
+    [
+        ({}, {"max_tokens": 4096, "temperature": 1.0}),
+        ({"max_tokens": 9}, {"max_tokens": 9, "temperature": 1.0}),
+        ({"options": {"temperature": 0.5}}, {"max_tokens": 4096, "temperature": 0.5}),
+        (
+            {"options": {"max_tokens": 7, "seed": None}, "max_tokens": 9},
+            {"max_tokens": 7, "temperature": 1.0, "seed": None},
+        ),
+        (
+            {"options": {"max_completion_tokens": 7}, "max_tokens": 9},
+            {"max_tokens": 7, "temperature": 1.0, "max_completion_tokens": 7},
+        ),
+        (
+            {"options": {"max_tokens": None, "temperature": None}, "max_tokens": 9},
+            {"max_tokens": 4096, "temperature": 1.0},
+        ),
+    ],
+)
+async def test_max_tokens_and_temperature_are_always_numbers_and_not_sent_back_unchanged(
+    settings: dict[str, Any], shown: dict[str, Any]
+) -> None:
     echo = hook(before_llm=lambda params: {"request": params})
     model = ScriptedModel([say("Hello.")])
+    agent = agent_for(model, llm=LlmSettings(late_system="native", **settings))
 
-    await play(agent_for(model), enable_tools=False, options=with_hooks(echo))
+    await play(agent, enable_tools=False, options=with_hooks(echo))
 
-    assert echo.params("before_llm")["options"] == {"max_tokens": None, "temperature": None}
+    assert echo.params("before_llm")["options"] == shown
     assert model.requests[0].options == {}
+
+
+async def test_a_hook_may_calculate_with_options_that_nothing_has_set() -> None:
+    def halved(params: dict[str, Any]) -> dict[str, Any]:
+        return {"request": {"options": {name: value / 2 for name, value in params["options"].items()}}}
+
+    model = ScriptedModel([say("Hello.")])
+
+    await play(agent_for(model), enable_tools=False, options=with_hooks(hook(before_llm=halved)))
+
+    assert model.requests[0].options == {"max_tokens": 2048, "temperature": 0.5}
 
 
 async def test_a_call_that_a_hook_adds_to_the_planning_reply_is_refused_with_a_notice() -> None:

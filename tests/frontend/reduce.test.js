@@ -244,6 +244,7 @@ for (const [name, end] of [
     page.receive(READY);
 
     assert.deepEqual(chatsOf(page), ["t1 Hello", "t1 Hello"]);
+    assert.deepEqual(pluck(page.sentOf("chat"), "resend"), [undefined, true]);
     assert.deepEqual(pluck(page.sent.slice(from), "type"), ["configure", "chat"]);
     page.receive(t.start(), t.sentence(0, "Hi."), t.end());
     assert.deepEqual(page.history, ["user: Hello", "assistant: Hi."]);
@@ -263,6 +264,14 @@ for (const [name, end] of [
     assert.ok(["lost", "failed"].includes(answerOf(page)));
   });
 }
+
+test("a turn that had begun before it was sent once more counts as lost", () => {
+  const page = new Page().ask("Hello", "t1").dispatch(GOODBYE).receive(READY);
+
+  page.receive({ type: "error", code: "turn_id_reused", message: "this turn has begun", path: "$.id" });
+
+  assert.deepEqual([page.state.turn, answerOf(page), page.state.notices], [null, "lost", []]);
+});
 
 for (const [name, act] of [
   ["whose socket broke without a close", (page) => page.ask("Hello", "t1").dispatch(BROKEN)],

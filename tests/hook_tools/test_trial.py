@@ -56,6 +56,19 @@ async def test_a_hook_without_faults_has_none() -> None:
     assert set(trial.summary()) == {"before_llm", "before_tool"}
 
 
+async def test_a_hook_that_knows_only_the_events_of_old_gets_a_hint(tmp_path: Path) -> None:
+    old = tmp_path / "old.py"
+    old.write_text(
+        HELLO
+        + '    if m["method"] == "hook.event": print(m["params"]["Kind"], file=sys.stderr)\n'
+        + '    if i: print(json.dumps({"jsonrpc": "2.0", "id": i, "result": {}}), flush=True)\n'
+    )
+    trial = await tried(plan(sys.executable, str(old), observe=["tool_exec_start"]))
+
+    assert (trial.problems, trial.hints) == (0, 1)
+    assert "event_method: hook.event" in texts(trial)
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

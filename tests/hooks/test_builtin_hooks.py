@@ -3,7 +3,9 @@
 import asyncio
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from server import config
@@ -15,7 +17,9 @@ from server.hooks.stages import (
     HookCallFailed,
     LlmAnswer,
     LlmCall,
+    Stage,
     StageContext,
+    StageValue,
 )
 from server.tools.tool_calls import ToolInvocation
 from tests.hooks.fakes import FACTS, FakeHuman
@@ -111,6 +115,45 @@ async def test_the_time_that_a_human_takes_is_not_the_hook_s() -> None:
     assert await builtin(Polite()).ask("approve_tool", ASK, at, SHORT_S) == ApproverVerdict(approved=True)
 
 
+class Threaded:
+    def before_tool(self, call: ToolInvocation, at: StageContext) -> ToolInvocation | None:
+        asyncio.get_running_loop()  # raises in a thread
+        return call
+
+
+class Odd:
+    """Returns what no stage takes."""
+
+    async def before_llm(self, call: LlmCall, at: StageContext) -> object:
+        return {"model": "other"}
+
+    async def before_tool(self, call: ToolInvocation, at: StageContext) -> object:
+        return ApproverVerdict(approved=True)
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> object:
+        raise SystemExit
+
+
+async def test_a_method_that_is_no_coroutine_runs_in_a_thread() -> None:
+    with pytest.raises(HookCallFailed, match="RuntimeError"):
+        await builtin(Threaded()).ask("before_tool", ASK, AT, LONG_S)
+
+
+@pytest.mark.parametrize(
+    ("stage", "value", "problem"),
+    [
+        ("before_llm", LlmCall(model="m", messages=[]), "TypeError"),
+        ("before_tool", ASK, "TypeError"),
+        ("approve_tool", ASK, "SystemExit"),
+    ],
+)
+async def test_an_answer_that_the_stage_does_not_take_is_a_failure(
+    stage: Stage, value: StageValue, problem: str
+) -> None:
+    with pytest.raises(HookCallFailed, match=f"{stage} failed: {problem}"):
+        await builtin(Odd()).ask(stage, value, AT, LONG_S)
+
+
 # --- health
 
 
@@ -156,6 +199,59 @@ def hooks(name: str = "ask_human", **entry: object) -> config.HooksSettings:
 def test_a_builtin_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match=r'builtin hook "nope" is not registered; there are: ask_human'):
         build_builtins(hooks("nope"))
+
+
+OWN = """
+class Own:
+    is_guard = True
+    def __init__(self, config):
+        self.config = config
+    async def before_tool(self, call, at):
+        raise ValueError(self.config)
+
+def nothing(config):
+    return object()
+
+def choosy(config):
+    raise KeyError("tools")
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own_hooks").mkdir()
+    (tmp_path / "own_hooks" / "guards.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def imported(source: str, **more: object) -> config.HooksSettings:
+    return msgspec.convert({"builtins": {"mine": {"enabled": True, "import": source, **more}}}, config.HooksSettings)
+
+
+@pytest.mark.usefixtures("own_module")
+def test_a_hook_of_the_operator_s_own_is_imported_and_has_limits_as_any_other() -> None:
+    [hook] = build_builtins(imported("own_hooks.guards:Own", timeout_ms=70))
+
+    assert hook.stages == {"before_tool"}
+    assert (hook.name, hook.is_guard, hook.timeout_ms) == ("mine", True, 70)
+    assert hook.health().stages == ["before_tool"]
+
+
+@pytest.mark.usefixtures("own_module")
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("own_hooks.guards:Missing", "AttributeError"),
+        ("own_hooks.missing:Own", "ModuleNotFoundError"),
+        ("own_hooks.guards", "AttributeError"),
+        (":Own", "ValueError"),
+        ("own_hooks.guards:nothing", "TypeError: it has none of the methods before_llm"),
+        ("own_hooks.guards:choosy", "KeyError: 'tools'"),
+    ],
+)
+def test_one_that_cannot_be_built_is_named_with_the_reason(source: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=f'import: {source}: build builtin hook "mine": {problem}'):
+        build_builtins(imported(source))
 
 
 def test_one_that_is_off_is_not_looked_at() -> None:

@@ -78,6 +78,16 @@ def test_the_author_tools_find_nothing_wrong_with_an_example(
     assert (status, capsys.readouterr().out.splitlines()[-1]) == (OK, "no problems")
 
 
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_example_passes_the_trial_as_the_readme_says_without_settings(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interpreter, file = entry(name)["command"]
+
+    status = main(["test", "--", interpreter, str(EXAMPLES / file)], os.environ)
+    assert (status, capsys.readouterr().out.splitlines()[-1].split(",")[0]) == (OK, "no problems")
+
+
 async def test_the_weather_is_a_tool_of_the_hook_s_own(tmp_path: Path) -> None:
     async with serving(tmp_path, {"weather": entry("weather")}) as scene:
         frames = await scene.turn(calls(("get_weather", {"city": "Tokyo"})), text("It rains."))

@@ -242,8 +242,6 @@ async def test_an_approver_that_does_not_approve_denies_whatever_its_setting(fai
     "failure",
     [
         *FAILURES,
-        {"allow": False},
-        {"decision": "deny"},
         {"action": "deny"},
         {"action": "Deny_Tool"},
         {"actoin": "x"},
@@ -258,6 +256,18 @@ async def test_a_guard_that_fails_or_is_not_understood_denies_the_call(failure: 
 
     assert isinstance(result, Deny)
     assert result.reason.startswith('Tool execution denied by hook: hook "guard" ')
+
+
+@pytest.mark.parametrize("ask", [hook, guard])
+async def test_a_hook_that_refuses_in_claude_codes_words_does_not_fail_open(ask: Any) -> None:
+    blocks = {"decision": "block", "reason": "never"}
+
+    assert await pipeline_of(ask(before_tool=blocks)).before_tool(ASK) == Deny(
+        reason="Tool execution denied by hook: never"
+    )
+    assert (await pipeline_of(ask(after_tool=blocks)).after_tool(RAN)).is_error
+    with pytest.raises(TurnAborted):
+        await pipeline_of(ask(after_llm=blocks)).after_llm(LlmAnswer(model="m", content="x"))
 
 
 async def test_a_guard_that_denies_is_heard_whatever_else_it_says() -> None:
@@ -409,7 +419,7 @@ async def test_messages_that_are_put_back_are_reported_as_discarded() -> None:
     assert {"index": 0, "after": given[0]}.items() <= report.data["changes"]["messages"][0].items()
 
 
-@pytest.mark.parametrize("reply", [{"action": "redact"}, {"action": "modify"}, {"allow": False}], ids=str)
+@pytest.mark.parametrize("reply", [{"action": "redact"}, {"action": "modify"}, {"allow": True}], ids=str)
 async def test_a_reply_that_is_not_understood_is_reported_as_ignored(reply: dict[str, Any]) -> None:
     a = hook("a", before_tool=reply)
     pipeline = pipeline_of(a, is_traced=True)

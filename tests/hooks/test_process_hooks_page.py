@@ -7,13 +7,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from aiohttp import ClientSession
 
 from hook_tools.__main__ import OK, main
 from hook_tools.reply_checks import check_reply
 from hook_tools.sample_calls import ORDER, events, sample_calls
 from server.hooks.hook_params import EventMethod
 from server.hooks.stages import ALIAS_OF, STAGES, Stage, observed_kinds
+from tests.hooks.serving import only, serving
+from tests.support.openai_script import calls, text
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "process-hooks.md").read_text("utf-8")
@@ -79,6 +83,22 @@ def test_the_hook_of_the_two_minutes_works(tmp_path: Path, capsys: pytest.Captur
 
     status = main(["test", "--intercept", "after_tool", "--", sys.executable, str(script)], os.environ)
     assert (status, capsys.readouterr().out.splitlines()[-1]) == (OK, "no problems")
+
+
+async def test_the_hook_in_the_server_s_process_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    section = PAGE.split("### A hook in the server's process")[1]
+    settings, code = (section.split(f"```{kind}\n")[1].split("```")[0] for kind in ("yaml", "python"))
+    (tmp_path / "shout.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    async with serving(tmp_path, {}, **msgspec.yaml.decode(settings)["hooks"]) as scene:
+        frames = await scene.turn(calls(("current_time", {"timezone": "Asia/Tokyo"})), text("Noon."))
+        async with ClientSession() as http, http.get(f"{scene.server.url}/api/hooks/processes") as answer:
+            [health] = (await answer.json())["builtins"]
+
+    assert "ASIA/TOKYO" in only(frames, "tool_result")["content"]
+    assert [health[key] for key in ("name", "stages", "calls", "failures")] == ["shout", ["after_tool"], 1, 0]
+    assert len(code.strip().splitlines()) <= 13
 
 
 def test_every_stage_has_its_heading() -> None:

@@ -180,6 +180,46 @@ def test_a_foreign_dialect_is_named_with_the_cure_and_changes_nothing(stage: Sta
     assert reading.result in (None, Deny(reason=""), ApproverVerdict(approved=False))
 
 
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"decision": "block", "reason": "not here"}, "not here"),
+        ({"decision": "block"}, ""),
+        ({"decision": "deny"}, ""),
+        ({"decision": {"action": "deny_tool"}}, ""),
+        ({"action": "continue", "decision": "block"}, ""),
+        ({"continue": False, "stopReason": "stop"}, "stop"),
+        ({"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}, "no"),
+        ({"hookSpecificOutput": {"permissionDecision": "ask"}}, ""),
+        ({"allow": False}, ""),
+        ({"approved": False}, ""),
+    ],
+    ids=str,
+)
+def test_a_refusal_in_other_words_refuses_and_is_told_deny_tool(reply: dict[str, Any], reason: str) -> None:
+    reading = read("before_tool", reply)
+
+    assert reading.result == Deny(reason=reason)
+    assert reading.is_doubtful
+    assert any('"deny_tool"' in warning for warning in reading.warnings)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"decision": "approve"},
+        {"decision": {"action": "respond"}},
+        {"continue": True},
+        {"hookSpecificOutput": {"permissionDecision": "allow"}},
+        {"hookSpecificOutput": []},
+    ],
+    ids=str,
+)
+def test_other_words_that_refuse_nothing_change_nothing(reply: dict[str, Any]) -> None:
+    assert read("before_tool", reply).result is None
+    assert read("approve_tool", reply).result == ApproverVerdict(approved=False)
+
+
 def test_a_misspelt_key_is_told_its_right_name() -> None:
     reading = read("before_tool", {"action": "deny_tool", "raeson": "no"})
 

@@ -60,6 +60,8 @@ async def test_a_review_gate_hears_of_each_step_in_order_and_writes_it_down(tmp_
     )
     async with serving(tmp_path, {"py_review_gate": gate}) as scene:
         frames = await scene.turn(calls(ZONES), text("Noon."))
+        [warning] = [text for hook in scene.server.app.hooks.health() for text in hook.warnings]
+    assert "event_method: hook.event" in warning
     assert kinds(frames)[-1] == "turn_end"
 
     heard = [line for line in entries(log) if line["direction"] == "in" and not _is_canary(line)]

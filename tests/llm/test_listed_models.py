@@ -8,7 +8,8 @@ import pytest
 
 from server.errors import ModelMissing, ProviderUnreachable
 from server.llm.endpoint import Discovery, Listing, ModelEndpoint, pick_model, read_listing, read_props
-from server.openai_client import Unreachable
+from server.openai_client import Refused, Unreachable
+from tests.support.virtual_loop import VirtualLoop
 
 
 class Models:
@@ -16,6 +17,7 @@ class Models:
 
     def __init__(self, *names: str) -> None:
         self.names: tuple[str, ...] | None = names
+        self.refusal: Refused | None = None
         self.asked = 0
         self.answers = asyncio.Event()
         self.answers.set()
@@ -23,6 +25,8 @@ class Models:
     async def get(self, path: str) -> bytes:
         self.asked += 1
         await self.answers.wait()
+        if self.refusal is not None:
+            raise self.refusal
         if self.names is None:
             raise Unreachable("refused")
         return json.dumps({"data": [{"id": name, "max_model_len": 4096} for name in self.names]}).encode()
@@ -54,6 +58,25 @@ async def test_an_endpoint_that_goes_away_is_known_by_what_it_has_said_last() ->
     listing.names = None
     with pytest.raises(ModelMissing, match="has a, b"):
         await found.model()
+
+
+def test_an_endpoint_that_says_when_is_asked_again_then_and_no_earlier() -> None:
+    listing = Models("qwen3")
+    listing.refusal = Refused(429, {"Retry-After": "20"}, b"")
+
+    async def run() -> None:
+        found = discovery(listing)
+        for wait_s in (0, 19, 0.9):
+            await asyncio.sleep(wait_s)
+            with pytest.raises(ModelMissing):
+                await found.model()
+        assert listing.asked == 1
+        listing.refusal = None
+        await asyncio.sleep(0.2)
+        assert await found.model() == "qwen3"
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
 
 
 async def test_between_two_tries_callers_do_not_wait_again() -> None:

@@ -19,7 +19,8 @@ from server.errors import (
     ToolChoiceRefused,
 )
 from server.llm.endpoint import ModelEndpoint
-from server.llm.provider_errors import MAX_RETRY_AFTER_MS, error_from_answer, error_from_event, retry_after_ms
+from server.llm.provider_errors import error_from_answer, error_from_event
+from server.openai_client import MAX_RETRY_AFTER_MS, retry_after_ms
 from tests.support.openai_faults import CONTEXT_OVERFLOWS, ROLE_REFUSALS, bad_key, http_error
 from tests.support.openai_script import HttpError
 

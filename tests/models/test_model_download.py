@@ -75,6 +75,17 @@ async def test_what_breaks_off_is_continued(folder: ModelFolder, files: FileServ
     assert 500_000 < starts[0] <= 1_000_000 < starts[1] <= 1_900_000
 
 
+async def test_a_server_that_is_busy_for_long_is_left_alone(folder: ModelFolder, files: FileServer) -> None:
+    busy = Fault(status="429 Too Many Requests", headers=("Retry-After: 300",))
+    files.faults = [Fault(cut_after=2_000_000), busy]
+
+    with pytest.raises(ModelFileError, match=r"\(HTTP 429, to be asked again in 300 s\); what has come is kept"):
+        await download(folder, files).run()
+    assert len(files.requests) == 2
+    assert await download(folder, files).run() == HASH
+    assert "range" in files.requests[2]
+
+
 async def test_a_download_that_was_cancelled_is_continued_by_the_next(folder: ModelFolder, files: FileServer) -> None:
     await cancelled_at(2_000_000, folder, files)
 

@@ -190,6 +190,7 @@ async def test_the_log_tells_of_a_tool_that_fails_without_the_secrets_of_the_exc
             log = await audited(scene)
 
     assert [(e["phase"], e["outcome"]) for e in log] == [("pre_tool_use", "called"), ("tool_error", "failed")]
+    assert [e.get("error_type") for e in log] == [None, "RuntimeError"]
     assert "RuntimeError" in log[-1]["result"]
     assert PASSWORD not in json.dumps([frames, log])
     told = next(message for message in caplog.messages if message.startswith("tool boom failed"))

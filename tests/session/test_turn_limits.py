@@ -8,7 +8,7 @@ import pytest
 from server.bounded.fair_share import Share
 from server.errors import TurnError
 from server.metrics import Metrics
-from server.session.turn_limits import TurnGate, TurnTimer, UserPlaces
+from server.session.turn_limits import BEGUN_S, MAX_BEGUN, MAX_BEGUN_USERS, BegunTurns, TurnGate, TurnTimer, UserPlaces
 from tests.support.virtual_loop import VirtualLoop
 
 
@@ -163,3 +163,31 @@ def test_an_account_with_more_places_has_them_for_all_its_keys_but_not_for_one()
     assert places.full(Share("gateway", "third")) is None
     places.take(Share("gateway", "third"))
     assert places.full(Share("gateway", "fourth")) == 3
+
+
+def test_a_turn_has_begun_for_ten_minutes_and_for_its_user_alone() -> None:
+    turns, anna, ben = BegunTurns(), Share("anna"), Share("ben")
+    turns.add(anna, "t1", now_s=100)
+
+    assert [turns.has(anna, "t1", now_s=100 + age_s) for age_s in (0, BEGUN_S - 1, BEGUN_S)] == [True, True, False]
+    assert not turns.has(ben, "t1", now_s=100)
+
+
+def test_only_so_many_turns_and_users_are_remembered() -> None:
+    turns = BegunTurns()
+    for number in range(MAX_BEGUN + 1):
+        turns.add(Share("anna"), f"t{number}", now_s=0)
+
+    assert [turns.has(Share("anna"), turn_id, now_s=1) for turn_id in ("t0", "t1")] == [False, True]
+    for number in range(MAX_BEGUN_USERS):
+        turns.add(Share(f"user{number}"), "t", now_s=2)
+    assert not turns.has(Share("anna"), "t1", now_s=3)
+    assert turns.has(Share("user0"), "t", now_s=3)
+
+
+def test_a_user_s_old_turns_take_no_memory() -> None:
+    turns = BegunTurns()
+    for number in range(3):
+        turns.add(Share("anna"), f"t{number}", now_s=number * BEGUN_S)
+
+    assert not turns.has(Share("anna"), "t0", now_s=0)

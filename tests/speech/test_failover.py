@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from server.config import Secret, SpeechProviderSettings
-from server.errors import SpeechTimeout, SpeechUnavailable
+from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
 from server.openai_client import Refused, Unreachable
-from server.speech.providers import PASSED_OVER_S, EndpointProvider, SpeechEndpointClient, speech_endpoints
-from server.speech.stt import AGAIN_S, recognizer_of
+from server.speech.providers import AGAIN_S, PASSED_OVER_S, EndpointProvider, SpeechEndpointClient, speech_endpoints
+from server.speech.stt import recognizer_of
 from server.speech.tts import SpeechRequest, synthesizer_of
 from tests.support.speech_server import speech_server
 from tests.support.virtual_loop import VirtualLoop
@@ -95,6 +95,58 @@ def test_a_server_that_refuses_is_not_away(status: int) -> None:
     on_a_virtual_loop(test)
 
 
+@pytest.mark.parametrize(("status", "again_s"), [(429, AGAIN_S), (503, AGAIN_S), (429, 0)])
+def test_a_server_that_says_when_is_asked_again_then_and_no_earlier(status: int, again_s: float) -> None:
+    async def test(loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one")
+        servers.failures["one"] = Refused(status, {"Retry-After": "2"}, b"")
+        asking = asyncio.create_task(servers.ask(again_s=again_s))
+        await asyncio.sleep(1.9)
+        servers.failures.clear()
+        assert await asking == "one"
+        assert loop.time() == pytest.approx(2)
+        assert servers.asked == ["one", "one"]
+
+    on_a_virtual_loop(test)
+
+
+def test_a_server_that_wants_to_be_left_alone_for_long_is_not_asked_again_and_others_are() -> None:
+    async def test(loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one", "two")
+        servers.failures = {"one": Refused(429, {"Retry-After": "20"}, b""), "two": Refused(503, {}, b"")}
+        asking = asyncio.create_task(servers.ask(again_s=AGAIN_S))
+        await asyncio.sleep(1.1)
+        del servers.failures["two"]
+        assert await asking == "two"
+        assert servers.asked == ["one", "two", "two", "two", "two"]
+
+    on_a_virtual_loop(test)
+
+
+def test_a_server_that_says_when_comes_last_until_then() -> None:
+    async def test(_loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one", "two")
+        servers.failures["one"] = Refused(503, {"Retry-After": "4"}, b"")
+        assert await servers.ask() == "two"
+        servers.failures.clear()
+        assert await servers.ask() == "two"
+        await asyncio.sleep(4)
+        assert await servers.ask() == "one"
+
+    on_a_virtual_loop(test)
+
+
+def test_a_server_that_wants_to_be_left_alone_for_too_long_is_overloaded() -> None:
+    async def test(loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one")
+        servers.failures["one"] = Refused(503, {"Retry-After": "4"}, b"")
+        with pytest.raises(SpeechBusy, match="one is overloaded"):
+            await servers.ask(again_s=AGAIN_S)
+        assert (loop.time(), servers.asked) == (0, ["one"])
+
+    on_a_virtual_loop(test)
+
+
 def test_asking_again_takes_no_longer_than_one_request_may_and_can_be_cancelled() -> None:
     async def test(loop: asyncio.AbstractEventLoop) -> None:
         servers = Servers("one", timeout_s=1)
@@ -135,5 +187,17 @@ async def test_a_second_server_hears_and_speaks_while_the_first_is_away() -> Non
         assert await ears.recognize(SOUND) == "Hello."
         assert [chunk async for chunk in voice.synthesize(SpeechRequest("Hello."))]
         assert ears.status.name == f"whisper-1 at {gone.base_url[7:-3]}, {server.base_url[7:-3]}"
+        await ears.aclose()
+        await voice.aclose()
+
+
+async def test_an_utterance_and_a_sentence_wait_for_a_server_that_is_rate_limiting() -> None:
+    async with speech_server(text="Hello.") as server:
+        ears, voice = recognizer_of(server.provider(), {}), synthesizer_of(server.provider(), {})
+        server.refusals = ["0"]
+        assert await ears.recognize(SOUND) == "Hello."
+        server.refusals = ["0"]
+        assert [chunk async for chunk in voice.synthesize(SpeechRequest("Hello."))]
+        assert len(server.requests) == 4
         await ears.aclose()
         await voice.aclose()

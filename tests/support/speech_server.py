@@ -21,6 +21,8 @@ class SpeechServer:
     pieces: list[bytes] = field(default_factory=lambda: [b"\1\0" * 100])
     content_type: str = "application/octet-stream"
     status: int = 200
+    refusals: list[str] = field(default_factory=list)
+    """Values of Retry-After with which the next requests are refused as too many."""
     stalls_after: int | None = None
     """Pieces after which nothing more comes, the connection left open."""
     breaks_after: int | None = None
@@ -40,7 +42,7 @@ class SpeechServer:
         with upload.file as file:
             got["file"] = file.read()
         self.requests.append(got | {"authorization": request.headers.get("Authorization")})
-        if self.status != 200:
+        if self._refuses:
             return self._refusal()
         if self.stalls_after is not None:
             await self._stall()
@@ -50,7 +52,7 @@ class SpeechServer:
 
     async def speak(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(await request.json() | {"authorization": request.headers.get("Authorization")})
-        if self.status != 200:
+        if self._refuses:
             return self._refusal()
         response = web.StreamResponse(headers={"Content-Type": self.content_type})
         await response.prepare(request)
@@ -65,8 +67,13 @@ class SpeechServer:
         await response.write_eof()
         return response
 
+    @property
+    def _refuses(self) -> bool:
+        return self.status != 200 or bool(self.refusals)
+
     def _refusal(self) -> web.Response:
-        return web.json_response({"error": {"message": "no sk-secret here"}}, status=self.status)
+        status, headers = (429, {"Retry-After": self.refusals.pop(0)}) if self.refusals else (self.status, {})
+        return web.json_response({"error": {"message": "no sk-secret here"}}, status=status, headers=headers)
 
     async def _stall(self) -> None:
         try:

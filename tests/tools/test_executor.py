@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -98,7 +99,7 @@ async def test_a_tool_that_crashes_tells_the_model_its_kind_of_error_and_the_log
 
     outcome = await executor_for(crash).run(call(1))
 
-    assert (outcome.content, outcome.is_error) == ("count failed: ValueError", True)
+    assert (outcome.content, outcome.is_error, outcome.error_type) == ("count failed: ValueError", True, "ValueError")
     [record] = caplog.records
     assert record.levelno == logging.WARNING
     assert record.getMessage() == "tool count failed"
@@ -117,6 +118,20 @@ async def test_a_cancellation_of_the_tool_s_own_is_its_failure_and_not_the_end_o
     assert (outcome.content, outcome.ending) == ("count failed: CancelledError", "failed")
 
 
+async def test_the_type_of_a_failure_is_that_of_its_cause() -> None:
+    async def read(arguments: dict[str, Any]) -> str:
+        try:
+            return Path("/no/such/file").read_text()
+        except OSError as error:
+            raise ToolError("there is no such file") from error
+
+    async def refuse(arguments: dict[str, Any]) -> str:
+        raise ToolError("not on a Sunday")
+
+    outcomes = [await executor_for(run).run(call(1)) for run in (read, refuse)]
+    assert [outcome.error_type for outcome in outcomes] == ["FileNotFoundError", "ToolError"]
+
+
 async def test_a_tool_that_takes_too_long_is_stopped() -> None:
     stopped = asyncio.Event()
 
@@ -130,6 +145,7 @@ async def test_a_tool_that_takes_too_long_is_stopped() -> None:
     outcome = await executor_for(wait, timeout_s=0.01).run(call(1))
 
     assert (outcome.content, outcome.is_error) == ("count took longer than 0.01 s and was stopped", True)
+    assert outcome.error_type == "TimeoutError"
     assert stopped.is_set()
 
 

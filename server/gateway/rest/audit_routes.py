@@ -51,7 +51,7 @@ SLOWEST_PIECE_S: Final = 30.0
 _PIECE_BYTES: Final = 64 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS: Final = ("user", "session", "turn", "call", "tool", "phase", "outcome", "handler", "approval", "message")
-_PLAIN: Final = (*_TEXTS, "address", "duration_ms", "result", "result_bytes")
+_PLAIN: Final = (*_TEXTS, "error_type", "address", "duration_ms", "result", "result_bytes")
 _PLACE: Final = ("id", "ts", "replica", "day", "number", "hash")
 _STRUCTURES: Final = ("arguments", "details")
 _COLUMNS: Final = ("id", "ts", "replica", "day", "number", *_PLAIN, *_STRUCTURES, "hash")

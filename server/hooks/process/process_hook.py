@@ -11,7 +11,7 @@ from server import config
 from server.hooks.health import HookHealth, HookState, HookStats
 from server.hooks.hook_params import event_params, stage_params
 from server.hooks.process.hook_process import HookLimits, HookProcess, OnLine, no_listener
-from server.hooks.process.process_settings import gate_stages, hello_modes, sent_stages
+from server.hooks.process.process_settings import event_hint, gate_stages, hello_modes, sent_stages
 from server.hooks.process.recording import Recording
 from server.hooks.replies import read_reply
 from server.hooks.reply_objects import ReplyUnusable
@@ -259,6 +259,8 @@ class ProcessHook:
         logger.info('process hook "%s" is up (pid %d)', self.name, process.pid)
         self.settled.set()
         self._on_change()
+        if (hint := await asyncio.to_thread(event_hint, self.settings)) is not None:
+            self.warn(hint)
         async with asyncio.TaskGroup() as tasks:
             testing = tasks.create_task(self._test_gates(process, asks_for_it=greeting.get("canary") is True))
             why = await process.ended

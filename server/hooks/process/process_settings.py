@@ -1,12 +1,18 @@
 """Checks the settings of process hooks, and derives stages, modes and gates from them."""
 
+from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Final
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
 from server.hooks.stages import ALIAS_OF, KINDS, LEGACY, STAGES, Stage, observed_kinds
 
+_OLD_EVENTS: Final = (
+    "it knows only hook.event, as in PicoClaw up to 0.2.8, and notices no other events: set event_method: hook.event, "
+    "and event_kinds: number if it compares Kind with numbers"
+)
 _PAIRS: Final = (("before_llm", "after_llm"), ("before_tool", "after_tool"))
 
 
@@ -47,6 +53,16 @@ def gate_stages(hook: ProcessHookSettings) -> list[Stage]:
     """Return the stages at which the hook is a gate: it can keep something from happening even by failing."""
     closed = hook.on_error == "closed"
     return [stage for stage in STAGES if stage in sent_stages(hook) and (closed or stage == "approve_tool")]
+
+
+def event_hint(hook: ProcessHookSettings) -> str | None:
+    """Return what to set for a hook whose file names only the events of PicoClaw up to 0.2.8. Reads the file."""
+    for path in map((hook.dir or Path()).joinpath, hook.command):
+        with suppress(OSError, ValueError):  # no hint is worth an error
+            text = path.read_bytes() if path.is_file() and path.stat().st_size < 1 << 20 else b""
+            if b"hook.event" in text and b"hook.runtime_event" not in text:
+                return _OLD_EVENTS if hook.observe and hook.event_method != "hook.event" else None
+    return None
 
 
 def _problem(hook: ProcessHookSettings) -> str | None:

@@ -349,6 +349,13 @@ async def refuses(socket: ServerConnection, replicas: Replicas) -> None:
     socket.transport.abort()
 
 
+async def has_begun_it(socket: ServerConnection, replicas: Replicas) -> None:
+    await replicas.until(socket, "chat")
+    error = {"type": "error", "code": "turn_id_reused", "message": "this turn has begun", "path": "$.id"}
+    await socket.send(json.dumps(error))
+    await answers(socket, replicas)
+
+
 async def begins(socket: ServerConnection, replicas: Replicas) -> None:
     chat = await replicas.until(socket, "chat")
     await begin(socket, chat["id"], "Half")
@@ -403,12 +410,21 @@ async def test_a_typed_turn_that_never_began_is_sent_once_more_with_its_id(serve
     assert replicas.received[1][0] == {"type": "configure", "voice": False, "language": "de"}
     assert [m["content"] for m in client.history.messages] == ["hi", "Whole."]
     assert [frame for frame in frames if frame["type"] == "error"] == []
+    assert [frame.get("resend") for sent in replicas.received for frame in sent if frame["type"] == "chat"] == [
+        None,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
     ("servers", "sent", "kept"),
-    [((breaks, answers), 1, []), ((begins, answers), 1, ["Half"]), ((says_goodbye, says_goodbye, answers), 2, [])],
-    ids=["broken without a close", "begun", "a second failure"],
+    [
+        ((breaks, answers), 1, []),
+        ((begins, answers), 1, ["Half"]),
+        ((says_goodbye, says_goodbye, answers), 2, []),
+        ((says_goodbye, has_begun_it), 2, []),
+    ],
+    ids=["broken without a close", "begun", "a second failure", "begun on another connection"],
 )
 async def test_any_other_turn_is_left_to_the_user(servers: Any, sent: int, kept: list[str]) -> None:
     replicas = Replicas(*servers)
@@ -481,6 +497,30 @@ async def test_a_server_that_is_not_found_again_is_given_up() -> None:
             await Connector(f"ws://localhost:{port}", token=None, first_delay_s=0.001).reopen()
 
     assert tries == TRIES
+
+
+async def test_a_server_that_says_when_is_tried_no_earlier() -> None:
+    refused = asyncio.Semaphore(0)
+
+    def refuse(socket: ServerConnection, request: Request) -> Response | None:
+        if request.path != "/busy":
+            return None
+        refused.release()
+        response = socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "full")
+        response.headers["Retry-After"] = "600"
+        return response
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        connector = Connector(f"ws://localhost:{port}/busy", token=None, first_delay_s=0)
+        search = asyncio.create_task(connector.reopen())
+        await refused.acquire()
+        for _ in range(2 * TRIES):  # time for all the tries of one that does not wait
+            await (await Connector(f"ws://localhost:{port}", token=None).open()).close()
+        connector.close()
+        with pytest.raises(ConnectionError, match="was lost"):
+            await search
+
+    assert refused.locked(), "it was tried again"
 
 
 # the command line

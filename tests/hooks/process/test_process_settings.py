@@ -1,12 +1,13 @@
 """server/hooks/process/process_settings.py: what the settings of a process hook come to, and what is wrong with them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from server.config import HooksSettings, ProcessHookSettings
 from server.errors import ConfigError
-from server.hooks.process.process_settings import enabled_hooks, gate_stages, hello_modes, sent_stages
+from server.hooks.process.process_settings import enabled_hooks, event_hint, gate_stages, hello_modes, sent_stages
 
 COMMAND = ["python3", "hook.py"]
 
@@ -100,3 +101,30 @@ def test_approvers_are_gates_and_so_is_all_of_a_closed_hook() -> None:
         "approve_tool",
     ]
     assert gate_stages(hook(intercept=["before_tool"])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "is_hinted"),
+    [
+        ('if method == "hook.event": print(params["Kind"])', {}, True),
+        ('if method in ("hook.event", "hook.runtime_event"): pass', {}, False),
+        ('if method == "hook.before_tool": pass', {}, False),
+        ('if method == "hook.event": pass', {"event_method": "hook.event"}, False),
+        ('if method == "hook.event": pass', {"observe": []}, False),
+    ],
+)
+def test_a_hook_that_knows_only_the_events_of_old_is_told_what_to_set(
+    tmp_path: Path, text: str, settings: dict[str, Any], is_hinted: bool
+) -> None:
+    (tmp_path / "old.py").write_text(text)
+
+    hint = event_hint(hook(**{"command": ["python3", "old.py"], "dir": tmp_path, "observe": ["*"], **settings}))
+
+    assert (hint is not None) is is_hinted
+    assert hint is None or ("event_method: hook.event" in hint and "event_kinds: number" in hint)
+
+
+def test_a_program_that_cannot_be_read_gives_no_hint(tmp_path: Path) -> None:
+    command = [str(tmp_path), "/dev/zero", "no\0path", "x" * 5000]
+
+    assert event_hint(hook(command=command, observe=["*"])) is None
