@@ -95,7 +95,7 @@ class AiohttpSocket:
 class Connection:
     """Owns the socket's reader (`run`), its writer task and, in its dialect, the session.
 
-    `on_turn_over` is called when one of its turns has ended.
+    `on_turn_over` is called when one of its turns has ended, `on_read` with the size of each message.
     """
 
     def __init__(
@@ -107,10 +107,12 @@ class Connection:
         *,
         outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None],
+        on_read: Callable[[int], None],
         dialect: DialectMaker,
     ) -> None:
         self._ws = ws
         self._transport = transport
+        self._on_read = on_read
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
@@ -189,6 +191,7 @@ class Connection:
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
+            self._on_read(len(message.data))
             await self._loop_share.turn(share)
             began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:

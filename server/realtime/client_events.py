@@ -17,6 +17,9 @@ from server.wire import codec
 from server.wire.frames import ToolName
 
 MAX_EVENT_ID: Final = 512
+MAX_EVENT_BYTES: Final = 15 << 20
+MAX_MESSAGE_BYTES: Final = 16 << 20
+"""Message that is still read, to be answered by an error; a larger one ends the connection."""
 ItemId = Annotated[str, Meta(min_length=1, max_length=128)]
 CallId = Annotated[str, Meta(min_length=1, max_length=256)]
 Metadata = Annotated[
@@ -170,6 +173,9 @@ _head_decoder = msgspec.json.Decoder(_EventHead)
 
 def decode(data: bytes) -> AnyRealtimeEvent:
     """Read one event. Raises FrameError, whose path is the `param` of the error event."""
+    if len(data) > MAX_EVENT_BYTES:
+        text = f"an event has at most {MAX_EVENT_BYTES >> 20} MiB; send sound in several"
+        raise FrameError("message_too_large", text)
     codec.check_size(data)
     try:
         return _decoder.decode(data)

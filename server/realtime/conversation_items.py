@@ -14,6 +14,8 @@ from server.realtime.server_events import Event, EventFactory
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
+MAX_PICTURE_BYTES: Final = 16 << 20
+"""All pictures of a conversation, as they are sent; they do not count as text."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
@@ -98,13 +100,17 @@ class Item:
 
     @property
     def size(self) -> int:
-        """Size of the item in bytes, as the conversation's limit counts it."""
+        """Size of the item in bytes without its pictures, as the conversation's limit counts it."""
         parts = self.data.get("content", ())
-        strings = [value for part in parts for value in part.values() if value]
+        strings = [value for part in parts for name, value in part.items() if value and name != "image_url"]
         strings += [self.data.get("arguments", ""), self.data.get("output", "")]
         strings += [message.content for message in self.rounds if isinstance(message.content, str)]
         strings += [result for _, result in self.siblings]
         return _OVERHEAD_BYTES + _PART_BYTES * len(parts) + sum(map(len, strings))
+
+    @property
+    def picture_bytes(self) -> int:
+        return sum(len(part.get("image_url", "")) for part in self.data.get("content", ()))
 
     def shown(self, *, with_images: bool = False) -> dict[str, Any]:
         """Return a copy for an event. Images, which the client has, only where it asks for the item."""
@@ -134,6 +140,11 @@ class ItemList:
         self.items: list[Item] = []
         self._by_id: dict[str, Item] = {}
         self._bytes = 0  # sum of their counted_bytes
+        self._picture_bytes = 0
+
+    @property
+    def _most(self) -> str:
+        return f"{self._max_items} items, {self._max_bytes} bytes of text and {MAX_PICTURE_BYTES >> 20} MiB of pictures"
 
     def get(self, item_id: str) -> Item | None:
         return self._by_id.get(item_id)
@@ -183,7 +194,7 @@ class ItemList:
         Raises FrameError, also for more than a conversation holds; each counts as often as it is there.
         """
         items: list[Item] = []
-        size_bytes = 0
+        size_bytes = picture_bytes = 0
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
                 item = new_item(each, self._events.new_id("item"), at=f"{at}[{index}]")
@@ -193,8 +204,10 @@ class ItemList:
                 raise FrameError("invalid_value", f"there is no item {each.id!r}", path=f"{at}[{index}].id")
             items.append(item)
             size_bytes += item.size
-        if len(items) > self._max_items or size_bytes > self._max_bytes:
-            text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
+            picture_bytes += item.picture_bytes
+        is_full = len(items) > self._max_items or size_bytes > self._max_bytes
+        if is_full or picture_bytes > MAX_PICTURE_BYTES:
+            text = f"a response reads at most {self._most}; leave some out"
             raise FrameError("input_too_large", text, path=at)
         return items
 
@@ -232,11 +245,9 @@ class ItemList:
         if item.id in self._by_id:
             text = f"an item {item.id[:128]!r} is there already; use another id"
             raise FrameError("item_create_duplicate_item_id", text, path="item.id")
-        if len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes:
-            text = (
-                f"the conversation holds at most {self._max_items} items and {self._max_bytes} bytes; delete some first "
-                "(conversation.item.delete)"
-            )
+        is_full = len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes
+        if is_full or self._picture_bytes + item.picture_bytes > MAX_PICTURE_BYTES:
+            text = f"the conversation holds at most {self._most}; delete some first (conversation.item.delete)"
             raise FrameError("conversation_full", text, path="item")
         place = len(self.items)
         if after == "root":
@@ -247,6 +258,7 @@ class ItemList:
                 raise FrameError("item_create_invalid_previous_item_id", text, path="previous_item_id")
             place = self.items.index(self._by_id[after]) + 1
         self.items.insert(place, item)
+        self._picture_bytes += item.picture_bytes
         self._by_id[item.id] = item
         self.count(item)
 
@@ -278,6 +290,7 @@ class ItemList:
         self._by_id.pop(item.id, None)
         self.items.remove(item)
         self._bytes -= item.counted_bytes
+        self._picture_bytes -= item.picture_bytes
 
     def _deleted(self, item_id: str) -> Event:
         return self._events.event("conversation.item.deleted", item_id=item_id)

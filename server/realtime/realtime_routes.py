@@ -18,6 +18,7 @@ from server.gateway.responses import refuse
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
+from server.realtime.client_events import MAX_MESSAGE_BYTES
 from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
@@ -157,7 +158,9 @@ class RealtimeRoutes:
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
         translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
-        return await self._sockets.admit(request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator))
+        return await self._sockets.admit(
+            request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), max_bytes=MAX_MESSAGE_BYTES
+        )
 
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await call.body(ClientSecretRequest)

@@ -1,0 +1,81 @@
+"""Bytes of WebSocket messages that have come and are not read yet, counted by user where messages may be large."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from server.bounded.fair_share import Share
+
+MAX_UNREAD_BYTES: Final = 32 << 20
+"""Limit of what all connections of one user may have unread, beyond messages of ordinary size."""
+LINGER_S: Final = 1.0
+"""Time for a client to read why its connection ends."""
+_HEADER_BYTES: Final = 6  # of a client's frame with at most 125 bytes (RFC 6455, 5.2)
+
+
+class UnreadMeter(asyncio.Protocol):
+    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; until attached, none.
+
+    aiohttp collects a message until it is whole and shows nothing of it before.
+    A connection that takes its user beyond MAX_UNREAD_BYTES, and whose own part
+    exceeds `free_bytes`, is full: it counts no more, what it goes on to send is
+    dropped, and after LINGER_S it is cut, with all that it has sent.
+    """
+
+    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int) -> None:
+        """`unread`: the bytes of all users, which their meters share."""
+        self._unread = unread
+        self._share = share
+        self._free_bytes = free_bytes
+        self._own = 0
+        self._is_full = False
+        self._protocol = asyncio.Protocol()
+        self._on_full: Callable[[], None] = lambda: None
+
+    def attach(self, transport: asyncio.Transport, on_full: Callable[[], None]) -> None:
+        """Count from now on until the connection is lost; `on_full`, called at most once, tells the client."""
+
+        def end() -> None:
+            on_full()
+            asyncio.get_running_loop().call_later(LINGER_S, transport.abort)
+
+        protocol = transport.get_protocol()
+        assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
+        self._protocol, self._on_full = protocol, end
+        transport.set_protocol(self)
+
+    def read(self, message_bytes: int) -> None:
+        """Count a message as read."""
+        length_bytes = 0 if message_bytes < 126 else 2 if message_bytes < 1 << 16 else 8
+        self._add(-min(self._own, message_bytes + length_bytes + _HEADER_BYTES))
+
+    def _add(self, count: int) -> None:
+        self._own += count
+        self._unread[self._share] += count
+        if not self._unread[self._share]:
+            del self._unread[self._share]
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_full:
+            return
+        self._add(len(data))
+        if self._own > self._free_bytes and self._unread[self._share] > MAX_UNREAD_BYTES:
+            self._is_full = True
+            self._add(-self._own)
+            self._on_full()
+        else:
+            self._protocol.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        return self._protocol.eof_received()
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._add(-self._own)
+        self._protocol.connection_lost(exc)
