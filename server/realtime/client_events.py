@@ -1,4 +1,4 @@
-"""Events that a Realtime client may send. An unknown `type` is refused by the decoder, unknown fields are ignored."""
+"""Events that a Realtime client may send. An unknown `type` is refused by the decoder, most unknown fields are ignored."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import FrameError
+from server.realtime.field_names import check_names
 from server.realtime.session_config import (
     ClientInstructions,
     Modalities,
@@ -178,7 +179,10 @@ def decode(data: bytes) -> AnyRealtimeEvent:
         raise FrameError("message_too_large", text)
     codec.check_size(data)
     try:
-        return _decoder.decode(data)
+        event = _decoder.decode(data)
+        if not isinstance(event, AudioAppend):  # the only one that is frequent or long
+            check_names(msgspec.json.decode(data), event, at="")
+        return event
     except msgspec.ValidationError as error:
         refusal = invalid(str(error))
         if not refusal.path:

@@ -1,7 +1,7 @@
 """`/v1/realtime`, and what stock clients ask before they connect: `/v1/realtime/client_secrets`, `sessions`, `/v1/models`."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -19,6 +19,7 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
 from server.realtime.client_events import MAX_MESSAGE_BYTES
+from server.realtime.field_names import modern_session
 from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
@@ -27,23 +28,6 @@ SUBPROTOCOL: Final = "realtime"
 """The subprotocol that OpenAI's clients ask for in a browser."""
 _MAX_BODY_BYTES: Final = 1 << 20
 """Limit far above what fits into a key, so that a client that sends too much learns what is too large."""
-_PLACES: Final = {
-    "modalities": ("output_modalities",),
-    "max_response_output_tokens": ("max_output_tokens",),
-    "voice": ("audio", "output", "voice"),
-    "speed": ("audio", "output", "speed"),
-    "output_audio_format": ("audio", "output", "format"),
-    "input_audio_format": ("audio", "input", "format"),
-    "input_audio_transcription": ("audio", "input", "transcription"),
-    "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
-    "turn_detection": ("audio", "input", "turn_detection"),
-}
-"""Places that the older shape's fields have today."""
-_FORMATS: Final = {
-    "pcm16": {"type": "audio/pcm", "rate": 24_000},
-    "g711_ulaw": {"type": "audio/pcmu"},
-    "g711_alaw": {"type": "audio/pcma"},
-}
 
 
 class KeyLifetime(Struct, frozen=True, kw_only=True):
@@ -197,18 +181,3 @@ class RealtimeRoutes:
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))
-
-
-def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a session of the older, flat shape as `session.update` takes it; other fields stay as they are."""
-    modern: dict[str, Any] = {}
-    for name, value in session.items():
-        *parents, last = _PLACES.get(name, (name,))
-        place = modern
-        for parent in parents:
-            found = place.setdefault(parent, {})
-            place = found if isinstance(found, dict) else {}
-        place[last] = _FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
-    if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
-        modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]
-    return modern

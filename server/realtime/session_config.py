@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from server.errors import FrameError
+from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
 from server.wire.frames import ToolName
@@ -262,9 +263,11 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
 def convert(value: Any, to: type[Any], *, at: str) -> Any:
     """Check plain data against a struct. Raises FrameError with the place below `at`."""
     try:
-        return msgspec.convert(value, to)
+        read = msgspec.convert(value, to)
     except msgspec.ValidationError as error:
         raise invalid(str(error), at=at) from None
+    check_names(value, read, at=at)
+    return read
 
 
 def invalid(text: str, *, at: str = "") -> FrameError:
@@ -320,8 +323,8 @@ def merge(whole: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain data with the changes of a client, before it is checked."""
     merged = dict(whole)
     for name, value in changes.items():
-        if value is None and name not in _NULLABLE:
-            merged.pop(name, None)  # its default
+        if value is None and name in merged and name not in _NULLABLE:
+            del merged[name]  # its default
         elif name in _MERGED and isinstance(value, Mapping) and isinstance(merged.get(name), Mapping):
             merged[name] = merge(merged[name], value)
         else:
