@@ -33,7 +33,8 @@ class ItemPart(Struct, kw_only=True):
 
     type: Literal["input_text", "input_audio", "input_image", "output_text", "output_audio"]
     text: str | None = None
-    audio: str | None = None
+    audio: bytes | None = None
+    """Base64 in JSON, in the session's input format."""
     transcript: str | None = None
     image_url: str | None = None
     detail: Literal["auto", "low", "high"] | None = None

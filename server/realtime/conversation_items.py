@@ -11,9 +11,12 @@ import msgspec
 from server.errors import FrameError
 from server.realtime import client_events as client
 from server.realtime.server_events import Event, EventFactory
+from server.realtime.session_config import SoundFormat, coding_of
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
+MIN_SOUND_MS: Final = 100
+MAX_SOUND_MS: Final = 60_000
 MAX_PICTURE_BYTES: Final = 16 << 20
 """All pictures of a conversation, as they are sent; they do not count as text."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
@@ -51,6 +54,19 @@ class SpokenPiece:
         return self.text[: ends[-1] if ends else 0].rstrip()
 
 
+@dataclass(frozen=True)
+class ItemSound:
+    """Sound of a client's item, PCM16 at `rate`, and the place of its words."""
+
+    pcm: bytes
+    rate: int
+    content_index: int
+
+    @property
+    def ms(self) -> float:
+        return len(self.pcm) / 2 * 1000 / self.rate
+
+
 @dataclass(slots=True, eq=False)
 class Item:
     """One item. `data` is what the client sees of it; the rest is ours."""
@@ -62,6 +78,8 @@ class Item:
     """Silence that the item stands for, which the model reads as the user's message."""
     is_waiting: bool = False
     """Whether the item's words are still being recognised."""
+    sound: ItemSound | None = None
+    """Sound that is to be recognised, until that begins."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
@@ -170,13 +188,9 @@ class ItemList:
 
     # --- events of the client
 
-    def answer(
-        self, event: client.ItemCreate | client.ItemDelete | client.ItemRetrieve | client.ItemTruncate
-    ) -> list[Event]:
+    def answer(self, event: client.ItemDelete | client.ItemRetrieve | client.ItemTruncate) -> list[Event]:
         """Apply an item event of the client; return its answers. Raises FrameError for a missing or impossible item."""
         match event:
-            case client.ItemCreate():
-                return self._create(event)
             case client.ItemDelete():
                 self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
                 return [self._deleted(event.item_id)]
@@ -188,8 +202,10 @@ class ItemList:
             case _:
                 assert_never(event)
 
-    def items_of(self, given: Sequence[client.NewItem | client.ItemReference], *, at: str) -> list[Item]:
-        """Return the items that a response is to answer instead of the conversation's.
+    def items_of(
+        self, given: Sequence[client.NewItem | client.ItemReference], sound: SoundFormat, *, at: str
+    ) -> list[Item]:
+        """Return the items that a response is to answer instead of the conversation's; `sound`: format of theirs.
 
         Raises FrameError, also for more than a conversation holds; each counts as often as it is there.
         """
@@ -197,7 +213,7 @@ class ItemList:
         size_bytes = picture_bytes = 0
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
-                item = new_item(each, self._events.new_id("item"), at=f"{at}[{index}]")
+                item = new_item(each, self._events.new_id("item"), sound, at=f"{at}[{index}]")
             elif (known := self.get(each.id)) is not None:
                 item = known
             else:
@@ -211,14 +227,15 @@ class ItemList:
             raise FrameError("input_too_large", text, path=at)
         return items
 
-    def _create(self, event: client.ItemCreate) -> list[Event]:
-        item = new_item(event.item, self._events.new_id("item"))
+    def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
+        """Add an item of the client's, whose sound has that format. Raises FrameError for one that is impossible."""
+        item = new_item(event.item, self._events.new_id("item"), sound)
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
             raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
         self._insert(item, event.previous_item_id)
-        return [self.event("added", item), self.event("done", item)]
+        return item, [self.event("added", item), self.event("done", item)]
 
     def _truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
@@ -309,13 +326,15 @@ def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: A
     return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
 
 
-def new_item(given: client.NewItem, item_id: str, *, at: str = "item") -> Item:
-    """Make an item of what the client gave. Raises FrameError for content that cannot be kept."""
+def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str = "item") -> Item:
+    """Make an item of what the client gave, with sound of that format. Raises FrameError for content that cannot be kept."""
     item_id = given.id or item_id
     match given:
         case client.MessageItem():
             content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
-            return Item(item_data(item_id, "message", role=given.role, content=content))
+            heard = _sound(given.content, sound, at)
+            data = item_data(item_id, "message", role=given.role, content=content)
+            return Item(data, is_waiting=heard is not None, sound=heard)
         case client.FunctionCallItem():
             call = {"name": given.name, "call_id": given.call_id or item_id, "arguments": given.arguments or "{}"}
             try:
@@ -335,16 +354,29 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
         case "input_text" | "output_text":
             return {"type": part.type, "text": part.text or ""}
         case "input_audio" | "output_audio":
-            if part.transcript is None:
-                text = "sound in an item is not recognised here: give its `transcript`, or use input_audio_buffer"
-                raise FrameError("unsupported_content", text, path=f"{at}.transcript")
+            if part.transcript is None and (part.type == "output_audio" or part.audio is None):
+                raise FrameError("missing_required_parameter", "give its `transcript`", path=f"{at}.transcript")
             return {"type": part.type, "transcript": part.transcript}
     url = part.image_url or ""
     found = _IMAGE.fullmatch(url) if len(url) <= MAX_IMAGE_CHARS else None
     if found is None or (found.end() - found.start("data")) % 4:
-        text = "an image is a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB"
+        text = "send the image itself, as a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB: no address is fetched"
         raise FrameError("invalid_value", text, path=f"{at}.image_url")
     return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}
+
+
+def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
+    """Return the sound that is to be recognised, if a part has some without its words."""
+    coding = coding_of(sound)
+    found = [
+        ItemSound(coding.decode(part.audio), coding.rate, index)
+        for index, part in enumerate(parts)
+        if part.audio is not None and part.type == "input_audio" and part.transcript is None
+    ]
+    if len(found) > 1 or (found and not MIN_SOUND_MS <= found[0].ms <= MAX_SOUND_MS):
+        text = f"a message has at most one piece of sound without `transcript`, of {MIN_SOUND_MS} ms to {MAX_SOUND_MS // 1000} s"
+        raise FrameError("invalid_value", text, path=f"{at}.content")
+    return found[0] if found else None
 
 
 def messages_of(items: Sequence[Item]) -> list[wire.Message]:
