@@ -238,5 +238,11 @@ def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
     )
 
 
+def expires_at_s(principal: Principal) -> int | None:
+    """Return the Unix time until which a connection that begins now may last, or None if there is none."""
+    lasts_s = _end_of(principal, 0.0).at_s + LAST_TURN_S
+    return None if lasts_s == float("inf") else round(time.time() + lasts_s)
+
+
 def _close_payload(code: int, reason: str) -> bytes:
     return code.to_bytes(2, "big") + reason.encode()  # RFC 6455, 5.5.1

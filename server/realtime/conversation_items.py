@@ -22,7 +22,7 @@ MAX_PICTURE_BYTES: Final = 16 << 20
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
-_WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
     "user": ("input_text", "input_audio", "input_image"),
@@ -50,7 +50,7 @@ class SpokenPiece:
             begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
             return self.text[: begun[-1] if begun else 0].rstrip()
         share = int(len(self.text) * heard_ms / self.duration_ms)
-        ends = [found.start() for found in _WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        ends = [found.start() for found in WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
         return self.text[: ends[-1] if ends else 0].rstrip()
 
 

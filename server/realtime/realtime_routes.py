@@ -14,7 +14,8 @@ from server.accounts.principal import KEY_NAME
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
-from server.gateway.responses import refuse
+from server.gateway.connection import expires_at_s
+from server.gateway.responses import OPENAI_PREFIXES, refuse
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
@@ -23,6 +24,7 @@ from server.realtime.field_names import modern_session
 from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
+from server.session.turn_limits import TurnGate
 
 SUBPROTOCOL: Final = "realtime"
 """The subprotocol that OpenAI's clients ask for in a browser."""
@@ -96,26 +98,32 @@ class RealtimeRoutes:
         *,
         model_name: Callable[[], str],
         server_tools: ServerTools,
+        gate: TurnGate,
     ) -> None:
         self._accounts = accounts
         self._authenticator = authenticator
         self._sockets = sockets
         self._model_name = model_name
         self._server_tools = server_tools
+        self._gate = gate
 
     def add_routes(self, routes: Routes) -> None:
-        routes.get("/v1/realtime", self._connect, Access.KEY)
+        for prefix in OPENAI_PREFIXES:
+            routes.get(f"{prefix}realtime", self._connect, Access.KEY)
 
     def operations(self) -> tuple[Operation, ...]:
         return (
-            Operation(
-                method="POST",
-                path="/v1/realtime/client_secrets",
-                summary="Make a key with which a page can open /v1/realtime on your account",
-                handle=self._make_key,
-                body=(ClientSecretRequest,),
-                answer=ClientSecret,
-                max_body_bytes=_MAX_BODY_BYTES,
+            *(
+                Operation(
+                    method="POST",
+                    path=f"{prefix}realtime/client_secrets",
+                    summary="Make a key with which a page can open /v1/realtime on your account",
+                    handle=self._make_key,
+                    body=(ClientSecretRequest,),
+                    answer=ClientSecret,
+                    max_body_bytes=_MAX_BODY_BYTES,
+                )
+                for prefix in OPENAI_PREFIXES
             ),
             Operation(
                 method="POST",
@@ -141,7 +149,13 @@ class RealtimeRoutes:
             defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
-        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
+        principal = self._authenticator.principal(request)
+        translator = RealtimeTranslator(
+            defaults=defaults,
+            server_tools=self._server_tools,
+            expires_at=expires_at_s(principal),
+            turn_places=partial(self._gate.places, principal.limited_share),
+        )
         return await self._sockets.admit(
             request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), max_bytes=MAX_MESSAGE_BYTES
         )
@@ -175,8 +189,7 @@ class RealtimeRoutes:
         except RealtimeKeyTooLarge as error:
             raise Refusal(400, error.code, str(error), path="session") from None
         named = msgspec.structs.replace(config, model=self._model_name())
-        kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
-        shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
+        shown = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
         return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=shown)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:

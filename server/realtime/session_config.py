@@ -1,7 +1,7 @@
 """Configuration of a Realtime session: read, merged, checked and echoed. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
@@ -137,6 +137,11 @@ class OutputConfig(Struct, frozen=True):
     def speaker(self) -> str | None:
         return self.voice.id if isinstance(self.voice, CustomVoice) else self.voice
 
+    def spoken_by(self, voices: Sequence[str]) -> "OutputConfig":
+        """Return it with the voice that will speak: the first one in place of one that is not there."""
+        is_there = not voices or self.speaker in voices
+        return self if is_there else msgspec.structs.replace(self, voice=voices[0][:64])
+
 
 class AudioConfig(Struct, frozen=True):
     input: InputConfig = InputConfig()
@@ -246,8 +251,12 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
             raise FrameError("session_too_large", text, path="session") from None
         return config
 
+    def shown(self, session_id: str, expires_at: int | None) -> dict[str, Any]:
+        """Return the object `session` of server events and of keys."""
+        kind = "realtime.session" if self.type == "realtime" else "realtime.transcription_session"
+        return {"id": session_id, "object": kind, "expires_at": expires_at, **self.echo()}
+
     def echo(self) -> dict[str, Any]:
-        """Return the object `session` of server events."""
         whole: dict[str, Any] = msgspec.to_builtins(self)
         heard = whole["audio"]["input"]
         if heard["turn_detection"] is not None:

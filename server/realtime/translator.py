@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
 from server.session.session import MAX_ASIDES
+from server.session.turn_limits import RETRY_AFTER_MS
 from server.wire import frames as wire
 
 
@@ -42,6 +43,8 @@ Action = Event | Request | Transcription | wire.AnyClientFrame | bytes
 """An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session,
 sound of an item, a frame whose answer the session sends like any other frame, or sound of the microphone."""
 
+RETRY_S: Final = RETRY_AFTER_MS / 1000
+
 
 class RealtimeTranslator:
     """Translates one connection. Every method returns what is to be done, in this order, without waiting between.
@@ -56,11 +59,20 @@ class RealtimeTranslator:
         *,
         defaults: SessionConfig | None = None,
         server_tools: ServerTools = NO_TOOLS,
+        expires_at: int | None = None,
+        turn_places: Callable[[], tuple[int, int]] = lambda: (1, 0),
     ) -> None:
-        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`."""
+        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`.
+
+        `turn_places` returns how many turns may run at once for the client, and how many more may begin.
+        """
         self._config = defaults or SessionConfig()
         self._server_tools = server_tools
+        self._expires_at = expires_at
+        self._turn_places = turn_places
+        self._session_id = ""
         self._voice = wire.SpeechPart(state="loading")
+        self._voices: list[str] = []
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
         self._conversation = ItemList(self._events, max_items=0, max_bytes=0)
@@ -86,7 +98,7 @@ class RealtimeTranslator:
             case wire.Ready():
                 return self.begin(frame)
             case wire.Speech():
-                self._voice = frame.tts
+                self._voice, self._voices = frame.tts, frame.voices
             case wire.Model():
                 self._config = msgspec.structs.replace(self._config, model=frame.name)
             case wire.SpeechStopped():
@@ -139,10 +151,9 @@ class RealtimeTranslator:
         self._conversation = ItemList(self._events, max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
         self._conversation_id = self._events.new_id("conv")
         self._input = InputBuffer(self._events, self._conversation)
-        self._voice, voices = ready.speech.tts, ready.speech.voices
+        self._session_id = f"sess_{ready.session_id}"
+        self._voice, self._voices = ready.speech.tts, ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
-        if config.audio.output.voice is None and voices:
-            config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}})
         return [self._configure(config, is_first=True)]
 
     def _running(self) -> list[ResponseWriter]:
@@ -227,6 +238,8 @@ class RealtimeTranslator:
 
         `problems` of the first one follow `session.created`, as clients take that for the first event.
         """
+        output = config.audio.output.spoken_by(self._voices)
+        config = msgspec.structs.replace(config, audio=msgspec.structs.replace(config.audio, output=output))
         settings = settings_of(config, conversation=self._conversation_id)
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
@@ -241,8 +254,8 @@ class RealtimeTranslator:
             self._settings |= changed
             dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
             if is_first:
-                return [*dropped, self._events.event("session.created", session=self._config.echo()), *errors]
-            return [*errors, *dropped, self._events.event("session.updated", session=self._config.echo())]
+                return [*dropped, *self._created(), *errors]
+            return [*errors, *dropped, self._events.event("session.updated", session=self._echo())]
 
         def refused(error: FrameError | TurnError) -> list[Action]:
             problem = self._refusal(error, event_id, at="session")
@@ -251,15 +264,27 @@ class RealtimeTranslator:
             kept = [*problems, problem]
             if not config.tools:
                 self._config = config
-                return [self._events.event("session.created", session=self._config.echo()), *kept]
+                return [*self._created(), *kept]
             rest = msgspec.structs.replace(config, tools=[], tool_choice="auto")  # without those of its key
             return [self._configure(rest, is_first=True, problems=kept)]
 
         return Request(wire.Configure(**changed), answered, refused)
 
+    def _echo(self) -> dict[str, Any]:
+        return self._config.shown(self._session_id, self._expires_at)
+
+    def _created(self) -> list[Event]:
+        conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
+        return [
+            self._events.event("session.created", session=self._echo()),
+            self._events.event("conversation.created", conversation=conversation),
+        ]
+
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
-        """Pass on what the turn that was asked for goes without."""
-        actions: list[Action] = []
+        """Report the turns that are left, and pass on what the one that was asked for goes without."""
+        limit, free = self._turn_places()
+        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": 0.0 if free else RETRY_S}
+        actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
                 # clients would take an error that names their response.create for its end
@@ -388,6 +413,7 @@ class RealtimeTranslator:
             conversation_id=self._conversation_id,
             items=items,
             server_tools=self._server_tools,
+            voices=self._voices,
         )
         response = ResponseWriter(spec, self._events, self._conversation)
         if is_aside:

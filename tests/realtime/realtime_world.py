@@ -54,6 +54,8 @@ class RealtimeWorld:
         self.translator = RealtimeTranslator(defaults=defaults)
         self.checker = RealtimeEventChecker()
         self.events: list[Event] = []
+        self.limits: list[Event] = []
+        """The events `rate_limits.updated`, which are not among the others: one comes with each turn."""
         self.frames: list[wire.AnyClientFrame] = []
         self.sound: list[bytes] = []
         self.refuse = refuse
@@ -173,8 +175,9 @@ class RealtimeWorld:
     def _do(self, actions: list[Action]) -> None:
         for action in actions:
             if isinstance(action, dict):
-                self.events.append(as_sent(action))
-                self.checker.check(self.events[-1])
+                event = as_sent(action)
+                self.checker.check(event)
+                (self.limits if event["type"] == "rate_limits.updated" else self.events).append(event)
             elif isinstance(action, bytes):
                 self.sound.append(action)
             elif isinstance(action, Request):

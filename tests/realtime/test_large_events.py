@@ -38,7 +38,7 @@ async def test_pictures_leave_the_room_for_words_and_have_a_limit_of_their_own(s
     async with realtime_client(server.url) as me:
         assert [await show(me) for _ in "abc"] == ["conversation.item.done"] * 2 + ["conversation_full"]
         assert (await me.say(words))["type"] == "conversation.item.done"
-        await me.send("conversation.item.delete", item_id=me.events[1]["item"]["id"])
+        await me.send("conversation.item.delete", item_id=me.events[2]["item"]["id"])
         await me.until("conversation.item.deleted")
         assert await show(me) == "conversation.item.done"
 

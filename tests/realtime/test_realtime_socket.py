@@ -76,7 +76,7 @@ async def talker(server: Parley, *protocols: str, query: str = "model=any", **he
     wanted: Any = list(protocols) or None
     async with connect(url, compression=None, max_size=None, subprotocols=wanted, additional_headers=headers) as socket:
         opened = Talker(socket)
-        assert (await opened.receive())["type"] == "session.created"
+        assert [(await opened.receive())["type"] for _ in "ab"] == ["session.created", "conversation.created"]
         yield opened
 
 

@@ -83,6 +83,7 @@ async def test_a_spoken_turn_and_its_interruption_come_in_the_order_of_realtime(
             "conversation.item.input_audio_transcription.delta",
             "conversation.item.input_audio_transcription.completed",
             "response.created",
+            "rate_limits.updated",
             "conversation.item.added",
             "conversation.item.done",
             "response.output_item.added",

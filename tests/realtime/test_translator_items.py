@@ -400,7 +400,8 @@ def test_extras_come_only_where_the_client_asks_for_them() -> None:
 
 
 def test_a_response_takes_settings_for_itself_and_echoes_its_metadata() -> None:
-    world = RealtimeWorld()
+    speech = msgspec.structs.replace(READY.speech, voices=["amy", "ben"])
+    world = RealtimeWorld(ready=msgspec.structs.replace(READY, speech=speech))
     wishes = {
         "instructions": "Whisper.",
         "output_modalities": ["text"],
@@ -542,8 +543,8 @@ def test_a_key_whose_tools_are_refused_keeps_the_rest_of_its_session() -> None:
 
     world = RealtimeWorld(defaults=SessionConfig().updated(given | {"tool_choice": choice}), refuse=refusal)
 
-    assert types(world.events) == ["session.created", "error"]
-    session, error = world.events[0]["session"], world.events[1]["error"]
+    assert types(world.events) == ["session.created", "conversation.created", "error"]
+    session, error = world.events[0]["session"], world.events[2]["error"]
     assert (session["instructions"], session["audio"]["output"]["speed"]) == ("Be brief.", 1.5)
     assert (session["tools"], session["tool_choice"]) == ([], "auto")
     assert (error["code"], error["param"]) == ("invalid_value", "session.tools[0].name")

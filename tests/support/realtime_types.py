@@ -14,6 +14,7 @@ MODELS: Final[dict[str, type[BaseModel]]] = {
     get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(RealtimeServerEvent)[0])
 }
 """The types of OpenAI's package, by the `type` of their event."""
+_SESSION: Final = {"id", "object", "expires_at"}
 _NEVER: Final = ("conversation.item.created",)
 
 
@@ -125,7 +126,7 @@ def check_type(event: Event) -> None:
         read = MODELS[name].model_validate_json(json.dumps(event), strict=True)
     except ValidationError as error:
         raise AssertionError(f"{name}: {error}") from None
-    _check_extra(read, name)
+    _check_extra(read, name, (f"{name}.session", _SESSION))
     for item in _items_of(event):
         _check_item(item)
     for value in (event.get("part") or {}).values():
@@ -134,14 +135,16 @@ def check_type(event: Event) -> None:
         assert {"type", "code", "message", "param", "event_id"} == event["error"].keys()
 
 
-def _check_extra(read: Any, at: str) -> None:
+def _check_extra(read: Any, at: str, known: tuple[str, set[str]]) -> None:
+    """`known`: a place, and the fields that OpenAI sends there though its types lack them."""
     if isinstance(read, BaseModel):
-        assert not read.model_extra, f"{at}: OpenAI has no {sorted(read.model_extra)}"
-        for name in read.model_fields_set:
-            _check_extra(getattr(read, name), f"{at}.{name}")
+        extra = set(read.model_extra or ())
+        assert extra == (known[1] if at == known[0] else set()), f"{at}: {sorted(extra)} is not what OpenAI sends"
+        for name in read.model_fields_set - extra:
+            _check_extra(getattr(read, name), f"{at}.{name}", known)
     elif isinstance(read, list):
         for index, each in enumerate(read):
-            _check_extra(each, f"{at}[{index}]")
+            _check_extra(each, f"{at}[{index}]", known)
 
 
 def _items_of(event: Event) -> list[Event]:
