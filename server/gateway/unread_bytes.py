@@ -11,44 +11,35 @@ MAX_UNREAD_BYTES: Final = 32 << 20
 """Limit of what all connections of one user may have unread, beyond messages of ordinary size."""
 LINGER_S: Final = 1.0
 """Time for a client to read why its connection ends."""
-_HEADER_BYTES: Final = 6  # of a client's frame with at most 125 bytes (RFC 6455, 5.2)
+_HEADER_BYTES: Final = 14  # of a client's frame, at most (RFC 6455, 5.2)
 
 
 class UnreadMeter(asyncio.Protocol):
-    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; until attached, none.
+    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; none until `attach`.
 
-    aiohttp collects a message until it is whole and shows nothing of it before.
-    A connection that takes its user beyond MAX_UNREAD_BYTES, and whose own part
-    exceeds `free_bytes`, is full: it counts no more, what it goes on to send is
-    dropped, and after LINGER_S it is cut, with all that it has sent.
+    aiohttp collects a message until it is whole and shows nothing of it before. A connection that takes its user
+    beyond MAX_UNREAD_BYTES, and whose own part exceeds `free_bytes`, is full: what it goes on to send is dropped, and
+    after LINGER_S it is cut.
     """
 
-    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int) -> None:
-        """`unread`: the bytes of all users, which their meters share."""
-        self._unread = unread
-        self._share = share
-        self._free_bytes = free_bytes
+    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int, on_full: Callable[[], None]) -> None:
+        """`unread`: the bytes of all users, which their meters share. `on_full` tells the client."""
+        self._unread, self._share = unread, share
+        self._free_bytes, self._on_full = free_bytes, on_full
         self._own = 0
         self._is_full = False
-        self._protocol = asyncio.Protocol()
-        self._on_full: Callable[[], None] = lambda: None
 
-    def attach(self, transport: asyncio.Transport, on_full: Callable[[], None]) -> None:
-        """Count from now on until the connection is lost; `on_full`, called at most once, tells the client."""
-
-        def end() -> None:
-            on_full()
-            asyncio.get_running_loop().call_later(LINGER_S, transport.abort)
-
+    def attach(self, transport: asyncio.Transport) -> None:
+        """Count until the connection is lost."""
         protocol = transport.get_protocol()
         assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
-        self._protocol, self._on_full = protocol, end
+        self._transport, self._protocol = transport, protocol
         transport.set_protocol(self)
 
     def read(self, message_bytes: int) -> None:
         """Count a message as read."""
-        length_bytes = 0 if message_bytes < 126 else 2 if message_bytes < 1 << 16 else 8
-        self._add(-min(self._own, message_bytes + length_bytes + _HEADER_BYTES))
+        if self._own:
+            self._add(-min(self._own, message_bytes + _HEADER_BYTES))
 
     def _add(self, count: int) -> None:
         self._own += count
@@ -60,15 +51,13 @@ class UnreadMeter(asyncio.Protocol):
         if self._is_full:
             return
         self._add(len(data))
-        if self._own > self._free_bytes and self._unread[self._share] > MAX_UNREAD_BYTES:
-            self._is_full = True
-            self._add(-self._own)
-            self._on_full()
-        else:
+        if self._own <= self._free_bytes or self._unread[self._share] <= MAX_UNREAD_BYTES:
             self._protocol.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        return self._protocol.eof_received()
+            return
+        self._is_full = True
+        self._add(-self._own)
+        self._on_full()
+        asyncio.get_running_loop().call_later(LINGER_S, self._transport.abort)
 
     def pause_writing(self) -> None:
         self._protocol.pause_writing()

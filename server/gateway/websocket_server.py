@@ -79,12 +79,9 @@ class WebSocketServer:
         return await self.admit(request, PROTOCOL, ParleyDialect)
 
     async def admit(
-        self, request: web.Request, protocol: str, dialect: DialectMaker, *, max_bytes: int = 0
+        self, request: web.Request, protocol: str, dialect: DialectMaker, *, large_bytes: int = 0
     ) -> web.StreamResponse:
-        """Serve one client, whom the auth middleware has checked, with the subprotocol and dialect.
-
-        `max_bytes`: size of a message, where one may be larger than `limits.max_message_bytes`.
-        """
+        """Serve one client, whom the auth middleware has checked. `large_bytes`: limit of a message, if it is higher here."""
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
@@ -92,7 +89,7 @@ class WebSocketServer:
             refusal = refuse_page(request, 503, code, f"refused: {cause}; try again")
             refusal.headers["Retry-After"] = str(RETRY_AFTER_S)
             return refusal
-        usual_bytes = self._limits.max_message_bytes
+        max_bytes = self._limits.max_message_bytes
         with self._place(principal):
             ws = ServerWebSocket(
                 protocols=(protocol,),
@@ -101,7 +98,7 @@ class WebSocketServer:
                 autoping=False,
                 autoclose=False,  # the outbox's writer says goodbye, in its place of the order
                 timeout=self._outbox_limits.close_s,
-                max_msg_size=max(max_bytes, usual_bytes) + 1,  # aiohttp refuses what is as large as this
+                max_msg_size=max(max_bytes, large_bytes) + 1,  # aiohttp refuses what is as large as this
             )
             await ws.prepare(request)
             ws.headers.clear()  # sent; kept, they cost each connection 1.2 KB
@@ -111,7 +108,7 @@ class WebSocketServer:
                 return ws
             transport = request.transport
             if transport is not None:
-                await self._serve(ws, transport, principal, dialect, is_metered=max_bytes > usual_bytes)
+                await self._serve(ws, transport, principal, dialect, is_metered=large_bytes > max_bytes)
             return ws
 
     async def _serve(
@@ -123,7 +120,14 @@ class WebSocketServer:
         *,
         is_metered: bool,
     ) -> None:
-        meter = UnreadMeter(self._unread, principal.share, free_bytes=self._limits.max_message_bytes)
+        def refuse() -> None:
+            text = f"more than {MAX_UNREAD_BYTES >> 20} MiB of yours are unread"
+            connection.outbox.finish(WSCloseCode.MESSAGE_TOO_BIG, text)
+
+        limit = self._limits.max_message_bytes
+        meter = UnreadMeter(self._unread, principal.share, free_bytes=limit, on_full=refuse)
+        if is_metered:
+            meter.attach(transport)
         connection = Connection(
             ws,
             transport,
@@ -134,9 +138,6 @@ class WebSocketServer:
             on_read=meter.read,
             dialect=dialect,
         )
-        if is_metered:
-            text = f"more than {MAX_UNREAD_BYTES >> 20} MiB of yours are unread"
-            meter.attach(transport, lambda: connection.outbox.finish(WSCloseCode.MESSAGE_TOO_BIG, text))
         self._connections.add(connection)
         self._services.metrics.connections.set(len(self._connections))
         self._all_gone.clear()

@@ -79,7 +79,7 @@ class Item:
     is_waiting: bool = False
     """Whether the item's words are still being recognised."""
     sound: ItemSound | None = None
-    """Sound that is to be recognised, until that begins."""
+    """Sound that is to be recognised, until its words are known."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, ItemSound, item_data
+from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, item_data
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
@@ -215,8 +215,10 @@ class InputBuffer:
             return ended
         return self._recognized(recording, config)
 
-    def recognized(self, item: Item, sound: ItemSound, words: str | FrameError, config: SessionConfig) -> list[Event]:
+    def recognized(self, item: Item, words: str | FrameError, config: SessionConfig) -> list[Event]:
         """Take the words of a client's item, or why it has none."""
+        sound, item.sound = item.sound, None
+        assert sound is not None, "it was to be recognised"
         failure, text = (words, "") if isinstance(words, FrameError) else (None, words)
         recording = _Recording(item.id, item=item, sound_ms=sound.ms, words=text, content_index=sound.content_index)
         events = self._show(recording, config, failure)

@@ -13,8 +13,9 @@ from server.errors import FrameError, TurnError
 from server.gateway.connection import LOGIN_OVER, TIME_OVER
 from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
+from server.realtime.conversation_items import Item
 from server.realtime.session_config import ServerTools, SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator, Request, Transcription
+from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.wire import codec
@@ -115,7 +116,7 @@ class RealtimeDialect:
             if isinstance(action, bytes):
                 await self._hear(action)
                 continue
-            if isinstance(action, Transcription) and self._transcribing:
+            if isinstance(action, Item) and self._transcribing:
                 await asyncio.wait(self._transcribing, timeout=MAX_HOLD_S)  # one after the other
             self._carry_out((action,))
         if self._translator.idle_timeout_ms != self._idle_timeout_ms:
@@ -142,9 +143,12 @@ class RealtimeDialect:
                 return
             self.session.hear(pcm[at : at + self._piece_bytes])
 
-    def _transcribe(self, action: Transcription) -> None:
-        sound = action.sound
-        task = self.session.transcribe(sound.pcm, sound.rate, lambda words: self._carry_out(action.answered(words)))
+    def _transcribe(self, item: Item) -> None:
+        def done(words: str | FrameError) -> None:
+            self._carry_out(self._translator.recognized(item, words))
+
+        assert item.sound is not None, "it is to be recognised"
+        task = self.session.transcribe(item.sound.pcm, item.sound.rate, done)
         self._transcribing.add(task)
         task.add_done_callback(self._transcribing.discard)
 
@@ -168,7 +172,7 @@ class RealtimeDialect:
                     self.session.hear(action)
                 case Request():
                     self._carry_out(self._ask(action))
-                case Transcription():
+                case Item():
                     self._transcribe(action)
                 case _:
                     self.session.receive(action, self._services.now_s())

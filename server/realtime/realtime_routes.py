@@ -157,7 +157,7 @@ class RealtimeRoutes:
             turn_places=partial(self._gate.places, principal.limited_share),
         )
         return await self._sockets.admit(
-            request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), max_bytes=MAX_MESSAGE_BYTES
+            request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), large_bytes=MAX_MESSAGE_BYTES
         )
 
     async def _make_key(self, call: ApiCall) -> ApiAnswer:

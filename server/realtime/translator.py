@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Any, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
-from server.realtime.conversation_items import Item, ItemList, ItemSound, messages_of
+from server.realtime.conversation_items import Item, ItemList, messages_of
 from server.realtime.input_audio import InputBuffer
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
 from server.session.session import MAX_ASIDES
-from server.session.turn_limits import RETRY_AFTER_MS
 from server.wire import frames as wire
 
 
@@ -31,19 +30,9 @@ class Request:
     """Whether the turn that is asked for runs beside the conversation's (Session.respond_aside)."""
 
 
-@dataclass(frozen=True)
-class Transcription:
-    """Sound for the session to recognise (Session.transcribe), and what its words, or why there are none, come to."""
-
-    sound: ItemSound
-    answered: Callable[[str | FrameError], "list[Action]"]
-
-
-Action = Event | Request | Transcription | wire.AnyClientFrame | bytes
-"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session,
-sound of an item, a frame whose answer the session sends like any other frame, or sound of the microphone."""
-
-RETRY_S: Final = RETRY_AFTER_MS / 1000
+Action = Event | Request | Item | wire.AnyClientFrame | bytes
+"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, an
+item whose sound it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
 
 
 class RealtimeTranslator:
@@ -120,6 +109,10 @@ class RealtimeTranslator:
     def from_voice(self, pcm: bytes, turn_id: str) -> list[Action]:
         """Translate a piece of a reply's sound, PCM16 at the rate of its sentence under way."""
         return [] if (response := self._find(turn_id)) is None else [*response.sound(pcm)]
+
+    def recognized(self, item: Item, words: str | FrameError) -> list[Action]:
+        """Take the words of an item's sound, or why there are none."""
+        return [*self._input.recognized(item, words, self._config), *self._ask()]
 
     @property
     def idle_timeout_ms(self) -> int | None:
@@ -255,7 +248,7 @@ class RealtimeTranslator:
             dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
             if is_first:
                 return [*dropped, *self._created(), *errors]
-            return [*errors, *dropped, self._events.event("session.updated", session=self._echo())]
+            return [*errors, *dropped, self._session_event("updated")]
 
         def refused(error: FrameError | TurnError) -> list[Action]:
             problem = self._refusal(error, event_id, at="session")
@@ -270,20 +263,18 @@ class RealtimeTranslator:
 
         return Request(wire.Configure(**changed), answered, refused)
 
-    def _echo(self) -> dict[str, Any]:
-        return self._config.shown(self._session_id, self._expires_at)
+    def _session_event(self, what: Literal["created", "updated"]) -> Event:
+        shown = self._config.shown(self._session_id, self._expires_at)
+        return self._events.event(f"session.{what}", session=shown)
 
     def _created(self) -> list[Event]:
         conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
-        return [
-            self._events.event("session.created", session=self._echo()),
-            self._events.event("conversation.created", conversation=conversation),
-        ]
+        return [self._session_event("created"), self._events.event("conversation.created", conversation=conversation)]
 
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
         """Report the turns that are left, and pass on what the one that was asked for goes without."""
         limit, free = self._turn_places()
-        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": 0.0 if free else RETRY_S}
+        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": 0.0 if free else 2.0}
         actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
@@ -351,7 +342,7 @@ class RealtimeTranslator:
                 return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate():
                 item, events = self._conversation.create(event, self._config.audio.input.format)
-                return [*events, *self._recognize(item)]
+                return [*events, item] if item.is_waiting else events
             case client.ItemDelete() | client.ItemRetrieve():
                 return self._conversation.answer(event)
             case client.ResponseCreate():
@@ -383,16 +374,6 @@ class RealtimeTranslator:
         is_over = self._response is None and response_id is not None and response_id == self._last_response
         return [wire.Interrupt(turn_id=response_id)] if is_over else []
 
-    def _recognize(self, item: Item) -> list[Action]:
-        sound, item.sound = item.sound, None
-        if sound is None:
-            return []
-
-        def answered(words: str | FrameError) -> list[Action]:
-            return [*self._input.recognized(item, sound, words, self._config), *self._ask()]
-
-        return [Transcription(sound, answered)]
-
     # --- responses
 
     def _begin_response(self, wishes: client.ResponseWishes) -> list[Action]:
@@ -420,7 +401,7 @@ class RealtimeTranslator:
             self._asides[spec.id] = response
         else:
             self._response, self._last_response, self._owes_response = response, spec.id, False
-        unheard = [action for item in items or () for action in self._recognize(item)]
+        unheard = [item for item in items or () if item.sound is not None]
         return [response.created(), *self._ask(), *unheard]
 
     def _ask(self) -> list[Action]:

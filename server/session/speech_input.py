@@ -14,7 +14,7 @@ from server.bounded.fair_share import Share, ShareFull
 from server.errors import FrameError, SpeechError
 from server.session.microphone import Microphone
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
-from server.speech.audio import SPEECH_RATE, resampled
+from server.speech.audio import SPEECH_RATE, PcmResampler
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
@@ -150,7 +150,7 @@ class SpeechInput:
         # as if it answered a question, so that nothing of it is sent before its end
         sound = _Utterance(id="", question="", stopped_ms=0.0, stopped_s=self._now_s())
         try:
-            audio = await asyncio.to_thread(resampled, pcm, rate, SPEECH_RATE)
+            audio = await asyncio.to_thread(PcmResampler(rate, SPEECH_RATE).feed, pcm)
             text = await self._recognize(sound, audio)
         except Exception:  # the boundary of a turn: the client waits for its transcript
             logger.exception("sound of a client was not recognised")

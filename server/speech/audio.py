@@ -136,12 +136,6 @@ class PcmResampler:
 
 
 @lru_cache(maxsize=16)
-def resampled(pcm: bytes, rate: int, to_rate: int) -> bytes:
-    """Return a whole sound at another rate."""
-    resampler = PcmResampler(rate, to_rate)
-    return resampler.feed(pcm) + resampler.finish()
-
-
 def _polyphase_filters(rate: int, to_rate: int, phases: int, filter_s: float) -> Samples:
     """Return one row a phase, each of sum 1, newest sample last; an odd number of taps, so that one is the middle."""
     taps = max(9, round(filter_s * rate) | 1)

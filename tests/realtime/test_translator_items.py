@@ -583,7 +583,7 @@ def test_the_sound_of_an_item_is_recognised_before_a_response_to_it_begins() -> 
     added = world.client("conversation.item.create", item=asked_by_voice())
     assert types(added) == ["conversation.item.added", "conversation.item.done"]
     assert added[0]["item"]["content"][1] == {"type": "input_audio", "transcript": None}
-    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (48_000, 24_000)
+    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (48_000, 24_000)
     world.client("response.create")
     assert world.turn is None, "its words are not known yet"
 
@@ -603,7 +603,7 @@ def test_sound_in_the_format_of_the_telephone_is_taken() -> None:
     world.client("session.update", session={"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
     world.client("conversation.item.create", item=asked_by_voice())
 
-    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (96_000, 8_000)
+    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (96_000, 8_000)
 
 
 def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() -> None:
