@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never
+from typing import Any, Final, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET
@@ -15,8 +15,11 @@ from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
-from server.session.session import MAX_ASIDES
+from server.session.turn_limits import RETRY_AFTER_MS
 from server.wire import frames as wire
+
+MAX_ASIDES: Final = 2
+"""Responses out of band that may run at once."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,8 @@ class RealtimeTranslator:
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
         """Report the turns that are left, and pass on what the one that was asked for goes without."""
         limit, free = self._turn_places()
-        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": 0.0 if free else 2.0}
+        reset_s = 0.0 if free else RETRY_AFTER_MS / 1000
+        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": reset_s}
         actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
@@ -401,7 +405,7 @@ class RealtimeTranslator:
             self._asides[spec.id] = response
         else:
             self._response, self._last_response, self._owes_response = response, spec.id, False
-        unheard = [item for item in items or () if item.sound is not None]
+        unheard = [item for item in items or () if item.sound and self._conversation.get(item.id) is not item]
         return [response.created(), *self._ask(), *unheard]
 
     def _ask(self) -> list[Action]:

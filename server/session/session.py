@@ -30,8 +30,6 @@ from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot, StateI
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
-MAX_ASIDES: Final = 2
-"""Turns of one client that may run beside its conversation's."""
 _NO_STATE: Final = HookState()
 _NO_INSTRUCTIONS: Final = "this server takes no instructions and no tools from you, so they count as none; log in, or see security.client_instructions"
 
@@ -86,7 +84,7 @@ class Session:
             on_over=on_turn_over,
         )
         self._turns = self._new_turns(self._approvals, on_running=self._set_running)
-        self._asides: list[Turns] = []  # of turns beside the conversation's, one each, at most MAX_ASIDES
+        self._asides: list[Turns] = []  # of turns beside the conversation's, one each
 
     @property
     def is_idle(self) -> bool:
@@ -330,16 +328,12 @@ class Session:
     def respond_aside(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start a turn beside the conversation's, without questions to the user and without the hooks' memory.
 
-        Raises FrameError, and TurnError also if MAX_ASIDES run already.
+        The caller limits how many run at once. Raises FrameError, TurnError.
         """
         turn_id = self._unused_id(frame)
         settings, snapshot = self._chosen(frame)
         turns = next((each for each in self._asides if each.running is None), None)
         if turns is None:
-            if len(self._asides) >= MAX_ASIDES:
-                raise TurnError(
-                    "too_many_turns", f"{MAX_ASIDES} turns run beside the conversation; wait for one to end"
-                )
             approvals = self._new_approvals(replace(self._principal, may_approve=False))
             turns = self._new_turns(approvals, on_running=lambda _: None)
             self._asides.append(turns)

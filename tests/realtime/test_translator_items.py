@@ -683,3 +683,14 @@ def test_a_response_out_of_band_reads_no_state_of_hooks_and_leaves_none() -> Non
     world.client("response.create")
 
     assert world.last(wire.Respond).state == "v1.first"
+
+
+def test_sound_that_a_response_refers_to_is_recognised_once() -> None:
+    world = RealtimeWorld()
+    world.client("conversation.item.create", item=asked_by_voice() | {"id": "one"})
+    world.client("response.create", response={"input": [{"type": "item_reference", "id": "one"}]})
+    assert len(world.transcriptions) == 1
+
+    world.recognize("Hello?")
+
+    assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nHello?")]
