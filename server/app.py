@@ -181,6 +181,7 @@ class App:
             self.sockets,
             model_name=lambda: self.models.info.name,
             server_tools=ServerTools(settings.tools.mcp.keys(), lambda: executor.tool_names),
+            gate=services.gate,
         )
         self.http = HttpServer(
             settings.listen,

@@ -4,6 +4,7 @@ The package's own way from a call to the wire is not used: it takes most of a ca
 loop (docs/decisions/0005). A request is retried, once, only if it met an idle connection as the server closed it.
 """
 
+import io
 import ipaddress
 import json
 import ssl
@@ -24,6 +25,7 @@ from server.errors import ConfigError
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REFUSAL_BYTES: Final = 65_536
+_LARGE_BYTES: Final = 1 << 18
 """The part of an error answer's body that is read."""
 MAX_BODY_BYTES: Final = 8 << 20
 """The longest answer that is read whole; a longer one counts as unreachable."""
@@ -181,14 +183,21 @@ class OpenAIClient:
 
     async def _sent(self, method: str, url: str, **parts: Any) -> aiohttp.ClientResponse:
         try:
-            return await self._opened().request(method, url, proxy=self._proxy, **parts)
+            return await self._request(method, url, **parts)
         except aiohttp.ClientConnectorError:
             raise
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
             if not self._has_idle:
                 raise
             self._has_idle = False
-            return await self._opened().request(method, url, proxy=self._proxy, **parts)
+            return await self._request(method, url, **parts)
+
+    async def _request(
+        self, method: str, url: str, *, data: bytes | None = None, **parts: Any
+    ) -> aiohttp.ClientResponse:
+        """Send one request; a large body, as of pictures, goes out in pieces, so that others run in between."""
+        body = data if data is None or len(data) < _LARGE_BYTES else io.BytesIO(data)
+        return await self._opened().request(method, url, proxy=self._proxy, data=body, **parts)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:

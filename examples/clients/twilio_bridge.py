@@ -8,7 +8,19 @@ proxy check Twilio's signature.
 
     <Response><Connect><Stream url="wss://bridge.example.com/" /></Connect></Response>
 
-Both sides speak G.711 µ-law at 8 kHz, so no sound is converted here.
+Both sides speak G.711 µ-law at 8 kHz, so no sound is converted here. The bridge greets the caller, and passes on
+the keys that are pressed: a number ends with #, or after two seconds.
+
+All calls are connections of one user, the one of PARLEY_KEY, and each reply is a turn of theirs. Beside the limits of
+the whole server (`limits.connections`, `limits.turns`), these count: 20 connections and 10 turns of one user, and, if
+the bridge runs on another machine, 50 connections of one address (`limits.per_address`). Give the bridge a token of
+its own, with limits of its own:
+
+    security:
+      tokens:
+        - {user: telephone, token: {env: PARLEY_KEY}, limits: {connections: 200, turns: 100}}
+
+A caller beyond them hears nothing: the server refuses the connection with 503, and the bridge hangs up.
 """
 
 import asyncio
@@ -24,9 +36,12 @@ from websockets.exceptions import ConnectionClosed
 SERVER = sys.argv[1] if len(sys.argv) > 1 else "ws://localhost:8765/v1/realtime"
 PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 8090
 PCMU = {"type": "audio/pcmu"}
+MANNERS = "You answer the telephone. Be brief, and never use lists or links."
+GREETING = {"instructions": f"{MANNERS} Somebody has just called: greet them, and ask what you can do for them."}
+KEYS_PAUSE_MS = 2000
 SESSION = {
     "type": "realtime",
-    "instructions": "You answer the telephone. Be brief, and never use lists or links.",
+    "instructions": MANNERS,
     "audio": {"input": {"format": PCMU, "turn_detection": {"type": "server_vad"}}, "output": {"format": PCMU}},
 }
 
@@ -41,6 +56,10 @@ class Call:
     began_ms: int = 0
     unheard: int = 0
     """Pieces of sound that Twilio has not yet played to their end."""
+    is_answering: bool = False
+    keys: str = ""
+    """Keys that were pressed and not passed on yet."""
+    pressed_ms: int = 0
 
 
 async def answer(phone: ServerConnection) -> None:
@@ -48,7 +67,7 @@ async def answer(phone: ServerConnection) -> None:
     key = os.environ.get("PARLEY_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with connect(SERVER, additional_headers=headers, max_size=None) as server:
-        await server.send(json.dumps({"type": "session.update", "session": SESSION}))
+        await send(server, "session.update", session=SESSION)
         call = Call()
         directions = [asyncio.create_task(hear(phone, server, call)), asyncio.create_task(speak(phone, server, call))]
         try:
@@ -59,24 +78,55 @@ async def answer(phone: ServerConnection) -> None:
             await asyncio.gather(*directions, return_exceptions=True)
 
 
+async def send(server: ClientConnection, type_: str, **fields: object) -> None:
+    await server.send(json.dumps({"type": type_, **fields}))
+
+
 async def hear(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
-    """The caller's sound to the server."""
+    """The caller's sound and keys to the server."""
     try:
         async for message in phone:
             event = json.loads(message)
             match event["event"]:
                 case "start":
                     call.stream = event["start"]["streamSid"]
+                    await send(server, "response.create", response=GREETING)
                 case "media":
                     call.now_ms = int(event["media"]["timestamp"])
                     audio = event["media"]["payload"]  # base64 on both sides
-                    await server.send(json.dumps({"type": "input_audio_buffer.append", "audio": audio}))
+                    await send(server, "input_audio_buffer.append", audio=audio)
+                    if call.keys and call.now_ms - call.pressed_ms >= KEYS_PAUSE_MS:
+                        await pass_on_keys(phone, server, call)
+                case "dtmf" if event["dtmf"]["digit"] == "#" and call.keys:
+                    await pass_on_keys(phone, server, call)
+                case "dtmf":
+                    call.keys += event["dtmf"]["digit"]
+                    call.pressed_ms = call.now_ms
                 case "mark":
                     call.unheard = max(0, call.unheard - 1)
                 case "stop":
                     return
     except ConnectionClosed:
         return
+
+
+async def pass_on_keys(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
+    """The keys as a message of the caller's, in place of the reply that is being said."""
+    await stop_speaking(phone, server, call)
+    if call.is_answering:
+        await send(server, "response.cancel")
+    keys, call.keys = call.keys, ""
+    content = [{"type": "input_text", "text": f"(The caller has pressed the keys {' '.join(keys)}.)"}]
+    await send(server, "conversation.item.create", item={"type": "message", "role": "user", "content": content})
+    await send(server, "response.create")
+
+
+async def stop_speaking(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
+    """Drop the rest of the reply on both sides."""
+    if call.unheard:
+        heard_ms = call.now_ms - call.began_ms
+        await send(server, "conversation.item.truncate", item_id=call.item, content_index=0, audio_end_ms=heard_ms)
+        await phone.send(json.dumps({"event": "clear", "streamSid": call.stream}))
 
 
 async def speak(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
@@ -93,10 +143,10 @@ async def speak(phone: ServerConnection, server: ClientConnection, call: Call) -
                     await phone.send(json.dumps(media))
                     mark = {"event": "mark", "streamSid": call.stream, "mark": {"name": event["item_id"]}}
                     await phone.send(json.dumps(mark))
-                case "input_audio_buffer.speech_started" if call.unheard:
-                    truncate = {"item_id": call.item, "content_index": 0, "audio_end_ms": call.now_ms - call.began_ms}
-                    await server.send(json.dumps({"type": "conversation.item.truncate", **truncate}))
-                    await phone.send(json.dumps({"event": "clear", "streamSid": call.stream}))
+                case "input_audio_buffer.speech_started":
+                    await stop_speaking(phone, server, call)
+                case "response.created" | "response.done":
+                    call.is_answering = event["type"] == "response.created"
                 case "error":
                     print(f"[{event['error']['code']}: {event['error']['message']}]", flush=True)
     except ConnectionClosed:

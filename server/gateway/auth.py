@@ -14,12 +14,14 @@ from server.accounts.accounts import Accounts
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
 from server.accounts.realtime_keys import KEY_PREFIX, RealtimeKey
 from server.errors import AuthError, ConfigError
+from server.gateway.responses import OPENAI_PREFIXES
 from server.gateway.routes import Access
 
 BEARER_PROTOCOL: Final = "parley.bearer."
 KEY_PROTOCOL: Final = "parley.key."
 OPENAI_PROTOCOL: Final = "openai-insecure-api-key."
 """The subprotocol that carries the key of OpenAI's clients in a browser."""
+AZURE_HEADER: Final = "api-key"
 KEY_HEADER: Final = "Parley-Session-Key"
 COOKIE: Final = "parley"
 SECURE_COOKIE: Final = "__Host-parley"
@@ -275,9 +277,11 @@ def bearer_of(request: web.Request) -> str | None:
 
 
 def _bearers(request: web.Request) -> set[str]:
-    """Return the bearer tokens; other schemes are ignored, as a proxy may ask for a password of its own."""
+    """Return the bearer tokens, and those of Azure's clients; other schemes are ignored: a proxy may ask for a password."""
     given = (line.partition(" ") for line in request.headers.getall("Authorization", []))
     tokens = [token.strip() for scheme, _, token in given if scheme.lower() == "bearer"]
+    if request.path.startswith(OPENAI_PREFIXES):
+        tokens += request.headers.getall(AZURE_HEADER, [])
     return {*tokens, *_subprotocols(request, BEARER_PROTOCOL), *_subprotocols(request, OPENAI_PROTOCOL)}
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -29,7 +30,10 @@ LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its connection's rights have ended."""
 MAX_KEY_CONNECTION_S: Final = 3600.0
 """Time after which a connection that a Realtime key has opened is closed, its last turn included."""
-_LINGER_S: Final = 1.0
+MAX_UNREAD_BYTES: Final = 32 << 20
+"""Limit of what all connections of one user may have unread in large messages, beyond what any connection may."""
+_HEADER_BYTES: Final = 14  # of a client's frame, at most (RFC 6455, 5.2)
+_LINGER_S: Final = 1.0  # for a client to read why its connection ends
 _STEP_S: Final = 0.05
 
 
@@ -49,6 +53,62 @@ class ServerWebSocket(web.WebSocketResponse):
                     break
                 await asyncio.sleep(_STEP_S)
         return await super().close(code=code, message=message, drain=drain)
+
+
+class UnreadMeter(asyncio.Protocol):
+    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; none until `attach`.
+
+    aiohttp collects a message until it is whole and shows nothing of it before. A connection that takes its user
+    beyond MAX_UNREAD_BYTES, and whose own part exceeds `free_bytes`, is full: what it goes on to send is dropped, and
+    after _LINGER_S it is cut.
+    """
+
+    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int, on_full: Callable[[], None]) -> None:
+        """`unread`: the bytes of all users, which their meters share. `on_full` tells the client."""
+        self._unread, self._share = unread, share
+        self._free_bytes, self._on_full = free_bytes, on_full
+        self._own = 0
+        self._is_full = False
+
+    def attach(self, transport: asyncio.Transport) -> None:
+        """Count until the connection is lost."""
+        protocol = transport.get_protocol()
+        assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
+        self._transport, self._protocol = transport, protocol
+        transport.set_protocol(self)
+
+    def read(self, message_bytes: int) -> None:
+        """Count a message as read."""
+        if self._own:
+            self._add(-min(self._own, message_bytes + _HEADER_BYTES))
+
+    def _add(self, count: int) -> None:
+        self._own += count
+        self._unread[self._share] += count
+        if not self._unread[self._share]:
+            del self._unread[self._share]
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_full:
+            return
+        self._add(len(data))
+        if self._own <= self._free_bytes or self._unread[self._share] <= MAX_UNREAD_BYTES:
+            self._protocol.data_received(data)
+            return
+        self._is_full = True
+        self._add(-self._own)
+        self._on_full()
+        asyncio.get_running_loop().call_later(_LINGER_S, self._transport.abort)
+
+    def pause_writing(self) -> None:
+        self._protocol.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._protocol.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._add(-self._own)
+        self._protocol.connection_lost(exc)
 
 
 class AiohttpSocket:
@@ -95,7 +155,7 @@ class AiohttpSocket:
 class Connection:
     """Owns the socket's reader (`run`), its writer task and, in its dialect, the session.
 
-    `on_turn_over` is called when one of its turns has ended.
+    `on_turn_over` is called when one of its turns has ended, `on_read` with the size of each message.
     """
 
     def __init__(
@@ -107,10 +167,12 @@ class Connection:
         *,
         outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None],
+        on_read: Callable[[int], None],
         dialect: DialectMaker,
     ) -> None:
         self._ws = ws
         self._transport = transport
+        self._on_read = on_read
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
@@ -189,6 +251,7 @@ class Connection:
             self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
+            self._on_read(len(message.data))
             await self._loop_share.turn(share)
             began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
@@ -233,6 +296,12 @@ def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
         _RightsEnd(now_s + expires_in_s, LOGIN_OVER, "the login has expired"),
         _RightsEnd(now_s + lasts_s, TIME_OVER, "a key's connection lasts 60 minutes at most"),
     )
+
+
+def expires_at_s(principal: Principal) -> int | None:
+    """Return the Unix time until which a connection that begins now may last, or None if there is none."""
+    lasts_s = _end_of(principal, 0.0).at_s + LAST_TURN_S
+    return None if lasts_s == float("inf") else round(time.time() + lasts_s)
 
 
 def _close_payload(code: int, reason: str) -> bytes:

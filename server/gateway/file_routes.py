@@ -72,7 +72,7 @@ class StaticFiles:
         for file in self._public:
             routes.get(f"/{{path:{re.escape(file)}}}", self._serve, Access.EVERYONE)
         routes.get(f"/{{path:{_LIBRARY}/.*}}", self._serve_library, Access.EVERYONE)
-        routes.get("/{path:.*}", self._serve, Access.FILE)
+        routes.add("*", "/{path:.*}", self._serve, Access.FILE)
 
     async def _serve_library(self, request: web.Request) -> web.StreamResponse:
         """Serve a library file so that pages of the allowed origins can load it."""
@@ -87,6 +87,8 @@ class StaticFiles:
         file = self._find(request.match_info["path"] or "index.html")
         if file is None:
             return web.Response(status=404, text="not found\n")
+        if request.method not in ("GET", "HEAD"):
+            raise web.HTTPMethodNotAllowed(request.method, ("GET", "HEAD"))
         # no-cache: kept, but asked for each time, so that an edit shows with the next load; ETag makes that a 304
         headers = {"Content-Type": _TYPES[file.suffix], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         stat = file.stat()

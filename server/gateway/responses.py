@@ -29,8 +29,8 @@ SECURITY_HEADERS: Final = {
     "Permissions-Policy": "microphone=(self), camera=(), geolocation=()",
     "Server": "parley",
 }
-OPENAI_PREFIX: Final = "/v1/"
-"""Beginning of the paths that OpenAI's clients ask for."""
+OPENAI_PREFIXES: Final = ("/v1/", "/openai/v1/")
+"""Beginnings of the paths that OpenAI's clients ask for, and Azure's."""
 _OPENAI_ERROR_TYPES: Final = {
     401: "authentication_error",
     403: "permission_error",
@@ -55,7 +55,7 @@ def refuse(
 
 def refuse_page(request: web.Request, status: int, code: str, text: str) -> web.Response:
     """Refuse with text for people; a request to the API gets the API's shape."""
-    if request.path.startswith(("/api/", OPENAI_PREFIX)) or request.path == "/openapi.json":
+    if request.path.startswith(("/api/", *OPENAI_PREFIXES)) or request.path == "/openapi.json":
         return refuse(status, code, " ".join(text.split()))
     return web.Response(status=status, text=text)
 
@@ -104,8 +104,8 @@ async def answer_failures(request: web.Request, handler: Handler) -> web.StreamR
 
 @web.middleware
 async def shape_openai_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Give every error below OPENAI_PREFIX the shape that OpenAI's clients read."""
-    if not request.path.startswith(OPENAI_PREFIX):
+    """Give every error below OPENAI_PREFIXES the shape that OpenAI's clients read."""
+    if not request.path.startswith(OPENAI_PREFIXES):
         return await handler(request)
     answer: web.StreamResponse
     try:

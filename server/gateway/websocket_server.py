@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from aiohttp import web
+from aiohttp import WSCloseCode, web
 
 from server import config
 from server.accounts.principal import Principal, network_of
+from server.bounded.fair_share import Share
 from server.gateway.auth import Authenticator
-from server.gateway.connection import Connection, ServerWebSocket
+from server.gateway.connection import MAX_UNREAD_BYTES, Connection, ServerWebSocket, UnreadMeter
 from server.gateway.dialect import DialectMaker, ParleyDialect
+from server.gateway.responses import refuse_page
 from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
 from server.session.services import Services
@@ -54,6 +56,7 @@ class WebSocketServer:
         self._connections: set[Connection] = set()
         self._admitted = 0
         self._by_address: Counter[str] = Counter()
+        self._unread: Counter[Share] = Counter()
         exceptions = {entry.user: entry.limits.connections for entry in services.security.tokens}
         self._users = UserPlaces(limits.per_user, exceptions)
         self._all_gone = asyncio.Event()
@@ -74,14 +77,18 @@ class WebSocketServer:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         return await self.admit(request, PROTOCOL, ParleyDialect)
 
-    async def admit(self, request: web.Request, protocol: str, dialect: DialectMaker) -> web.StreamResponse:
-        """Serve one client, whom the auth middleware has checked, with the subprotocol and dialect."""
+    async def admit(
+        self, request: web.Request, protocol: str, dialect: DialectMaker, *, large_bytes: int = 0
+    ) -> web.StreamResponse:
+        """Serve one client, whom the auth middleware has checked. `large_bytes`: limit of a message, if it is higher here."""
         principal = self._authenticator.principal(request)
         if cause := self._overload(principal):
             self._services.metrics.refused.labels(cause).inc()
-            return web.Response(
-                status=503, text=f"refused: {cause}; try again", headers={"Retry-After": str(RETRY_AFTER_S)}
-            )
+            code = "draining" if self._services.gate.is_draining else "too_many_connections"
+            refusal = refuse_page(request, 503, code, f"refused: {cause}; try again")
+            refusal.headers["Retry-After"] = str(RETRY_AFTER_S)
+            return refusal
+        max_bytes = self._limits.max_message_bytes
         with self._place(principal):
             ws = ServerWebSocket(
                 protocols=(protocol,),
@@ -90,7 +97,7 @@ class WebSocketServer:
                 autoping=False,
                 autoclose=False,  # the outbox's writer says goodbye, in its place of the order
                 timeout=self._outbox_limits.close_s,
-                max_msg_size=self._limits.max_message_bytes + 1,  # aiohttp refuses what is as large as this
+                max_msg_size=max(max_bytes, large_bytes) + 1,  # aiohttp refuses what is as large as this
             )
             await ws.prepare(request)
             ws.headers.clear()  # sent; kept, they cost each connection 1.2 KB
@@ -100,12 +107,26 @@ class WebSocketServer:
                 return ws
             transport = request.transport
             if transport is not None:
-                await self._serve(ws, transport, principal, dialect)
+                await self._serve(ws, transport, principal, dialect, is_metered=large_bytes > max_bytes)
             return ws
 
     async def _serve(
-        self, ws: web.WebSocketResponse, transport: asyncio.Transport, principal: Principal, dialect: DialectMaker
+        self,
+        ws: web.WebSocketResponse,
+        transport: asyncio.Transport,
+        principal: Principal,
+        dialect: DialectMaker,
+        *,
+        is_metered: bool,
     ) -> None:
+        def refuse() -> None:
+            text = f"more than {MAX_UNREAD_BYTES >> 20} MiB of yours are unread"
+            connection.outbox.finish(WSCloseCode.MESSAGE_TOO_BIG, text)
+
+        limit = self._limits.max_message_bytes
+        meter = UnreadMeter(self._unread, principal.share, free_bytes=limit, on_full=refuse)
+        if is_metered:
+            meter.attach(transport)
         connection = Connection(
             ws,
             transport,
@@ -113,6 +134,7 @@ class WebSocketServer:
             self._services,
             outbox_limits=self._outbox_limits,
             on_turn_over=self._turn_over,
+            on_read=meter.read,
             dialect=dialect,
         )
         self._connections.add(connection)

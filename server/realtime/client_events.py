@@ -1,4 +1,4 @@
-"""Events that a Realtime client may send. An unknown `type` is refused by the decoder, unknown fields are ignored."""
+"""Events that a Realtime client may send. An unknown `type` is refused by the decoder, most unknown fields are ignored."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import FrameError
+from server.realtime.field_names import check_names
 from server.realtime.session_config import (
     ClientInstructions,
     Modalities,
@@ -17,6 +18,9 @@ from server.wire import codec
 from server.wire.frames import ToolName
 
 MAX_EVENT_ID: Final = 512
+MAX_EVENT_BYTES: Final = 15 << 20
+MAX_MESSAGE_BYTES: Final = 16 << 20
+"""Message that is still read, to be answered by an error; a larger one ends the connection."""
 ItemId = Annotated[str, Meta(min_length=1, max_length=128)]
 CallId = Annotated[str, Meta(min_length=1, max_length=256)]
 Metadata = Annotated[
@@ -29,7 +33,8 @@ class ItemPart(Struct, kw_only=True):
 
     type: Literal["input_text", "input_audio", "input_image", "output_text", "output_audio"]
     text: str | None = None
-    audio: str | None = None
+    audio: bytes | None = None
+    """Base64 in JSON, in the session's input format."""
     transcript: str | None = None
     image_url: str | None = None
     detail: Literal["auto", "low", "high"] | None = None
@@ -170,9 +175,15 @@ _head_decoder = msgspec.json.Decoder(_EventHead)
 
 def decode(data: bytes) -> AnyRealtimeEvent:
     """Read one event. Raises FrameError, whose path is the `param` of the error event."""
+    if len(data) > MAX_EVENT_BYTES:
+        text = f"an event has at most {MAX_EVENT_BYTES >> 20} MiB; send sound in several"
+        raise FrameError("message_too_large", text)
     codec.check_size(data)
     try:
-        return _decoder.decode(data)
+        event = _decoder.decode(data)
+        if not isinstance(event, AudioAppend):  # the only one that is frequent or long
+            check_names(msgspec.json.decode(data), event, at="")
+        return event
     except msgspec.ValidationError as error:
         refusal = invalid(str(error))
         if not refusal.path:

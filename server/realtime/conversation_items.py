@@ -11,13 +11,18 @@ import msgspec
 from server.errors import FrameError
 from server.realtime import client_events as client
 from server.realtime.server_events import Event, EventFactory
+from server.realtime.session_config import SoundFormat, coding_of
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
+MIN_SOUND_MS: Final = 100
+MAX_SOUND_MS: Final = 60_000
+MAX_PICTURE_BYTES: Final = 16 << 20
+"""All pictures of a conversation, as they are sent; they do not count as text."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
-_WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
     "user": ("input_text", "input_audio", "input_image"),
@@ -45,8 +50,21 @@ class SpokenPiece:
             begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
             return self.text[: begun[-1] if begun else 0].rstrip()
         share = int(len(self.text) * heard_ms / self.duration_ms)
-        ends = [found.start() for found in _WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        ends = [found.start() for found in WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
         return self.text[: ends[-1] if ends else 0].rstrip()
+
+
+@dataclass(frozen=True)
+class ItemSound:
+    """Sound of a client's item, PCM16 at `rate`, and the place of its words."""
+
+    pcm: bytes
+    rate: int
+    content_index: int
+
+    @property
+    def ms(self) -> float:
+        return len(self.pcm) / 2 * 1000 / self.rate
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +78,8 @@ class Item:
     """Silence that the item stands for, which the model reads as the user's message."""
     is_waiting: bool = False
     """Whether the item's words are still being recognised."""
+    sound: ItemSound | None = None
+    """Sound that is to be recognised, until its words are known."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
@@ -98,13 +118,17 @@ class Item:
 
     @property
     def size(self) -> int:
-        """Size of the item in bytes, as the conversation's limit counts it."""
+        """Size of the item in bytes without its pictures, as the conversation's limit counts it."""
         parts = self.data.get("content", ())
-        strings = [value for part in parts for value in part.values() if value]
+        strings = [value for part in parts for name, value in part.items() if value and name != "image_url"]
         strings += [self.data.get("arguments", ""), self.data.get("output", "")]
         strings += [message.content for message in self.rounds if isinstance(message.content, str)]
         strings += [result for _, result in self.siblings]
         return _OVERHEAD_BYTES + _PART_BYTES * len(parts) + sum(map(len, strings))
+
+    @property
+    def picture_bytes(self) -> int:
+        return sum(len(part.get("image_url", "")) for part in self.data.get("content", ()))
 
     def shown(self, *, with_images: bool = False) -> dict[str, Any]:
         """Return a copy for an event. Images, which the client has, only where it asks for the item."""
@@ -134,6 +158,11 @@ class ItemList:
         self.items: list[Item] = []
         self._by_id: dict[str, Item] = {}
         self._bytes = 0  # sum of their counted_bytes
+        self._picture_bytes = 0
+
+    @property
+    def _most(self) -> str:
+        return f"{self._max_items} items, {self._max_bytes} bytes of text and {MAX_PICTURE_BYTES >> 20} MiB of pictures"
 
     def get(self, item_id: str) -> Item | None:
         return self._by_id.get(item_id)
@@ -159,13 +188,9 @@ class ItemList:
 
     # --- events of the client
 
-    def answer(
-        self, event: client.ItemCreate | client.ItemDelete | client.ItemRetrieve | client.ItemTruncate
-    ) -> list[Event]:
+    def answer(self, event: client.ItemDelete | client.ItemRetrieve | client.ItemTruncate) -> list[Event]:
         """Apply an item event of the client; return its answers. Raises FrameError for a missing or impossible item."""
         match event:
-            case client.ItemCreate():
-                return self._create(event)
             case client.ItemDelete():
                 self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
                 return [self._deleted(event.item_id)]
@@ -177,35 +202,40 @@ class ItemList:
             case _:
                 assert_never(event)
 
-    def items_of(self, given: Sequence[client.NewItem | client.ItemReference], *, at: str) -> list[Item]:
-        """Return the items that a response is to answer instead of the conversation's.
+    def items_of(
+        self, given: Sequence[client.NewItem | client.ItemReference], sound: SoundFormat, *, at: str
+    ) -> list[Item]:
+        """Return the items that a response is to answer instead of the conversation's; `sound`: format of theirs.
 
         Raises FrameError, also for more than a conversation holds; each counts as often as it is there.
         """
         items: list[Item] = []
-        size_bytes = 0
+        size_bytes = picture_bytes = 0
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
-                item = new_item(each, self._events.new_id("item"), at=f"{at}[{index}]")
+                item = new_item(each, self._events.new_id("item"), sound, at=f"{at}[{index}]")
             elif (known := self.get(each.id)) is not None:
                 item = known
             else:
                 raise FrameError("invalid_value", f"there is no item {each.id!r}", path=f"{at}[{index}].id")
             items.append(item)
             size_bytes += item.size
-        if len(items) > self._max_items or size_bytes > self._max_bytes:
-            text = f"a response reads at most {self._max_items} items and {self._max_bytes} bytes; leave some out"
+            picture_bytes += item.picture_bytes
+        is_full = len(items) > self._max_items or size_bytes > self._max_bytes
+        if is_full or picture_bytes > MAX_PICTURE_BYTES:
+            text = f"a response reads at most {self._most}; leave some out"
             raise FrameError("input_too_large", text, path=at)
         return items
 
-    def _create(self, event: client.ItemCreate) -> list[Event]:
-        item = new_item(event.item, self._events.new_id("item"))
+    def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
+        """Add an item of the client's, whose sound has that format. Raises FrameError for one that is impossible."""
+        item = new_item(event.item, self._events.new_id("item"), sound)
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
             raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
         self._insert(item, event.previous_item_id)
-        return [self.event("added", item), self.event("done", item)]
+        return item, [self.event("added", item), self.event("done", item)]
 
     def _truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
@@ -232,11 +262,9 @@ class ItemList:
         if item.id in self._by_id:
             text = f"an item {item.id[:128]!r} is there already; use another id"
             raise FrameError("item_create_duplicate_item_id", text, path="item.id")
-        if len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes:
-            text = (
-                f"the conversation holds at most {self._max_items} items and {self._max_bytes} bytes; delete some first "
-                "(conversation.item.delete)"
-            )
+        is_full = len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes
+        if is_full or self._picture_bytes + item.picture_bytes > MAX_PICTURE_BYTES:
+            text = f"the conversation holds at most {self._most}; delete some first (conversation.item.delete)"
             raise FrameError("conversation_full", text, path="item")
         place = len(self.items)
         if after == "root":
@@ -247,6 +275,7 @@ class ItemList:
                 raise FrameError("item_create_invalid_previous_item_id", text, path="previous_item_id")
             place = self.items.index(self._by_id[after]) + 1
         self.items.insert(place, item)
+        self._picture_bytes += item.picture_bytes
         self._by_id[item.id] = item
         self.count(item)
 
@@ -278,6 +307,7 @@ class ItemList:
         self._by_id.pop(item.id, None)
         self.items.remove(item)
         self._bytes -= item.counted_bytes
+        self._picture_bytes -= item.picture_bytes
 
     def _deleted(self, item_id: str) -> Event:
         return self._events.event("conversation.item.deleted", item_id=item_id)
@@ -296,13 +326,15 @@ def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: A
     return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
 
 
-def new_item(given: client.NewItem, item_id: str, *, at: str = "item") -> Item:
-    """Make an item of what the client gave. Raises FrameError for content that cannot be kept."""
+def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str = "item") -> Item:
+    """Make an item of what the client gave, with sound of that format. Raises FrameError for content that cannot be kept."""
     item_id = given.id or item_id
     match given:
         case client.MessageItem():
             content = [_part(part, given.role, f"{at}.content[{i}]") for i, part in enumerate(given.content)]
-            return Item(item_data(item_id, "message", role=given.role, content=content))
+            heard = _sound(given.content, sound, at)
+            data = item_data(item_id, "message", role=given.role, content=content)
+            return Item(data, is_waiting=heard is not None, sound=heard)
         case client.FunctionCallItem():
             call = {"name": given.name, "call_id": given.call_id or item_id, "arguments": given.arguments or "{}"}
             try:
@@ -322,16 +354,29 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
         case "input_text" | "output_text":
             return {"type": part.type, "text": part.text or ""}
         case "input_audio" | "output_audio":
-            if part.transcript is None:
-                text = "sound in an item is not recognised here: give its `transcript`, or use input_audio_buffer"
-                raise FrameError("unsupported_content", text, path=f"{at}.transcript")
+            if part.transcript is None and (part.type == "output_audio" or part.audio is None):
+                raise FrameError("missing_required_parameter", "give its `transcript`", path=f"{at}.transcript")
             return {"type": part.type, "transcript": part.transcript}
     url = part.image_url or ""
     found = _IMAGE.fullmatch(url) if len(url) <= MAX_IMAGE_CHARS else None
     if found is None or (found.end() - found.start("data")) % 4:
-        text = "an image is a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB"
+        text = "send the image itself, as a data: URL (PNG, JPEG, WebP; base64) of at most 5 MiB: no address is fetched"
         raise FrameError("invalid_value", text, path=f"{at}.image_url")
     return {"type": part.type, "image_url": url, "detail": part.detail or "auto"}
+
+
+def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
+    """Return the sound that is to be recognised, if a part has some without its words."""
+    coding = coding_of(sound)
+    found = [
+        ItemSound(coding.decode(part.audio), coding.rate, index)
+        for index, part in enumerate(parts)
+        if part.audio is not None and part.type == "input_audio" and part.transcript is None
+    ]
+    if len(found) > 1 or (found and not MIN_SOUND_MS <= found[0].ms <= MAX_SOUND_MS):
+        text = f"a message has at most one piece of sound without `transcript`, of {MIN_SOUND_MS} ms to {MAX_SOUND_MS // 1000} s"
+        raise FrameError("invalid_value", text, path=f"{at}.content")
+    return found[0] if found else None
 
 
 def messages_of(items: Sequence[Item]) -> list[wire.Message]:

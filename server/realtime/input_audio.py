@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.realtime.conversation_items import Item, ItemList, item_data
+from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, item_data
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
 
-MIN_COMMIT_MS: Final = 100
 MAX_OPEN: Final = 64
 """Most utterances that still wait for their words; beyond it the oldest counts as one without words."""
 
@@ -28,6 +27,7 @@ class _Recording:
     words: str = ""  # of those that are
     shown: str = ""  # words that were sent as deltas
     is_dropped: bool = False
+    content_index: int = 0  # of the words in the item
 
 
 class InputBuffer:
@@ -74,7 +74,7 @@ class InputBuffer:
                 self._commits.append(event_id)
             return [wire.SpeechEnd()]
         recording = self._manual
-        if recording is None or recording.sound_ms < MIN_COMMIT_MS:
+        if recording is None or recording.sound_ms < MIN_SOUND_MS:
             raise _empty(0.0 if recording is None else recording.sound_ms)
         self._manual = None
         events = self._commit(recording)
@@ -215,25 +215,38 @@ class InputBuffer:
             return ended
         return self._recognized(recording, config)
 
+    def recognized(self, item: Item, words: str | FrameError, config: SessionConfig) -> list[Event]:
+        """Take the words of a client's item, or why it has none."""
+        sound, item.sound = item.sound, None
+        assert sound is not None, "it was to be recognised"
+        failure, text = (words, "") if isinstance(words, FrameError) else (None, words)
+        recording = _Recording(item.id, item=item, sound_ms=sound.ms, words=text, content_index=sound.content_index)
+        events = self._show(recording, config, failure)
+        is_told = _is_shown(config) and self._conversation.get(item.id) is item
+        return events if is_told else [] if failure is None else [self._events.error(failure)]
+
     def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
+        failure, self._failure = self._failure, None
+        return self._show(recording, config, None if recording.words else failure)
+
+    def _show(self, recording: _Recording, config: SessionConfig, failure: FrameError | None) -> list[Event]:
         item, text = recording.item, recording.words
         assert item is not None, "it was committed"
-        item.data["content"][0]["transcript"] = text
+        item.data["content"][recording.content_index]["transcript"] = text
         item.utterance, item.is_waiting = recording.utterance, False
         self._conversation.count(item)
-        failure, self._failure = None if text else self._failure, None
         if not _is_shown(config):
             return []
+        place = {"item_id": item.id, "content_index": recording.content_index}
         if failure is not None:
             error = {"type": "transcription_error", "code": failure.code, "message": str(failure)}
-            name = "conversation.item.input_audio_transcription.failed"
-            return [self._events.event(name, item_id=item.id, content_index=0, error=error)]
+            return [self._events.event("conversation.item.input_audio_transcription.failed", **place, error=error)]
         events = self._delta(recording, text) if text.startswith(recording.shown) else []
         usage = {"type": "duration", "seconds": round(recording.sound_ms / 1000, 3)}
         completed = "conversation.item.input_audio_transcription.completed"
         return [
             *events,
-            self._events.event(completed, item_id=item.id, content_index=0, transcript=text, usage=usage),
+            self._events.event(completed, **place, transcript=text, usage=usage),
         ]
 
     def _delta(self, recording: _Recording, text: str) -> list[Event]:
@@ -241,7 +254,8 @@ class InputBuffer:
         if not delta:
             return []
         name = "conversation.item.input_audio_transcription.delta"
-        return [self._events.event(name, item_id=recording.item_id, content_index=0, delta=delta)]
+        place = {"item_id": recording.item_id, "content_index": recording.content_index}
+        return [self._events.event(name, **place, delta=delta)]
 
     def _bound(self, config: SessionConfig) -> list[Event]:
         events: list[Event] = []
@@ -257,5 +271,5 @@ def _is_shown(config: SessionConfig) -> bool:
 
 
 def _empty(ms: float) -> FrameError:
-    text = f"buffer too small: at least {MIN_COMMIT_MS} ms of sound are needed, there are {ms:.2f} ms"
+    text = f"buffer too small: at least {MIN_SOUND_MS} ms of sound are needed, there are {ms:.2f} ms"
     return FrameError("input_audio_buffer_commit_empty", text)

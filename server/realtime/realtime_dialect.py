@@ -13,6 +13,7 @@ from server.errors import FrameError, TurnError
 from server.gateway.connection import LOGIN_OVER, TIME_OVER
 from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
+from server.realtime.conversation_items import Item
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.session.outbox import Kind, Outbox
@@ -50,8 +51,8 @@ class RealtimeOutbox(Outbox):
     def put_frame(self, frame: wire.ServerFrame) -> None:
         self.carry_out(self._translator.from_session(frame))
 
-    def put_sound(self, pcm: bytes) -> None:
-        self.carry_out(self._translator.from_voice(pcm))
+    def put_sound(self, pcm: bytes, turn_id: str) -> None:
+        self.carry_out(self._translator.from_voice(pcm, turn_id))
 
     def put_event(self, event: dict[str, Any]) -> None:
         self.put(Kind.TEXT, codec.encode(event))
@@ -98,6 +99,7 @@ class RealtimeDialect:
         self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
         self._on_turn_over = context.on_turn_over
         self._idle_timeout_ms: int | None = None  # of the silence that is being counted
+        self._transcribing: set[asyncio.Task[None]] = set()  # the session's, which awaits them
         self._waiting: deque[Sequence[Action]] = deque()  # for the session, as soon as it has sent what it is sending
         self.outbox = RealtimeOutbox(context, translator, self._answer_later)
         self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=self._end_turn)
@@ -113,8 +115,10 @@ class RealtimeDialect:
         for action in self._translate(data):
             if isinstance(action, bytes):
                 await self._hear(action)
-            else:
-                self._carry_out((action,))
+                continue
+            if isinstance(action, Item) and self._transcribing:
+                await asyncio.wait(self._transcribing, timeout=MAX_HOLD_S)  # one after the other
+            self._carry_out((action,))
         if self._translator.idle_timeout_ms != self._idle_timeout_ms:
             self._count_silence()
 
@@ -139,6 +143,15 @@ class RealtimeDialect:
                 return
             self.session.hear(pcm[at : at + self._piece_bytes])
 
+    def _transcribe(self, item: Item) -> None:
+        def done(words: str | FrameError) -> None:
+            self._carry_out(self._translator.recognized(item, words))
+
+        assert item.sound is not None, "it is to be recognised"
+        task = self.session.transcribe(item.sound.pcm, item.sound.rate, done)
+        self._transcribing.add(task)
+        task.add_done_callback(self._transcribing.discard)
+
     def _answer_later(self, actions: Sequence[Action]) -> None:
         """Hand frames to the session when it has sent what it is sending."""
         self._waiting.append(actions)
@@ -159,6 +172,8 @@ class RealtimeDialect:
                     self.session.hear(action)
                 case Request():
                     self._carry_out(self._ask(action))
+                case Item():
+                    self._transcribe(action)
                 case _:
                     self.session.receive(action, self._services.now_s())
                     if isinstance(action, wire.Interrupt):
@@ -166,11 +181,18 @@ class RealtimeDialect:
 
     def _ask(self, request: Request) -> Sequence[Action]:
         try:
-            answers = self.session.perform(request.frame, self._services.now_s())
+            answers = self._perform(request)
         except (FrameError, TurnError) as error:
             self._services.metrics.errors.labels(error.code).inc()
             return request.refused(error)
         return request.answered(answers)
+
+    def _perform(self, request: Request) -> Sequence[wire.Answer]:
+        match request.frame:
+            case wire.Respond() as frame if request.is_aside:
+                return self.session.respond_aside(frame, self._services.now_s())
+            case frame:
+                return self.session.perform(frame, self._services.now_s())
 
     def _end_turn(self) -> None:
         self._count_silence()

@@ -1,7 +1,7 @@
 """`/v1/realtime`, and what stock clients ask before they connect: `/v1/realtime/client_secrets`, `sessions`, `/v1/models`."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any, Final, Literal
 
@@ -14,35 +14,22 @@ from server.accounts.principal import KEY_NAME
 from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
-from server.gateway.responses import refuse
+from server.gateway.connection import expires_at_s
+from server.gateway.responses import OPENAI_PREFIXES, refuse
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
+from server.realtime.client_events import MAX_MESSAGE_BYTES
+from server.realtime.field_names import modern_session
 from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
+from server.session.turn_limits import TurnGate
 
 SUBPROTOCOL: Final = "realtime"
 """The subprotocol that OpenAI's clients ask for in a browser."""
 _MAX_BODY_BYTES: Final = 1 << 20
 """Limit far above what fits into a key, so that a client that sends too much learns what is too large."""
-_PLACES: Final = {
-    "modalities": ("output_modalities",),
-    "max_response_output_tokens": ("max_output_tokens",),
-    "voice": ("audio", "output", "voice"),
-    "speed": ("audio", "output", "speed"),
-    "output_audio_format": ("audio", "output", "format"),
-    "input_audio_format": ("audio", "input", "format"),
-    "input_audio_transcription": ("audio", "input", "transcription"),
-    "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
-    "turn_detection": ("audio", "input", "turn_detection"),
-}
-"""Places that the older shape's fields have today."""
-_FORMATS: Final = {
-    "pcm16": {"type": "audio/pcm", "rate": 24_000},
-    "g711_ulaw": {"type": "audio/pcmu"},
-    "g711_alaw": {"type": "audio/pcma"},
-}
 
 
 class KeyLifetime(Struct, frozen=True, kw_only=True):
@@ -111,26 +98,32 @@ class RealtimeRoutes:
         *,
         model_name: Callable[[], str],
         server_tools: ServerTools,
+        gate: TurnGate,
     ) -> None:
         self._accounts = accounts
         self._authenticator = authenticator
         self._sockets = sockets
         self._model_name = model_name
         self._server_tools = server_tools
+        self._gate = gate
 
     def add_routes(self, routes: Routes) -> None:
-        routes.get("/v1/realtime", self._connect, Access.KEY)
+        for prefix in OPENAI_PREFIXES:
+            routes.get(f"{prefix}realtime", self._connect, Access.KEY)
 
     def operations(self) -> tuple[Operation, ...]:
         return (
-            Operation(
-                method="POST",
-                path="/v1/realtime/client_secrets",
-                summary="Make a key with which a page can open /v1/realtime on your account",
-                handle=self._make_key,
-                body=(ClientSecretRequest,),
-                answer=ClientSecret,
-                max_body_bytes=_MAX_BODY_BYTES,
+            *(
+                Operation(
+                    method="POST",
+                    path=f"{prefix}realtime/client_secrets",
+                    summary="Make a key with which a page can open /v1/realtime on your account",
+                    handle=self._make_key,
+                    body=(ClientSecretRequest,),
+                    answer=ClientSecret,
+                    max_body_bytes=_MAX_BODY_BYTES,
+                )
+                for prefix in OPENAI_PREFIXES
             ),
             Operation(
                 method="POST",
@@ -156,8 +149,16 @@ class RealtimeRoutes:
             defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
-        translator = RealtimeTranslator(defaults=defaults, server_tools=self._server_tools)
-        return await self._sockets.admit(request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator))
+        principal = self._authenticator.principal(request)
+        translator = RealtimeTranslator(
+            defaults=defaults,
+            server_tools=self._server_tools,
+            expires_at=expires_at_s(principal),
+            turn_places=partial(self._gate.places, principal.limited_share),
+        )
+        return await self._sockets.admit(
+            request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), large_bytes=MAX_MESSAGE_BYTES
+        )
 
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await call.body(ClientSecretRequest)
@@ -188,24 +189,8 @@ class RealtimeRoutes:
         except RealtimeKeyTooLarge as error:
             raise Refusal(400, error.code, str(error), path="session") from None
         named = msgspec.structs.replace(config, model=self._model_name())
-        kind = "realtime.session" if config.type == "realtime" else "realtime.transcription_session"
-        shown = {"id": f"sess_{secrets.token_hex(12)}", "object": kind, **named.echo()}
+        shown = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
         return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=shown)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))
-
-
-def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a session of the older, flat shape as `session.update` takes it; other fields stay as they are."""
-    modern: dict[str, Any] = {}
-    for name, value in session.items():
-        *parents, last = _PLACES.get(name, (name,))
-        place = modern
-        for parent in parents:
-            found = place.setdefault(parent, {})
-            place = found if isinstance(found, dict) else {}
-        place[last] = _FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
-    if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
-        modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]
-    return modern

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
-from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of
+from server.realtime.conversation_items import WORD_END, Item, ItemList, SpokenPiece, item_data, message_call, round_of
 from server.realtime.server_events import Event, EventFactory, usage_of
 from server.realtime.session_config import SoundFormat, coding_of
 from server.speech.audio import PcmResampler
@@ -166,7 +166,7 @@ class ResponseWriter:
         events = self._message()
         assert self._open is not None, "just opened"
         if frame.text:
-            events.append(self._add(frame.text))
+            events += [self._add(word) for word in WORD_END.split(frame.text) if word]
         self._piece = SpokenPiece(frame.text, self._open.audio_ms)
         if not self._open.is_cut:
             self._open.pieces.append(self._piece)

@@ -1,7 +1,7 @@
 """Configuration of a Realtime session: read, merged, checked and echoed. Pure."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, NamedTuple, cast
 
@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from server.errors import FrameError
+from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
 from server.wire.frames import ToolName
@@ -136,6 +137,11 @@ class OutputConfig(Struct, frozen=True):
     def speaker(self) -> str | None:
         return self.voice.id if isinstance(self.voice, CustomVoice) else self.voice
 
+    def spoken_by(self, voices: Sequence[str]) -> "OutputConfig":
+        """Return it with the voice that will speak: the first one in place of one that is not there."""
+        is_there = not voices or self.speaker in voices
+        return self if is_there else msgspec.structs.replace(self, voice=voices[0][:64])
+
 
 class AudioConfig(Struct, frozen=True):
     input: InputConfig = InputConfig()
@@ -245,8 +251,12 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
             raise FrameError("session_too_large", text, path="session") from None
         return config
 
+    def shown(self, session_id: str, expires_at: int | None) -> dict[str, Any]:
+        """Return the object `session` of server events and of keys."""
+        kind = "realtime.session" if self.type == "realtime" else "realtime.transcription_session"
+        return {"id": session_id, "object": kind, "expires_at": expires_at, **self.echo()}
+
     def echo(self) -> dict[str, Any]:
-        """Return the object `session` of server events."""
         whole: dict[str, Any] = msgspec.to_builtins(self)
         heard = whole["audio"]["input"]
         if heard["turn_detection"] is not None:
@@ -262,9 +272,11 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
 def convert(value: Any, to: type[Any], *, at: str) -> Any:
     """Check plain data against a struct. Raises FrameError with the place below `at`."""
     try:
-        return msgspec.convert(value, to)
+        read = msgspec.convert(value, to)
     except msgspec.ValidationError as error:
         raise invalid(str(error), at=at) from None
+    check_names(value, read, at=at)
+    return read
 
 
 def invalid(text: str, *, at: str = "") -> FrameError:
@@ -320,8 +332,8 @@ def merge(whole: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain data with the changes of a client, before it is checked."""
     merged = dict(whole)
     for name, value in changes.items():
-        if value is None and name not in _NULLABLE:
-            merged.pop(name, None)  # its default
+        if value is None and name in merged and name not in _NULLABLE:
+            del merged[name]  # its default
         elif name in _MERGED and isinstance(value, Mapping) and isinstance(merged.get(name), Mapping):
             merged[name] = merge(merged[name], value)
         else:

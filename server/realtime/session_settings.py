@@ -1,5 +1,6 @@
 """Fields of `configure` and `respond` that a Realtime configuration comes to. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -51,6 +52,7 @@ def spec_of(
     conversation_id: str,
     items: list[Item] | None,
     server_tools: ServerTools,
+    voices: Sequence[str],
 ) -> ResponseSpec:
     """Return what a response is to be, of the client's wishes and its session. Raises FrameError."""
     asked = convert(merge({}, {"tools": wishes.tools or []}), SessionConfig, at="response")
@@ -63,7 +65,8 @@ def spec_of(
     output = config.audio.output
     if wishes.audio is not None:
         given = {name: value for name, value in (wishes.audio.output or {}).items() if value is not None}
-        output = convert(merge(msgspec.to_builtins(output), given), OutputConfig, at="response.audio.output")
+        merged = merge(msgspec.to_builtins(output), given)
+        output = convert(merged, OutputConfig, at="response.audio.output").spoken_by(voices)
     given = {
         "output_modalities": wishes.output_modalities or None,
         "instructions": wishes.instructions,

@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, Final, Literal, assert_never
 
 import msgspec
 from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
-from server.realtime.conversation_items import ItemList, messages_of
+from server.realtime.conversation_items import Item, ItemList, messages_of
 from server.realtime.input_audio import InputBuffer
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
+from server.session.turn_limits import RETRY_AFTER_MS
 from server.wire import frames as wire
+
+MAX_ASIDES: Final = 2
+"""Responses out of band that may run at once."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,13 @@ class Request:
     frame: wire.AnyClientFrame
     answered: Callable[[Sequence[wire.Answer]], "list[Action]"]
     refused: Callable[[FrameError | TurnError], "list[Action]"]
+    is_aside: bool = False
+    """Whether the turn that is asked for runs beside the conversation's (Session.respond_aside)."""
 
 
-Action = Event | Request | wire.AnyClientFrame | bytes
-"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, a
-frame whose answer the session sends like any other frame, or sound."""
+Action = Event | Request | Item | wire.AnyClientFrame | bytes
+"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, an
+item whose sound it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
 
 
 class RealtimeTranslator:
@@ -45,17 +51,27 @@ class RealtimeTranslator:
         *,
         defaults: SessionConfig | None = None,
         server_tools: ServerTools = NO_TOOLS,
+        expires_at: int | None = None,
+        turn_places: Callable[[], tuple[int, int]] = lambda: (1, 0),
     ) -> None:
-        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`."""
+        """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`.
+
+        `turn_places` returns how many turns may run at once for the client, and how many more may begin.
+        """
         self._config = defaults or SessionConfig()
         self._server_tools = server_tools
+        self._expires_at = expires_at
+        self._turn_places = turn_places
+        self._session_id = ""
         self._voice = wire.SpeechPart(state="loading")
+        self._voices: list[str] = []
         self._settings: dict[str, Any] = {}  # as the session has them
         self._events = EventFactory("")
         self._conversation = ItemList(self._events, max_items=0, max_bytes=0)
         self._input = InputBuffer(self._events, self._conversation)
         self._conversation_id = ""
-        self._response: ResponseWriter | None = None
+        self._response: ResponseWriter | None = None  # of the conversation
+        self._asides: dict[str, ResponseWriter] = {}  # out of band
         self._last_response: str | None = None
         self._owes_response = False  # speech calls for a response, and one ran that speech does not end
         self._may_time_out = False  # a reply has ended, and no silence after it has been committed
@@ -74,7 +90,7 @@ class RealtimeTranslator:
             case wire.Ready():
                 return self.begin(frame)
             case wire.Speech():
-                self._voice = frame.tts
+                self._voice, self._voices = frame.tts, frame.voices
             case wire.Model():
                 self._config = msgspec.structs.replace(self._config, model=frame.name)
             case wire.SpeechStopped():
@@ -87,15 +103,19 @@ class RealtimeTranslator:
                 return self._error(frame)
             case wire.Notice(code="no_utterance"):
                 return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
-            case _ if (response := self._running(frame)) is not None:
+            case _ if (response := self._find(getattr(frame, "turn_id", None))) is not None:
                 return self._of_response(frame, response)
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
                 return [*self._events.extra(frame, self._config.extras)]
         return []
 
-    def from_voice(self, pcm: bytes) -> list[Action]:
-        """Translate a piece of the reply's sound, PCM16 at the rate of the sentence under way."""
-        return [] if self._response is None else [*self._response.sound(pcm)]
+    def from_voice(self, pcm: bytes, turn_id: str) -> list[Action]:
+        """Translate a piece of a reply's sound, PCM16 at the rate of its sentence under way."""
+        return [] if (response := self._find(turn_id)) is None else [*response.sound(pcm)]
+
+    def recognized(self, item: Item, words: str | FrameError) -> list[Action]:
+        """Take the words of an item's sound, or why there are none."""
+        return [*self._input.recognized(item, words, self._config), *self._ask()]
 
     @property
     def idle_timeout_ms(self) -> int | None:
@@ -116,8 +136,8 @@ class RealtimeTranslator:
     def end(self, refusal: FrameError | None = None) -> list[Event]:
         """Return the events that are still owed when the connection closes, such as `response.done`, and why it does."""
         events, self._held = self._held, []
-        if self._response is not None:
-            events += self._finish(self._response, "cancelled")
+        for response in self._running():
+            events += self._finish(response, "cancelled")
         return events if refusal is None else [*events, self._events.error(refusal)]
 
     def begin(self, ready: wire.Ready) -> list[Action]:
@@ -127,16 +147,16 @@ class RealtimeTranslator:
         self._conversation = ItemList(self._events, max_items=limits.max_messages, max_bytes=limits.max_message_bytes)
         self._conversation_id = self._events.new_id("conv")
         self._input = InputBuffer(self._events, self._conversation)
-        self._voice, voices = ready.speech.tts, ready.speech.voices
+        self._session_id = f"sess_{ready.session_id}"
+        self._voice, self._voices = ready.speech.tts, ready.speech.voices
         config = msgspec.structs.replace(self._config, model=ready.model.name)
-        if config.audio.output.voice is None and voices:
-            config = config.updated({"audio": {"output": {"voice": voices[0][:64]}}})
         return [self._configure(config, is_first=True)]
 
-    def _running(self, frame: wire.ServerFrame) -> ResponseWriter | None:
-        """Return the response whose turn the frame is of."""
-        response = self._response
-        return response if response is not None and getattr(frame, "turn_id", None) == response.id else None
+    def _running(self) -> list[ResponseWriter]:
+        return [*([] if self._response is None else [self._response]), *self._asides.values()]
+
+    def _find(self, response_id: object) -> ResponseWriter | None:
+        return next((response for response in self._running() if response.id == response_id), None)
 
     def _of_response(self, frame: wire.ServerFrame, response: ResponseWriter) -> list[Action]:
         match frame:
@@ -147,7 +167,8 @@ class RealtimeTranslator:
         return [*response.write(frame), *self._events.extra(frame, self._config.extras)]
 
     def _turn_end(self, frame: wire.TurnEnd, response: ResponseWriter) -> list[Action]:
-        is_spoken_into = frame.reason == "interrupted" and response.cancelled_by is None and not frame.message
+        is_cut = frame.reason == "interrupted" and response.cancelled_by is None and not frame.message
+        is_spoken_into = is_cut and response is self._response
         events = self._finish(response, response.status_after(frame), frame)
         if frame.rollback is True:
             events += response.taken_back()
@@ -157,8 +178,8 @@ class RealtimeTranslator:
         return [*events, *self._respond_to_speech()]
 
     def _finish(self, response: ResponseWriter, status: ResponseStatus, end: wire.TurnEnd | None = None) -> list[Event]:
-        self._response = None
-        if response.spec.conversation_id is not None:
+        if self._asides.pop(response.id, None) is None:
+            self._response = None
             self._may_time_out = status != "failed"
             self._input.replied()
         usage = wire.UsageItem() if end is None else end.usage
@@ -213,6 +234,8 @@ class RealtimeTranslator:
 
         `problems` of the first one follow `session.created`, as clients take that for the first event.
         """
+        output = config.audio.output.spoken_by(self._voices)
+        config = msgspec.structs.replace(config, audio=msgspec.structs.replace(config.audio, output=output))
         settings = settings_of(config, conversation=self._conversation_id)
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
@@ -227,8 +250,8 @@ class RealtimeTranslator:
             self._settings |= changed
             dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
             if is_first:
-                return [*dropped, self._events.event("session.created", session=self._config.echo()), *errors]
-            return [*errors, *dropped, self._events.event("session.updated", session=self._config.echo())]
+                return [*dropped, *self._created(), *errors]
+            return [*errors, *dropped, self._session_event("updated")]
 
         def refused(error: FrameError | TurnError) -> list[Action]:
             problem = self._refusal(error, event_id, at="session")
@@ -237,15 +260,26 @@ class RealtimeTranslator:
             kept = [*problems, problem]
             if not config.tools:
                 self._config = config
-                return [self._events.event("session.created", session=self._config.echo()), *kept]
+                return [*self._created(), *kept]
             rest = msgspec.structs.replace(config, tools=[], tool_choice="auto")  # without those of its key
             return [self._configure(rest, is_first=True, problems=kept)]
 
         return Request(wire.Configure(**changed), answered, refused)
 
+    def _session_event(self, what: Literal["created", "updated"]) -> Event:
+        shown = self._config.shown(self._session_id, self._expires_at)
+        return self._events.event(f"session.{what}", session=shown)
+
+    def _created(self) -> list[Event]:
+        conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
+        return [self._session_event("created"), self._events.event("conversation.created", conversation=conversation)]
+
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
-        """Pass on what the turn that was asked for goes without."""
-        actions: list[Action] = []
+        """Report the turns that are left, and pass on what the one that was asked for goes without."""
+        limit, free = self._turn_places()
+        reset_s = 0.0 if free else RETRY_AFTER_MS / 1000
+        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": reset_s}
+        actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
                 # clients would take an error that names their response.create for its end
@@ -255,7 +289,7 @@ class RealtimeTranslator:
         return actions
 
     def _not_begun(self, response: ResponseWriter, error: FrameError | TurnError) -> list[Action]:
-        if response is not self._response:
+        if self._find(response.id) is None:
             return []
         response.fail(error.code, str(error))
         return [*self._finish(response, "failed")]
@@ -268,7 +302,7 @@ class RealtimeTranslator:
 
     def _error(self, frame: wire.Error) -> list[Action]:
         if frame.turn_id is not UNSET:
-            return [] if (response := self._running(frame)) is None else [*response.write(frame)]
+            return [] if (response := self._find(frame.turn_id)) is None else [*response.write(frame)]
         refused = FrameError(frame.code, frame.message, path=frame.path or None)
         error = self._refusal(refused)
         if frame.code not in ("speech_unavailable", "turn_refused_draining"):
@@ -310,15 +344,19 @@ class RealtimeTranslator:
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
                 return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
-            case client.ItemCreate() | client.ItemDelete() | client.ItemRetrieve():
+            case client.ItemCreate():
+                item, events = self._conversation.create(event, self._config.audio.input.format)
+                return [*events, item] if item.is_waiting else events
+            case client.ItemDelete() | client.ItemRetrieve():
                 return self._conversation.answer(event)
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
-                if self._response is None or event.response_id not in (None, self._response.id):
+                response = self._response if event.response_id is None else self._find(event.response_id)
+                if response is None:
                     text = "Cancellation failed: no active response found"  # livekit goes by these words
                     raise FrameError("response_cancel_not_active", text, path="response_id")
-                return self._cancel(self._response)
+                return self._cancel(response)
             case client.ParleyApproval():
                 if "parley.approval_request" not in self._config.extras:
                     text = 'approvals come here only where session.include has "parley.approval_request"'
@@ -346,27 +384,36 @@ class RealtimeTranslator:
         """Begin a response with these settings. Raises FrameError where there can be none."""
         if self._config.type == "transcription":
             raise _transcription_only()
-        if self._response is not None:
-            text = f"the response {self._response.id} is still in progress; wait for its response.done, or cancel it"
+        is_aside = wishes.conversation == "none"
+        busy = [each for each in self._running() if (each.id in self._asides) == is_aside]
+        if len(busy) >= (MAX_ASIDES if is_aside else 1):
+            text = f"the response {busy[0].id} is still in progress; wait for its response.done, or cancel it"
             raise FrameError("conversation_already_has_active_response", text)
+        sound = self._config.audio.input.format
+        items = None if wishes.input is None else self._conversation.items_of(wishes.input, sound, at="response.input")
         spec = spec_of(
             wishes,
             self._config,
             response_id=self._events.new_id("resp"),
             conversation_id=self._conversation_id,
-            items=None if wishes.input is None else self._conversation.items_of(wishes.input, at="response.input"),
+            items=items,
             server_tools=self._server_tools,
+            voices=self._voices,
         )
-        self._response = response = ResponseWriter(spec, self._events, self._conversation)
-        self._last_response = spec.id
-        self._owes_response = False
-        return [response.created(), *self._ask()]
+        response = ResponseWriter(spec, self._events, self._conversation)
+        if is_aside:
+            self._asides[spec.id] = response
+        else:
+            self._response, self._last_response, self._owes_response = response, spec.id, False
+        unheard = [item for item in items or () if item.sound and self._conversation.get(item.id) is not item]
+        return [response.created(), *self._ask(), *unheard]
 
     def _ask(self) -> list[Action]:
-        """Ask the session for the turn of the response as soon as all that was said is recognised."""
-        response = self._response
-        if response is None or response.is_asked:
-            return []
+        """Ask the session for the turns of responses, each as soon as all that it answers is recognised."""
+        return [action for response in self._running() if not response.is_asked for action in self._ask_for(response)]
+
+    def _ask_for(self, response: ResponseWriter) -> list[Action]:
+        is_aside = response.id in self._asides
         items = self._conversation.items if response.spec.input is None else response.spec.input
         if any(item.is_waiting for item in items):
             return []
@@ -375,16 +422,16 @@ class RealtimeTranslator:
         response.ask(items, silence=silence)
         said = items[-1] if items else None
         utterance = None
-        if said is not None and said.utterance is not None and said.text:
+        if said is not None and said.utterance is not None and said.text and not is_aside:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end
         frame = wire.Respond(
             id=response.id,
             messages=messages_of(items),
             utterance=utterance,
-            state=self._conversation.state() if response.spec.input is None else None,
+            state=self._conversation.state() if response.spec.input is None and not is_aside else None,
             **response.spec.overrides,
         )
-        return [Request(frame, self._begun, lambda error: self._not_begun(response, error))]
+        return [Request(frame, self._begun, lambda error: self._not_begun(response, error), is_aside=is_aside)]
 
     def _cancel(self, response: ResponseWriter) -> list[Action]:
         response.cancel("client_cancelled")

@@ -28,7 +28,7 @@ MAX_REMEMBERED: Final = 256
 """Calls approved for a conversation, over all of a connection's; beyond it the oldest is asked about again."""
 STORE_S: Final = 5.0
 """Time that a turn waits for the store of approvals; then it asks, or says that the answer was not kept."""
-_NO_APPROVALS: Final = "this connection's key was made without `approvals: true`"
+_NO_APPROVALS: Final = "not asked: the key was made without `approvals: true`, or the response is out of band"
 
 Speak = Callable[[SpokenSentence], Callable[[], None]]
 """Says a sentence that is no part of the reply, if there is a voice; the result takes back what is not said yet."""
@@ -44,8 +44,8 @@ class Approvals:
         self,
         broker: ApprovalBroker,
         principal: Principal,
-        session_id: str,
         *,
+        session_id: str,
         send: Callable[[wire.ServerFrame], None],
         expect_voice: Callable[[str | None], None],
         can_hear: Callable[[], bool],

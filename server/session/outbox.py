@@ -99,15 +99,15 @@ class Outbox:
         self._metrics.count_out(frame.__struct_config__.tag)  # type: ignore[arg-type]  # our tags are str
         self.put_frame(frame)
 
-    def send_sound(self, pcm: bytes) -> None:
+    def send_sound(self, pcm: bytes, *, turn_id: str) -> None:
         self._metrics.count_out("binary")
-        self.put_sound(pcm)
+        self.put_sound(pcm, turn_id)
 
     def put_frame(self, frame: wire.ServerFrame) -> None:
         """Queue a frame as the client's protocol writes it; so does `put_sound`."""
         self.put(Kind.TEXT, codec.encode(frame))
 
-    def put_sound(self, pcm: bytes) -> None:
+    def put_sound(self, pcm: bytes, turn_id: str) -> None:  # noqa: ARG002 - for protocols that name the turn
         self.put(Kind.BINARY, pcm)
 
     def put(self, kind: Kind, data: bytes) -> None:

@@ -1,5 +1,6 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
+import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -62,31 +63,33 @@ class Session:
         self._nudges = Nudges(self, services.now_s)
         share = principal.limited_share or Share(self.id)
         self._speech_input = SpeechInput(services.speech, self, share=share, now_s=services.now_s)
-        self._approvals = Approvals(
+        self._new_approvals = partial(
+            Approvals,
             services.broker,
-            principal,
-            self.id,
+            session_id=self.id,
             send=self.send,
             expect_voice=self._speech_input.expect_reply,
             can_hear=self._can_hear,
         )
+        self._approvals = self._new_approvals(principal)
         self._client_calls = ClientCalls()
-        self._turns = Turns(
+        self._new_turns = partial(
+            Turns,
             services,
             outbox,
-            self._approvals,
-            self._client_calls,
+            client_calls=self._client_calls,
             limited_share=principal.limited_share,
             share=share,
             metered=partial(services.loop_share.metered, principal.share),
-            on_running=self._set_running,
             on_over=on_turn_over,
         )
+        self._turns = self._new_turns(self._approvals, on_running=self._set_running)
+        self._asides: list[Turns] = []  # of turns beside the conversation's, one each
 
     @property
     def is_idle(self) -> bool:
         """Whether the user is silent, no turn runs or is to follow what was said, and the last one has been heard out."""
-        return self._turns.is_idle and not self._speech_input.is_busy
+        return all(turns.is_idle for turns in (self._turns, *self._asides)) and not self._speech_input.is_busy
 
     def _set_running(self, is_running: bool) -> None:
         self._speech_input.set_turn(is_running=is_running)
@@ -161,6 +164,10 @@ class Session:
             self._has_refused_sound = True
             self.refuse(FrameError("speech_unavailable", reason))
 
+    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> asyncio.Task[None]:
+        """Recognise sound that is not the microphone's; `done` gets its words, or why there are none."""
+        return self._speech_input.transcribe(pcm, rate, done)
+
     @property
     def unjudged_sound_ms(self) -> float:
         """Sound that was taken and that voice detection has not judged yet; too much of it is refused."""
@@ -177,19 +184,22 @@ class Session:
     def interrupt(self, *, message: str | None = None) -> None:
         """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
         self._nudges.user_acted()
-        self._turns.interrupt(message=message)
+        for turns in (self._turns, *self._asides):
+            turns.interrupt(message=message)
 
     def hang_up(self) -> None:
         """End the turn of a client that is gone, and answer with no what it asks."""
         self._nudges.switch(is_on=False)
         self._approvals.leave()
-        self._turns.interrupt()
+        for turns in (self._turns, *self._asides):
+            turns.interrupt()
 
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
         self.hang_up()
         await self._speech_input.aclose()
-        await self._turns.aclose()
+        for turns in (self._turns, *self._asides):
+            await turns.aclose()
 
     def perform(self, frame: wire.AnyClientFrame, received_s: float) -> Sequence[wire.Answer]:
         """Act on a frame and return what answers it; what follows from it is sent.
@@ -211,6 +221,8 @@ class Session:
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
                 self._turns.interrupt(frame.turn_id)
+                for turns in self._asides if frame.turn_id is not None else ():
+                    turns.interrupt(frame.turn_id)
             case wire.Configure():
                 return self._configure(frame)
             case wire.SpeechStart() | wire.SpeechEnd() | wire.SpeechCancel():
@@ -315,6 +327,22 @@ class Session:
             self._turns.interrupt()
             return []  # nothing of the turn follows its end
         return self._notices_of(problem, frame, turn_id)
+
+    def respond_aside(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
+        """Start a turn beside the conversation's, without questions to the user and without the hooks' memory.
+
+        The caller limits how many run at once. Raises FrameError, TurnError.
+        """
+        turn_id = self._unused_id(frame)
+        settings, snapshot = self._chosen(frame)
+        turns = next((each for each in self._asides if each.running is None), None)
+        if turns is None:
+            approvals = self._new_approvals(replace(self._principal, may_approve=False))
+            turns = self._new_turns(approvals, on_running=lambda _: None)
+            self._asides.append(turns)
+        request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
+        turns.begin(request)
+        return self._notices_of("", frame, turn_id)
 
     def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
         """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
@@ -435,10 +463,9 @@ class Session:
     # --- speech; what has no underscore is for SpeechInput (SpeechOwner)
 
     def barge_in(self) -> None:
+        self._nudges.user_acted()
         if self._settings.barge_in:
-            self.interrupt()
-        else:
-            self._nudges.user_acted()
+            self._turns.interrupt()
 
     @property
     def transcript_leads_to(self) -> LeadsTo:

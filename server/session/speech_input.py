@@ -14,6 +14,7 @@ from server.bounded.fair_share import Share, ShareFull
 from server.errors import FrameError, SpeechError
 from server.session.microphone import Microphone
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
+from server.speech.audio import SPEECH_RATE, PcmResampler
 from server.speech.service import SpeechService
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
@@ -37,6 +38,7 @@ HISTORY_WAIT_S: Final = 0.5
 """Time that a turn waits for the client's `history`, from the transcript on."""
 UNENDED_DUE_S: Final = 10.0
 """Time in which a pause is due to be recognised, longer than any pause lasts: utterances that have ended go first."""
+_FAILED: Final = "speech recognition failed; the server's log says why"
 ASKED_S: Final = 0.6
 """Time from a question to the first utterance that may answer it; what comes before was not said to it."""
 
@@ -139,6 +141,21 @@ class SpeechInput:
         if utterance is not None and utterance.history is not None and not utterance.history.done():
             utterance.history.set_result(frame)
             self._prefill(utterance, "")
+
+    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> asyncio.Task[None]:
+        """Recognise sound that is not the microphone's; `done` gets its words, or why there are none."""
+        return self._start(self._transcribe(pcm, rate, done), "transcription")
+
+    async def _transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> None:
+        # as if it answered a question, so that nothing of it is sent before its end
+        sound = _Utterance(id="", question="", stopped_ms=0.0, stopped_s=self._now_s())
+        try:
+            audio = await asyncio.to_thread(PcmResampler(rate, SPEECH_RATE).feed, pcm)
+            text = await self._recognize(sound, audio)
+        except Exception:  # the boundary of a turn: the client waits for its transcript
+            logger.exception("sound of a client was not recognised")
+            text = _NotRecognized(_FAILED)
+        done(text if isinstance(text, str) else FrameError("speech_unavailable", text.reason))
 
     def discard(self) -> None:
         """Drop what is being said and what was said but not answered: a `chat` came instead."""
@@ -341,8 +358,7 @@ class SpeechInput:
             self._owner.refuse(FrameError("speech_unavailable", text.reason))
         except Exception:  # the boundary of a turn: the client waits for its transcript
             logger.exception("utterance %s was not recognised", utterance.id)
-            text = "speech recognition failed; the server's log says why"
-            self._owner.refuse(FrameError("speech_unavailable", text))
+            self._owner.refuse(FrameError("speech_unavailable", _FAILED))
         return ""
 
     def _is_reply(self, utterance: _Utterance, text: str) -> bool:

@@ -5,6 +5,7 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
@@ -31,11 +32,14 @@ class UserPlaces:
 
     def full(self, share: Share) -> int | None:
         """Return the limit that leaves no place for the share, or None if there is a place."""
+        return next((limit for limit, free in self.places(share) if free <= 0), None)
+
+    def places(self, share: Share) -> Iterator[tuple[int, int]]:
+        """Yield each limit that counts for the share, with the places that are free."""
         for each in _counted(share):
             limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
-            if limit is not None and self._held[each] >= limit:
-                return limit
-        return None
+            if limit is not None:
+                yield limit, limit - self._held[each]
 
     def take(self, share: Share) -> None:
         self._held.update(_counted(share))
@@ -93,6 +97,12 @@ class TurnGate:
             self._users.take(share)
         self._running += 1
         self._gauge.set(self._running)
+
+    def places(self, share: Share | None) -> tuple[int, int]:
+        """Return the limit that is nearest to being reached, and the places that it leaves."""
+        places = [(self._limit, self._limit - self._running)]
+        places += self._users.places(share) if share is not None else ()
+        return min(places, key=itemgetter(1))
 
     def leave(self, share: Share | None = None) -> None:
         """Give the place back; `share` as it was given to `enter`."""

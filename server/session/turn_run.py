@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from server import config
@@ -88,7 +89,7 @@ class TurnRun:
         self.writer = TurnWriter(
             request.id,
             outbox.send,
-            send_sound=outbox.send_sound,
+            send_sound=partial(outbox.send_sound, turn_id=request.id),
             sign=services.sign,
             sign_state=services.sign_state,
             received_s=request.received_s,

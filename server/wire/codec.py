@@ -93,8 +93,9 @@ def ref_of(data: bytes | str) -> str | msgspec.UnsetType:
 def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:
     """Refuse JSON of too many values or too deep. Makes none of them: takes milliseconds for megabytes. Raises FrameError."""
     text = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    if len(text) <= max_values and text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
-        return  # too short and too flat, whatever is inside strings: as most frames are
+    depth = text.count(b"[") + text.count(b"{")  # at most
+    if depth <= MAX_DEPTH and (len(text) <= max_values or depth + text.count(b",") <= max_values):
+        return  # too few and too flat, whatever is inside strings: as most frames are
     text = text.replace(rb"\\", b"").replace(rb"\"", b"")  # so that the quotes that are left are the ends of strings
     is_full = text.count(b'"') > 4 * max_values  # a key and a string for each value
     outside = b"" if is_full else b"".join(text.split(b'"')[::2])

@@ -114,7 +114,10 @@ async def bench(agent: FakeAgent) -> AsyncIterator[Bench]:
     routes = Routes(app.router)
     app.middlewares.append(auth_middleware(authenticator, harness.metrics, routes))
     sockets.add_routes(routes)
-    RealtimeRoutes(accounts, authenticator, sockets, model_name=str, server_tools=NO_TOOLS).add_routes(routes)
+    gate = harness.services.gate
+    RealtimeRoutes(accounts, authenticator, sockets, model_name=str, server_tools=NO_TOOLS, gate=gate).add_routes(
+        routes
+    )
     async with TestServer(app) as server:
         assert server.port is not None
         yield Bench(harness, sockets, server.port)

@@ -18,10 +18,10 @@ TABLE = {
     Access.LOGGED_IN: (
         "/stages /api/session /api/hooks/config /api/hooks/document /api/hooks/available /api/hooks/schema /api/audit "
         "/api/audit/export /api/approvals /api/approvals/{id} /api/sessions /api/sessions/{id} /api/{rest} "
-        "/v1/realtime/client_secrets /v1/realtime/sessions /v1/models /openapi.json"
+        "/v1/realtime/client_secrets /openai/v1/realtime/client_secrets /v1/realtime/sessions /v1/models /openapi.json"
     ),
     Access.SOCKET: "/ws",
-    Access.KEY: "/v1/realtime",
+    Access.KEY: "/v1/realtime /openai/v1/realtime",
     Access.OPERATOR: (
         "/metrics /api/audit/verification /api/hooks/processes /api/model /api/models /api/models/download /api/skills "
         "/api/skills/{skill} /api/skills/{skill}/name /api/skills/{skill}/undo /api/skills/{skill}/redo "

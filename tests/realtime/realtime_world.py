@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events
+from server.realtime.conversation_items import Item, ItemSound
 from server.realtime.session_config import SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.wire import frames as wire
@@ -54,12 +55,18 @@ class RealtimeWorld:
         self.translator = RealtimeTranslator(defaults=defaults)
         self.checker = RealtimeEventChecker()
         self.events: list[Event] = []
+        self.limits: list[Event] = []
+        """The events `rate_limits.updated`, which are not among the others: one comes with each turn."""
         self.frames: list[wire.AnyClientFrame] = []
         self.sound: list[bytes] = []
         self.refuse = refuse
         self.notice: wire.Notice | None = None
         self.turn: str | None = None
         """The turn that runs."""
+        self.asides: list[str] = []
+        """The turns that run beside it."""
+        self.transcriptions: list[tuple[Item, ItemSound]] = []
+        """Sound of items that waits for its words."""
         self._index = 0
         self.session(ready)
 
@@ -87,24 +94,28 @@ class RealtimeWorld:
 
     # --- the session
 
-    def session(self, *frames: wire.ServerFrame | bytes) -> list[Event]:
-        """Let the session send; return what the client gets of it."""
+    def session(self, *frames: wire.ServerFrame | bytes, turn: str | None = None) -> list[Event]:
+        """Let the session send, sound of that turn or of the running one; return what the client gets of it."""
         before = len(self.events)
         for frame in frames:
             if isinstance(frame, wire.TurnEnd) and frame.turn_id == self.turn:
                 self.turn = None
             self._do(
-                self.translator.from_voice(frame) if isinstance(frame, bytes) else self.translator.from_session(frame)
+                self.translator.from_voice(frame, turn or self.running)
+                if isinstance(frame, bytes)
+                else self.translator.from_session(frame)
             )
         return self.events[before:]
 
-    def sentence(self, text: str, *pcm: bytes, words: list[tuple[int, float]] | None = None) -> list[Event]:
-        """Let the running turn say a sentence."""
-        turn, index = self.running, self._index
+    def sentence(
+        self, text: str, *pcm: bytes, words: list[tuple[int, float]] | None = None, turn: str | None = None
+    ) -> list[Event]:
+        """Let the running turn say a sentence, or that one."""
+        turn, index = turn or self.running, self._index
         self._index += 1
         before = len(self.events)
         self.session(wire.Text(turn_id=turn, delta=text))
-        self.session(wire.Sentence(turn_id=turn, index=index, text=text, audio=SOUND if pcm else None), *pcm)
+        self.session(wire.Sentence(turn_id=turn, index=index, text=text, audio=SOUND if pcm else None), *pcm, turn=turn)
         ms = sum(map(len, pcm)) / 48
         self.session(wire.SentenceEnd(turn_id=turn, index=index, duration_ms=ms, words=words or UNSET))
         return self.events[before:]
@@ -120,6 +131,17 @@ class RealtimeWorld:
     def end_turn(self, reason: wire.TurnEndReason = "completed", **fields: Any) -> list[Event]:
         usage = wire.UsageItem(input_tokens=7, output_tokens=3, cached_tokens=2)
         return self.session(wire.TurnEnd(turn_id=self.running, reason=reason, usage=usage, metrics=METRICS, **fields))
+
+    def end_aside(self, reason: wire.TurnEndReason = "completed") -> list[Event]:
+        """End the oldest turn that runs beside the conversation's."""
+        usage = wire.UsageItem(input_tokens=7, output_tokens=3)
+        return self.session(wire.TurnEnd(turn_id=self.asides.pop(0), reason=reason, usage=usage, metrics=METRICS))
+
+    def recognize(self, words: str | FrameError) -> list[Event]:
+        """Let the oldest sound of an item come to these words."""
+        before = len(self.events)
+        self._do(self.translator.recognized(self.transcriptions.pop(0)[0], words))
+        return self.events[before:]
 
     def utterance(self, name: str, text: str, *, from_ms: float = 0, to_ms: float = 1000) -> list[Event]:
         """Let somebody speak whom turn detection hears; a running turn that speech ends has ended before."""
@@ -154,35 +176,44 @@ class RealtimeWorld:
     def _do(self, actions: list[Action]) -> None:
         for action in actions:
             if isinstance(action, dict):
-                self.events.append(as_sent(action))
-                self.checker.check(self.events[-1])
+                event = as_sent(action)
+                self.checker.check(event)
+                (self.limits if event["type"] == "rate_limits.updated" else self.events).append(event)
             elif isinstance(action, bytes):
                 self.sound.append(action)
             elif isinstance(action, Request):
                 self._ask(action)
+            elif isinstance(action, Item):
+                assert action.sound is not None
+                self.transcriptions.append((action, action.sound))
             else:
                 self.session(*self.perform(action))
 
     def _ask(self, request: Request) -> None:
         try:
-            answers = self.perform(request.frame)
+            answers = self.perform(request.frame, is_aside=request.is_aside)
         except (FrameError, TurnError) as error:
             self._do(request.refused(error))
         else:
             self._do(request.answered(answers))
 
-    def perform(self, frame: wire.AnyClientFrame) -> Sequence[wire.Answer]:
+    def perform(self, frame: wire.AnyClientFrame, *, is_aside: bool = False) -> Sequence[wire.Answer]:
         self.frames.append(msgspec.json.decode(msgspec.json.encode(frame), type=type(frame)))  # it is a valid one
         refusal, self.refuse = self.refuse, None
         if refusal is not None:
             raise refusal
         if isinstance(frame, wire.Respond):
-            assert self.turn is None, "one turn at a time"
+            assert is_aside or self.turn is None, "one turn at a time"
             assert isinstance(frame.id, str)
-            self.turn, self._index = frame.id, 0
+            if is_aside:
+                self.asides.append(frame.id)
+            else:
+                self.turn, self._index = frame.id, 0
             self.session(wire.TurnStart(turn_id=frame.id, trigger="chat", skills=[]))
         elif isinstance(frame, wire.Interrupt) and frame.turn_id == self.turn:
             self.end_turn("interrupted")
+        elif isinstance(frame, wire.Interrupt) and frame.turn_id in self.asides:
+            self.end_aside("interrupted")
         notice, self.notice = self.notice, None
         return () if notice is None else [notice]
 

@@ -176,7 +176,8 @@ def test_no_silence_counts_without_a_reply_of_the_conversation_before_it() -> No
     world = waiting()
     assert world.time_out() == []
 
-    replied(world, conversation="none")
+    world.client("response.create", response={"conversation": "none"})
+    world.end_aside()
     assert world.time_out() == [], "nobody has heard that one"
 
     replied(world)

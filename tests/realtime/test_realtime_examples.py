@@ -168,32 +168,71 @@ def question() -> bytes:
     return encode_pcmu(samples_to_pcm16((sound[: sound.size & ~1].reshape(-1, 2)).mean(axis=1)))
 
 
-async def test_twilio_bridge_lets_a_caller_talk_and_interrupt(talking: ServerProcess, model: OpenAIServer) -> None:
-    story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
-    model.queue(text("It is noon."), text(*story), text("It is one."))
-    server = talking.ws_url.replace("/ws", "/v1/realtime")
-
+@asynccontextmanager
+async def called(server: ServerProcess) -> AsyncIterator[Phone]:
+    """A call that the bridge has answered and greeted."""
     async with (
-        started("twilio_bridge.py", server, "0", PARLEY_KEY=TOKEN) as port,
+        started("twilio_bridge.py", server.ws_url.replace("/ws", "/v1/realtime"), "0", PARLEY_KEY=TOKEN) as port,
         connect(f"ws://127.0.0.1:{port}/") as socket,
         asyncio.TaskGroup() as tasks,
     ):
         phone = Phone(socket)
         tasks.create_task(phone.listen())
         await phone.send("connected", protocol="Call", version="1.0.0")
-        await phone.send("start", start={"streamSid": "MZ1", "callSid": "CA1"})
-        await phone.say(SILENT_FRAME * 25 + question())
+        media_format = {"encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1}
+        start = {"streamSid": "MZ1", "callSid": "CA1", "tracks": ["inbound"], "mediaFormat": media_format}
+        await phone.send("start", start=start)
         await phone.say_until(lambda: phone.played and not phone.marks)
+        yield phone
+        await phone.send("stop", stop={"callSid": "CA1"})
+
+
+async def test_twilio_bridge_greets_a_caller_who_may_talk_and_interrupt(
+    talking: ServerProcess, model: OpenAIServer
+) -> None:
+    story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
+    model.queue(text("Good day!"), text("It is noon."), text(*story), text("It is one."))
+
+    async with called(talking) as phone:
+        greeting = bytes(phone.played)
+        await phone.say(SILENT_FRAME * 25 + question())
+        await phone.say_until(lambda: len(phone.played) > len(greeting) and not phone.marks)
         answered = bytes(phone.played)
         await phone.say(question())
         await phone.say_until(lambda: len(phone.played) > len(answered))
         await phone.say(SILENT_FRAME * 50 + question())
-        await phone.say_until(lambda: len(model.requests) == 3)
-        await phone.send("stop", stop={"callSid": "CA1"})
+        await phone.say_until(lambda: len(model.requests) == 4)
 
-    assert answered == b"\xff" * 8_000, "a second of silence"
+    assert greeting == b"\xff" * 8_000, "a second of silence"
+    assert "greet" in json.dumps(model.requests[0].messages)
+    assert answered == greeting * 2
     assert phone.cleared == 1
     said = json.dumps(model.requests[-1].messages)
     assert "It is noon." in said
     assert "sentence number 1" in said
     assert "sentence number 8" not in said
+
+
+async def test_twilio_bridge_passes_on_the_keys_that_a_caller_presses(
+    talking: ServerProcess, model: OpenAIServer
+) -> None:
+    story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
+    model.queue(text("Good day!"), text(*story), text("Room four two."), text("Room one."))
+
+    async with called(talking) as phone:
+        greeting = len(phone.played)
+        await press(phone, "7#")
+        await phone.say_until(lambda: len(phone.played) > greeting)
+        await press(phone, "42")
+        await phone.say_until(lambda: len(model.requests) == 3)
+
+    said = json.dumps(model.requests[-1].messages)
+    assert "pressed the keys 7." in said
+    assert "pressed the keys 4 2." in said
+    assert "sentence number 8" not in said, "the keys have cut it"
+    assert phone.cleared == 1
+
+
+async def press(phone: Phone, keys: str) -> None:
+    for digit in keys:
+        await phone.send("dtmf", dtmf={"track": "inbound_track", "digit": digit})

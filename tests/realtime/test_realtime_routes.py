@@ -7,7 +7,7 @@ import pytest
 from aiohttp import ClientSession
 from openai import AsyncOpenAI, AuthenticationError, BadRequestError
 
-from server.realtime.realtime_routes import modern_session
+from server.realtime.field_names import modern_session
 from tests.gateway.rest.conftest import TOKENS, Client, anna, bert, operator, server
 from tests.support.client import client
 from tests.support.parley import Parley

@@ -83,6 +83,7 @@ async def test_a_spoken_turn_and_its_interruption_come_in_the_order_of_realtime(
             "conversation.item.input_audio_transcription.delta",
             "conversation.item.input_audio_transcription.completed",
             "response.created",
+            "rate_limits.updated",
             "conversation.item.added",
             "conversation.item.done",
             "response.output_item.added",
@@ -182,3 +183,19 @@ async def test_a_commit_and_a_clear_end_speech_that_is_still_being_judged(tmp_pa
         assert stopped["audio_end_ms"] > started["audio_start_ms"]
         await client.until("input_audio_buffer.cleared")
         assert order(client)[-2:] == ["input_audio_buffer.speech_stopped", "input_audio_buffer.cleared"]
+
+
+async def test_the_sound_of_an_item_is_answered_as_if_it_was_spoken(tmp_path: Path, model: OpenAIServer) -> None:
+    model.queue(text("It is noon."))
+    async with talking(tmp_path, model) as url, realtime_client(url) as client:
+        await client.update(audio=heard(), output_modalities=["text"])
+        sound = {"type": "input_audio", "audio": base64.b64encode(question(RATE)).decode()}
+        await client.create(type="message", role="user", content=[sound])
+        done = await client.respond()
+
+    types = [event["type"] for event in client.events]
+    completed = types.index("conversation.item.input_audio_transcription.completed")
+    assert client.events[completed]["transcript"] == "What time is it?"
+    assert completed < types.index("response.output_text.delta")
+    assert done["status"] == "completed"
+    assert "What time is it?" in str(model.requests[0].messages)

@@ -14,6 +14,8 @@ from tests.realtime.realtime_world import METRICS, READY, RealtimeWorld, types
 
 LAMP = {"type": "function", "name": "lamp", "description": "Switch it.", "parameters": {"type": "object"}}
 PIXEL = "data:image/png;base64,aGk="
+SECOND = "AAAA" * 16_000
+"""A second of silence, in base64."""
 
 
 def texts(messages: list[wire.Message]) -> list[tuple[str, Any]]:
@@ -68,7 +70,12 @@ def test_items_stand_where_the_client_puts_them_under_its_ids() -> None:
         ({"item": {"type": "mcp_call"}}, "invalid_value", "item.type"),
         ({"item": {"content": None}}, "invalid_value", "item.content"),
         ({"item": {"content": [{"type": "output_text"}]}}, "invalid_value", "item.content[0].type"),
-        ({"item": {"content": [{"type": "input_audio", "audio": "aGk="}]}}, "unsupported_content", "item.content[0].transcript"),
+        ({"item": {"content": [{"type": "input_audio"}]}}, "missing_required_parameter", "item.content[0].transcript"),
+        ({"item": {"role": "assistant", "content": [{"type": "output_audio", "audio": "aGk="}]}}, "missing_required_parameter", "item.content[0].transcript"),
+        ({"item": {"content": [{"type": "input_audio", "audio": "aGk="}]}}, "invalid_value", "item.content"),
+        ({"item": {"content": [{"type": "input_audio", "audio": SECOND * 61}]}}, "invalid_value", "item.content"),
+        ({"item": {"content": [{"type": "input_audio", "audio": SECOND}] * 2}}, "invalid_value", "item.content"),
+        ({"item": {"content": [{"type": "input_audio", "audio": "!"}]}}, "invalid_value", "item.content[0].audio"),
         ({"item": {"content": [{"type": "input_image", "image_url": "http://x/y.png"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,!!!!"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}}, "invalid_value", "item.content[0].image_url"),
@@ -393,7 +400,8 @@ def test_extras_come_only_where_the_client_asks_for_them() -> None:
 
 
 def test_a_response_takes_settings_for_itself_and_echoes_its_metadata() -> None:
-    world = RealtimeWorld()
+    speech = msgspec.structs.replace(READY.speech, voices=["amy", "ben"])
+    world = RealtimeWorld(ready=msgspec.structs.replace(READY, speech=speech))
     wishes = {
         "instructions": "Whisper.",
         "output_modalities": ["text"],
@@ -434,7 +442,9 @@ def test_a_response_outside_of_the_conversation_leaves_nothing_in_it() -> None:
     wishes = {"conversation": "none", "input": [{"type": "item_reference", "id": "one"}, other]}
 
     (created,) = world.client("response.create", response=wishes)
-    events = [*world.sentence("Greetings"), *world.hook(), *world.end_turn(state="v1.other")]
+    aside = world.asides[0]
+    hook = wire.Hook(turn_id=aside, name="n", role="system", content="c", skill="s", timing="after_user_input", sig="s")
+    events = [*world.sentence("Greetings", turn=aside), *world.session(hook), *world.end_aside()]
 
     assert created["response"]["conversation_id"] is None
     assert not [event for event in events if event["type"].startswith("conversation.")]
@@ -448,7 +458,7 @@ def test_one_response_runs_at_a_time() -> None:
     world = RealtimeWorld()
     world.client("response.create")
 
-    (error,) = world.client("response.create", event_id="e2", response={"conversation": "none"})
+    (error,) = world.client("response.create", event_id="e2")
 
     assert error["error"]["code"] == "conversation_already_has_active_response"
     assert error["error"]["event_id"] == "e2"
@@ -533,8 +543,8 @@ def test_a_key_whose_tools_are_refused_keeps_the_rest_of_its_session() -> None:
 
     world = RealtimeWorld(defaults=SessionConfig().updated(given | {"tool_choice": choice}), refuse=refusal)
 
-    assert types(world.events) == ["session.created", "error"]
-    session, error = world.events[0]["session"], world.events[1]["error"]
+    assert types(world.events) == ["session.created", "conversation.created", "error"]
+    session, error = world.events[0]["session"], world.events[2]["error"]
     assert (session["instructions"], session["audio"]["output"]["speed"]) == ("Be brief.", 1.5)
     assert (session["tools"], session["tool_choice"]) == ([], "auto")
     assert (error["code"], error["param"]) == ("invalid_value", "session.tools[0].name")
@@ -560,3 +570,127 @@ def test_a_connection_that_closes_owes_no_response() -> None:
     world.close()
 
     assert world.events[-1]["type"] == "response.done"
+
+
+def asked_by_voice(**part: Any) -> dict[str, Any]:
+    sound = {"type": "input_audio", "audio": SECOND} | part
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Listen:"}, sound]}
+
+
+def test_the_sound_of_an_item_is_recognised_before_a_response_to_it_begins() -> None:
+    world = RealtimeWorld()
+    world.client("session.update", session={"audio": {"input": {"transcription": {}}}})
+    added = world.client("conversation.item.create", item=asked_by_voice())
+    assert types(added) == ["conversation.item.added", "conversation.item.done"]
+    assert added[0]["item"]["content"][1] == {"type": "input_audio", "transcript": None}
+    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (48_000, 24_000)
+    world.client("response.create")
+    assert world.turn is None, "its words are not known yet"
+
+    heard = world.recognize("What time is it?")
+
+    assert types(heard) == [
+        "conversation.item.input_audio_transcription.delta",
+        "conversation.item.input_audio_transcription.completed",
+    ]
+    assert (heard[-1]["content_index"], heard[-1]["transcript"]) == (1, "What time is it?")
+    assert heard[-1]["usage"]["seconds"] == 1
+    assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nWhat time is it?")]
+
+
+def test_sound_in_the_format_of_the_telephone_is_taken() -> None:
+    world = RealtimeWorld()
+    world.client("session.update", session={"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
+    world.client("conversation.item.create", item=asked_by_voice())
+
+    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (96_000, 8_000)
+
+
+def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() -> None:
+    for is_shown in (True, False):
+        world = RealtimeWorld()
+        if is_shown:
+            world.client("session.update", session={"audio": {"input": {"transcription": {}}}})
+        world.client("conversation.item.create", item=asked_by_voice())
+        world.client("response.create")
+
+        told = world.recognize(FrameError("speech_unavailable", "no ears"))[0]
+
+        failed = "conversation.item.input_audio_transcription.failed"
+        assert told["type"] == (failed if is_shown else "error")
+        assert told["error"]["code"] == "speech_unavailable"
+        assert texts(world.last(wire.Respond).messages) == [("user", "Listen:")]
+
+
+def test_sound_in_the_input_of_a_response_is_recognised_for_it_alone() -> None:
+    world = RealtimeWorld()
+    world.client("session.update", session={"audio": {"input": {"transcription": {}}}})
+    world.client("response.create", response={"conversation": "none", "input": [asked_by_voice()]})
+
+    assert world.recognize("Hello?") == [], "the client does not know the item"
+    assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nHello?")]
+    assert world.asides
+
+
+def test_an_item_with_a_transcript_is_not_recognised_again() -> None:
+    world = RealtimeWorld()
+    world.client("conversation.item.create", item=asked_by_voice(transcript="Hello?"))
+
+    assert not world.transcriptions
+
+
+def test_two_responses_out_of_band_run_beside_the_conversations() -> None:
+    world = RealtimeWorld()
+    world.client("response.create")
+    asides = [world.client("response.create", response={"conversation": "none"})[0]["response"]["id"] for _ in "ab"]
+
+    (error,) = world.client("response.create", event_id="e3", response={"conversation": "none"})
+    assert (error["error"]["code"], error["error"]["event_id"]) == ("conversation_already_has_active_response", "e3")
+    said = world.sentence("Aside.", bytes(4_800), turn=asides[1])
+    assert {event["response_id"] for event in said if event["type"].startswith("response.")} == {asides[1]}
+    assert "response.output_audio.delta" in types(said)
+    world.sentence("Main.", bytes(4_800))
+    (cancelled,) = world.client("response.cancel", response_id=asides[0])
+    assert (cancelled["response"]["id"], cancelled["response"]["status"]) == (asides[0], "cancelled")
+    assert world.turn is not None, "the conversation's response goes on"
+    world.end_turn()
+    world.end_aside()
+
+    assert [event["response"]["status"] for event in world.of("response.done")] == ["cancelled", *["completed"] * 2]
+
+
+def test_speech_ends_the_conversations_response_and_none_out_of_band() -> None:
+    world = RealtimeWorld()
+    world.client("response.create", response={"conversation": "none"})
+    world.utterance("u1", "Hello?")
+
+    assert not world.of("response.done")
+    assert world.turn is not None, "and it is answered beside that one"
+
+
+def test_a_response_out_of_band_reads_no_state_of_hooks_and_leaves_none() -> None:
+    world = RealtimeWorld()
+    world.say("Hello?")
+    world.client("response.create")
+    world.sentence("Hi.")
+    world.end_turn(state="v1.first")
+    world.client("response.create", response={"conversation": "none"})
+    assert world.last(wire.Respond).state is None
+    aside = world.asides.pop()
+    world.session(
+        wire.TurnEnd(turn_id=aside, reason="completed", usage=wire.UsageItem(), metrics=METRICS, state="v1.x")
+    )
+    world.client("response.create")
+
+    assert world.last(wire.Respond).state == "v1.first"
+
+
+def test_sound_that_a_response_refers_to_is_recognised_once() -> None:
+    world = RealtimeWorld()
+    world.client("conversation.item.create", item=asked_by_voice() | {"id": "one"})
+    world.client("response.create", response={"input": [{"type": "item_reference", "id": "one"}]})
+    assert len(world.transcriptions) == 1
+
+    world.recognize("Hello?")
+
+    assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nHello?")]

@@ -43,6 +43,7 @@ PART: Final = st.sampled_from(
         {"type": "input_text", "text": "Hello"},
         {"type": "output_text", "text": "Hi"},
         {"type": "input_audio", "transcript": "Hello"},
+        {"type": "input_audio", "audio": SOUND},
         {"type": "input_image", "image_url": "data:image/png;base64,aGk="},
     ]
 )
@@ -160,8 +161,8 @@ class HearingWorld(RealtimeWorld):
         detection = self.settings.turn_detection
         return isinstance(detection, wire.DetectionSettings) and detection.mode == "server_vad"
 
-    def perform(self, frame: wire.AnyClientFrame) -> Sequence[wire.Answer]:
-        answers = super().perform(frame)
+    def perform(self, frame: wire.AnyClientFrame, *, is_aside: bool = False) -> Sequence[wire.Answer]:
+        answers = super().perform(frame, is_aside=is_aside)
         match frame:
             case wire.Configure():
                 given = {name: getattr(frame, name) for name in frame.__struct_fields__}
@@ -354,6 +355,17 @@ class RealtimeSequences(RuleBasedStateMachine):
         rollback = True if is_rolled_back and reason == "aborted" else UNSET
         self.world.end_turn(reason, rollback=rollback, state="v1.state")
 
+    @precondition(lambda self: bool(self.world.asides))
+    @rule(number=st.integers(0, 1), reason=st.sampled_from(["completed", "aborted", "error", "interrupted"]))
+    def end_aside(self, number: int, reason: wire.TurnEndReason) -> None:
+        self.world.sentence("Aside. ", bytes(960), turn=self.world.asides[number % len(self.world.asides)])
+        self.world.end_aside(reason)
+
+    @precondition(lambda self: bool(self.world.transcriptions))
+    @rule(words=st.sampled_from(["", "Hello.", FrameError("speech_unavailable", "no ears")]))
+    def recognize_item(self, words: str | FrameError) -> None:
+        self.world.recognize(words)
+
     @precondition(lambda self: self.world.listens and self.world.speaking is None)
     @rule()
     def speak(self) -> None:
@@ -445,6 +457,7 @@ class RealtimeSequences(RuleBasedStateMachine):
         translator = self.world.translator
         assert len(translator._input._recordings) <= 1 + len(self.world.unrecognized)
         assert (self.world.turn is None) or (translator._response is not None)
+        assert set(self.world.asides) <= translator._asides.keys()
         assert translator.idle_timeout_ms is None or translator._response is None
 
     @invariant()
@@ -460,6 +473,10 @@ class RealtimeSequences(RuleBasedStateMachine):
         while world.unrecognized:
             world.recognized.add(world.unrecognized[0])
             world.session(wire.Transcript(utterance=world.unrecognized.pop(0), text="Bye", final=True))
+        while world.transcriptions:
+            world.recognize("Bye")
+        while world.asides:
+            world.end_aside()
         while world.turn is not None:
             world.end_turn()
         world.close()

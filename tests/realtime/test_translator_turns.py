@@ -33,10 +33,11 @@ def test_a_written_question_gets_a_spoken_answer_in_the_order_of_realtime() -> N
         "response.output_item.added",
         "conversation.item.added",
         "response.content_part.added",
-        "response.output_audio_transcript.delta",
+        *["response.output_audio_transcript.delta"] * 3,
         "response.output_audio.delta",
         "response.output_audio.delta",
     ]
+    assert [event["delta"] for event in first[3:6]] == ["Hi", " there", "."], "words, as others stream them"
     assert base64.b64decode(first[-1]["delta"]) == TONE
     assert types(end) == [
         "response.output_audio_transcript.done",

@@ -65,5 +65,6 @@ async def realtime_client(url: str, **options: Any) -> AsyncIterator[RealtimeCli
     async with connect(address, max_size=None, **options) as socket:
         client = RealtimeClient(socket)
         assert (await client.receive())["type"] == "session.created"
+        assert (await client.receive())["type"] == "conversation.created"
         yield client
     client.checker.end()

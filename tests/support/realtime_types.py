@@ -14,6 +14,7 @@ MODELS: Final[dict[str, type[BaseModel]]] = {
     get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(RealtimeServerEvent)[0])
 }
 """The types of OpenAI's package, by the `type` of their event."""
+_SESSION: Final = {"id", "object", "expires_at"}
 _NEVER: Final = ("conversation.item.created",)
 
 
@@ -29,9 +30,9 @@ class RealtimeEventChecker:
     def __init__(self) -> None:
         self._ids: Counter[str] = Counter()
         self._items: set[str] = set()  # announced and not deleted
-        self._open: set[str] = set()  # responses created and not done
+        self._open: dict[str, bool] = {}  # responses created and not done; whether it is the conversation's
         self._done: Counter[str] = Counter()
-        self._parts: dict[str, str] = {}  # open content part → words so far
+        self._parts: dict[tuple[str, str], str] = {}  # open content part, by response and item → words so far
         self._speaking: str | None = None  # item of the speech that has started and not stopped
         self._timed_out: str | None = None  # item of the silence that is committed next
 
@@ -47,7 +48,7 @@ class RealtimeEventChecker:
             self._timed_out = None
         match event["type"]:
             case "input_audio_buffer.timeout_triggered":
-                assert not self._open, "a response runs"
+                assert True not in self._open.values(), "a response runs"
                 assert self._speaking is None, "somebody speaks"
                 assert 0 <= event["audio_start_ms"] <= event["audio_end_ms"]
                 self._timed_out = event["item_id"]
@@ -66,8 +67,10 @@ class RealtimeEventChecker:
             case "conversation.item.deleted":
                 self._items.remove(event["item_id"])
             case "response.created":
-                assert not self._open, "one response at a time"
-                self._open.add(event["response"]["id"])
+                is_in_band = event["response"]["conversation_id"] is not None
+                running = [each for each in self._open.values() if each == is_in_band]
+                assert len(running) < (1 if is_in_band else 2), "one response of the conversation, and two out of band"
+                self._open[event["response"]["id"]] = is_in_band
             case "response.done":
                 self._check_done(event["response"])
             case name if name.startswith("response."):
@@ -82,9 +85,9 @@ class RealtimeEventChecker:
         assert previous is None or previous in self._items, f"{previous} was never announced"
 
     def _check_done(self, response: Event) -> None:
-        self._open.remove(response["id"])
+        del self._open[response["id"]]
         self._done[response["id"]] += 1
-        assert not self._parts, f"still open: {self._parts}"
+        assert response["id"] not in [of for of, _ in self._parts], f"still open: {self._parts}"
         assert response["status"] != "in_progress"
         assert (response["status"] == "completed") == (response["status_details"] is None)
         if response["status_details"]:
@@ -97,21 +100,21 @@ class RealtimeEventChecker:
 
     def _check_of_response(self, event: Event) -> None:
         assert event["response_id"] in self._open, f"{event['type']} outside of its response"
-        item_id = event.get("item_id", "")
+        part = event["response_id"], event.get("item_id", "")
         match event["type"]:
             case "response.content_part.added":
-                self._parts[item_id] = ""
+                self._parts[part] = ""
             case "response.output_audio_transcript.delta" | "response.output_text.delta":
-                self._parts[item_id] += event["delta"]
+                self._parts[part] += event["delta"]
             case "response.output_audio_transcript.done":
-                assert self._parts[item_id] == event["transcript"]
+                assert self._parts[part] == event["transcript"]
             case "response.output_text.done":
-                assert self._parts[item_id] == event["text"]
+                assert self._parts[part] == event["text"]
             case "response.output_audio.delta":
-                assert item_id in self._parts
+                assert part in self._parts
                 assert event["delta"]
             case "response.content_part.done":
-                del self._parts[item_id]
+                del self._parts[part]
 
 
 def check_type(event: Event) -> None:
@@ -123,7 +126,7 @@ def check_type(event: Event) -> None:
         read = MODELS[name].model_validate_json(json.dumps(event), strict=True)
     except ValidationError as error:
         raise AssertionError(f"{name}: {error}") from None
-    _check_extra(read, name)
+    _check_extra(read, name, (f"{name}.session", _SESSION))
     for item in _items_of(event):
         _check_item(item)
     for value in (event.get("part") or {}).values():
@@ -132,14 +135,16 @@ def check_type(event: Event) -> None:
         assert {"type", "code", "message", "param", "event_id"} == event["error"].keys()
 
 
-def _check_extra(read: Any, at: str) -> None:
+def _check_extra(read: Any, at: str, known: tuple[str, set[str]]) -> None:
+    """`known`: a place, and the fields that OpenAI sends there though its types lack them."""
     if isinstance(read, BaseModel):
-        assert not read.model_extra, f"{at}: OpenAI has no {sorted(read.model_extra)}"
-        for name in read.model_fields_set:
-            _check_extra(getattr(read, name), f"{at}.{name}")
+        extra = set(read.model_extra or ())
+        assert extra == (known[1] if at == known[0] else set()), f"{at}: {sorted(extra)} is not what OpenAI sends"
+        for name in read.model_fields_set - extra:
+            _check_extra(getattr(read, name), f"{at}.{name}", known)
     elif isinstance(read, list):
         for index, each in enumerate(read):
-            _check_extra(each, f"{at}[{index}]")
+            _check_extra(each, f"{at}[{index}]", known)
 
 
 def _items_of(event: Event) -> list[Event]:

@@ -59,6 +59,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/sessions", "get"),
         ("/v1/models", "get"),
         ("/v1/realtime/client_secrets", "post"),
+        ("/openai/v1/realtime/client_secrets", "post"),
         ("/v1/realtime/sessions", "post"),
         ("/api/sessions/{id}", "delete"),
         ("/api/hooks/schema", "get"),
