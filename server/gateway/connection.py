@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -30,10 +29,7 @@ LAST_TURN_S: Final = 30.0
 """Time for which a turn may go on after its connection's rights have ended."""
 MAX_KEY_CONNECTION_S: Final = 3600.0
 """Time after which a connection that a Realtime key has opened is closed, its last turn included."""
-MAX_UNREAD_BYTES: Final = 32 << 20
-"""Limit of what all connections of one user may have unread in large messages, beyond what any connection may."""
-_HEADER_BYTES: Final = 14  # of a client's frame, at most (RFC 6455, 5.2)
-_LINGER_S: Final = 1.0  # for a client to read why its connection ends
+_LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
 
 
@@ -53,62 +49,6 @@ class ServerWebSocket(web.WebSocketResponse):
                     break
                 await asyncio.sleep(_STEP_S)
         return await super().close(code=code, message=message, drain=drain)
-
-
-class UnreadMeter(asyncio.Protocol):
-    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; none until `attach`.
-
-    aiohttp collects a message until it is whole and shows nothing of it before. A connection that takes its user
-    beyond MAX_UNREAD_BYTES, and whose own part exceeds `free_bytes`, is full: what it goes on to send is dropped, and
-    after _LINGER_S it is cut.
-    """
-
-    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int, on_full: Callable[[], None]) -> None:
-        """`unread`: the bytes of all users, which their meters share. `on_full` tells the client."""
-        self._unread, self._share = unread, share
-        self._free_bytes, self._on_full = free_bytes, on_full
-        self._own = 0
-        self._is_full = False
-
-    def attach(self, transport: asyncio.Transport) -> None:
-        """Count until the connection is lost."""
-        protocol = transport.get_protocol()
-        assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
-        self._transport, self._protocol = transport, protocol
-        transport.set_protocol(self)
-
-    def read(self, message_bytes: int) -> None:
-        """Count a message as read."""
-        if self._own:
-            self._add(-min(self._own, message_bytes + _HEADER_BYTES))
-
-    def _add(self, count: int) -> None:
-        self._own += count
-        self._unread[self._share] += count
-        if not self._unread[self._share]:
-            del self._unread[self._share]
-
-    def data_received(self, data: bytes) -> None:
-        if self._is_full:
-            return
-        self._add(len(data))
-        if self._own <= self._free_bytes or self._unread[self._share] <= MAX_UNREAD_BYTES:
-            self._protocol.data_received(data)
-            return
-        self._is_full = True
-        self._add(-self._own)
-        self._on_full()
-        asyncio.get_running_loop().call_later(_LINGER_S, self._transport.abort)
-
-    def pause_writing(self) -> None:
-        self._protocol.pause_writing()
-
-    def resume_writing(self) -> None:
-        self._protocol.resume_writing()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._add(-self._own)
-        self._protocol.connection_lost(exc)
 
 
 class AiohttpSocket:

@@ -13,10 +13,11 @@ from server import config
 from server.accounts.principal import Principal, network_of
 from server.bounded.fair_share import Share
 from server.gateway.auth import Authenticator
-from server.gateway.connection import MAX_UNREAD_BYTES, Connection, ServerWebSocket, UnreadMeter
+from server.gateway.connection import Connection, ServerWebSocket
 from server.gateway.dialect import DialectMaker, ParleyDialect
 from server.gateway.responses import refuse_page
 from server.gateway.routes import Access, Routes
+from server.gateway.unread_meter import MAX_UNREAD_BYTES, UnreadMeter
 from server.session.outbox import OutboxLimits
 from server.session.services import Services
 from server.session.session import Session

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from aiohttp import ClientSession, WSMsgType
 from websockets.asyncio.client import ClientConnection
 
-from server.gateway.connection import MAX_UNREAD_BYTES
+from server.gateway.unread_meter import MAX_UNREAD_BYTES
 from server.realtime.client_events import MAX_EVENT_BYTES, MAX_MESSAGE_BYTES
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
