@@ -19,6 +19,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.model.profile import IS_SOAK
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess
@@ -30,7 +31,7 @@ CONNECTIONS = 20
 """Connections that one user may have."""
 MESSAGES = 60
 """Messages that each of them sends, as fast as the server reads."""
-FLOOD_S = 3.0
+FLOOD_S = 3.0 if IS_SOAK else 0.7
 """Time after which a flood that has not been read is given up."""
 _CHARGED = "parley_loop_time_seconds_sum"
 
