@@ -21,6 +21,8 @@ if os.environ.get("MUTANTS"):
     settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
 
+gc.disable()  # until all tests are collected: what imports make is no garbage
+
 SLOW = (
     "clients/talk/",
     "clients/test_models.py",
@@ -76,6 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.enable()
     gc.freeze()  # seven thousand tests and all they import: the collector need not look at them again and again
 
 
