@@ -20,10 +20,10 @@ setup: ## create .venv and install what running needs
 setup-test:
 	@scripts/setup.sh test
 
-test: ## everything that can catch a regression, in about eleven minutes (ALLOW_SKIP=1 if a part is missing)
+test: ## everything, including the browser, in about eight minutes on two cores (ALLOW_SKIP=1 if a part is missing)
 	@scripts/test.sh
 
-check: setup-test ## lint, types and fast tests, in a minute: before each commit
+check: setup-test ## lint, types and the fast tests, in a minute on two cores: before each commit
 	@scripts/check.sh fast
 
 fix: setup-test ## let ruff sort the imports and format Python, and prettier format the page

@@ -62,6 +62,9 @@ mkdir -p .cache
 beside=$!
 trap 'kill $beside 2>/dev/null' EXIT
 
+# Of a fresh clone one worker compiles what the others then read, which takes each of them as long: 6 processor seconds.
+[ -d tests/__pycache__ ] || .venv/bin/pytest --collect-only -qq >/dev/null
+
 # One file to one worker: a file's tests share servers and browsers. In the order of tests/conftest.py.
 step "the server and the page in a browser (pytest)" \
     .venv/bin/pytest -n 4 --dist loadfile --no-loadscope-reorder -m "$marks" "$@"

@@ -21,6 +21,8 @@ if os.environ.get("MUTANTS"):
     settings.register_profile("mutants", phases=[Phase.explicit, Phase.generate])
     settings.load_profile("mutants")
 
+gc.disable()  # until all tests are collected: what imports make is no garbage
+
 SLOW = (
     "clients/talk/",
     "clients/test_models.py",
@@ -39,13 +41,18 @@ SLOW = (
     "toolguard/redaction/test_scan_time.py",
     "policy/test_late_loading.py",
     "policy/test_policy_server.py",
+    "session/test_client_call_sequences.py",
     "session/test_replica_broker.py",
+    "skill_tools/studio/",
+    "skill_tools/test_example_skills.py",
+    "skill_tools/test_sharing_live.py",
+    "skill_tools/test_sources.py",
     "skills_engine/test_watching.py",
     "tools/mcp/test_mcp_connection.py",
     "tools/mcp/test_http.py",
     "tools/mcp/test_servers.py",
 )
-"""Files that start servers, programs or models anew for each test, or look at the clock; `make check` leaves them out."""
+"""Files that start servers, programs or models anew for each test, or try many orders; `make check` leaves them out."""
 
 LONG = (
     "storage/test_question_replicas.py",
@@ -76,6 +83,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.enable()
     gc.freeze()  # seven thousand tests and all they import: the collector need not look at them again and again
 
 

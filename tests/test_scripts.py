@@ -56,25 +56,20 @@ def test_without_a_fit_python_the_cure_is_told(tmp_path: Path) -> None:
     assert "PYTHON=/path/to/python3.12 make run" in found.stderr
 
 
-def test_a_chromium_that_does_not_start_is_refused_by_name() -> None:
-    found = run("chromium.sh", CHROMIUM="/nowhere/chromium")
+@pytest.mark.parametrize(
+    ("script", "variable", "path", "said"),
+    [
+        (["chromium.sh"], "CHROMIUM", "/nowhere/chromium", "does not start"),
+        (["find-service.sh", "postgresql"], "POSTGRES_BIN", "/nowhere", "holds no initdb and postgres"),
+        (["find-service.sh", "nginx"], "NGINX", "/nowhere/nginx", "does not start"),
+    ],
+)
+def test_a_program_that_does_not_start_is_refused_by_name(
+    script: list[str], variable: str, path: str, said: str
+) -> None:
+    found = run(*script, **{variable: path})
 
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "CHROMIUM=/nowhere/chromium does not start\n"
-
-
-def test_a_postgres_without_its_programs_is_refused_by_name() -> None:
-    found = run("find-service.sh", "postgresql", POSTGRES_BIN="/nowhere")
-
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "POSTGRES_BIN=/nowhere holds no initdb and postgres\n"
-
-
-def test_an_nginx_that_does_not_start_is_refused_by_name() -> None:
-    found = run("find-service.sh", "nginx", NGINX="/nowhere/nginx")
-
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr == "NGINX=/nowhere/nginx does not start\n"
+    assert (found.returncode, found.stdout, found.stderr) == (1, "", f"{variable}={path} {said}\n")
 
 
 @pytest.mark.parametrize(

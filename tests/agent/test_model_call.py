@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import Any
 
 import pytest
 
@@ -241,22 +242,18 @@ async def test_auto_sends_native_and_after_a_refusal_as_user_for_good() -> None:
     assert given(first) == [NoticeGiven("late_system_as_user", "info", text)]
 
 
-async def test_a_refusal_of_the_user_role_too_ends_the_turn() -> None:
-    model = ScriptedModel([[RoleRefused("only first")], [RoleRefused("nor user")]])
+@pytest.mark.parametrize(
+    "answers",
+    [[[RoleRefused("only first")], [RoleRefused("nor user")]], [[*say("Hi")[:1], RoleRefused("only first")]]],
+    ids=["of the user role too", "behind the first token"],
+)
+async def test_a_refusal_that_another_role_does_not_cure_ends_the_turn(answers: list[Any]) -> None:
+    model = ScriptedModel(answers)
 
     with pytest.raises(RoleRefused):
         await play(agent_for(model, llm=AUTO), LATE)
 
-    assert len(model.requests) == 2
-
-
-async def test_a_refusal_behind_the_first_token_ends_the_turn() -> None:
-    model = ScriptedModel([[*say("Hi")[:1], RoleRefused("only first")]])
-
-    with pytest.raises(RoleRefused):
-        await play(agent_for(model, llm=AUTO), LATE)
-
-    assert len(model.requests) == 1
+    assert len(model.requests) == len(answers)
 
 
 @pytest.mark.parametrize(

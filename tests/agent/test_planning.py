@@ -21,13 +21,21 @@ async def test_a_reply_without_a_tag_is_the_answer() -> None:
     assert told(chunks) == [("model_request",), ("text", "Hello"), ("text", " there."), ("usage",), ("reply_end",)]
 
 
-async def test_a_reply_behind_no_tool_is_the_answer() -> None:
-    model = ScriptedModel([say("<no_tool>Hello", " there.</no_tool>")])
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        (["<no_tool>Hello", " there.</no_tool>"], "Hello there."),
+        (["I would write <need_tool> if I needed one."], "I would write <need_tool> if I needed one."),
+    ],
+    ids=["behind no_tool", "with a tag later on"],
+)
+async def test_a_reply_that_does_not_begin_with_need_tool_is_the_answer(reply: list[str], answer: str) -> None:
+    model = ScriptedModel([say(*reply)])
 
     chunks = await play(agent_for(model))
 
     assert len(model.requests) == 1
-    assert texts(chunks) == "Hello there."
+    assert texts(chunks) == answer
 
 
 @pytest.mark.parametrize("reply", ["<need_tool>", "<need_tool></need_tool>", " \n<NEED_TOOL> ", "", " \n", "<no_tool>"])
@@ -77,15 +85,6 @@ async def test_replies_of_one_turn_are_parted_by_an_empty_line() -> None:
         ("text", "ree."),
         ("reply_end",),
     ]
-
-
-async def test_a_tag_later_on_is_text() -> None:
-    model = ScriptedModel([say("I would write <need_tool> if I needed one.")])
-
-    chunks = await play(agent_for(model))
-
-    assert len(model.requests) == 1
-    assert texts(chunks) == "I would write <need_tool> if I needed one."
 
 
 async def test_a_tag_in_the_loop_is_text() -> None:

@@ -92,22 +92,19 @@ def test_a_fence_that_a_tag_may_follow_is_withheld(start: str) -> None:
     assert TagReader().feed(start) == ""
 
 
-def test_text_behind_a_tag_streams_at_once() -> None:
+@pytest.mark.parametrize(
+    ("pieces", "shown"),
+    [
+        (("<need_", "tool>", "Let", " me", " look"), ["", "", "Let", " me", " look"]),
+        (("<no_tool>", "a <", "b </no_", "tool>", " c"), ["", "a", " <b", "", " </no_tool> c"]),
+    ],
+)
+def test_text_behind_a_tag_streams_at_once_but_for_what_may_be_the_closing_tag(
+    pieces: tuple[str, ...], shown: list[str]
+) -> None:
     reader = TagReader()
 
-    assert [reader.feed(d) for d in ("<need_", "tool>", "Let", " me", " look")] == ["", "", "Let", " me", " look"]
-
-
-def test_only_what_may_be_the_closing_tag_is_withheld_behind_the_tag() -> None:
-    reader = TagReader()
-
-    assert [reader.feed(d) for d in ("<no_tool>", "a <", "b </no_", "tool>", " c")] == [
-        "",
-        "a",
-        " <b",
-        "",
-        " </no_tool> c",
-    ]
+    assert [reader.feed(piece) for piece in pieces] == shown
 
 
 @pytest.mark.parametrize("blanks", [0, MAX_HEAD_CHARS - 11, MAX_HEAD_CHARS - 10, MAX_HEAD_CHARS])

@@ -213,7 +213,7 @@ async def test_model_done_tells_usage_and_times() -> None:
 
     [(_, data)] = traces(chunks, "model_done")
     first_token_ms, total_ms = data.pop("first_token_ms"), data.pop("total_ms")
-    assert 0 < first_token_ms <= total_ms < 60_000
+    assert 0 < first_token_ms <= total_ms
     assert data == {
         "call": 1,
         "finish": "length",

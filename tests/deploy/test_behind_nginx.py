@@ -1,7 +1,6 @@
 """deploy/nginx/parley.conf before two real servers: restarts, a user at the limit, a server that comes back, the login."""
 
 import asyncio
-import logging
 import re
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -19,12 +18,10 @@ from tests.support.server_process import ServerProcess, endpoint, running_togeth
 from tests.support.visitors import all_connected, visitors
 from tests.support.waiting import LIMIT_S
 
-logger = logging.getLogger(__name__)
-
 USERS = ("ops", "anna", "greta")
 PER_USER = 20
-LONGEST_OUTAGE_S = 4.0
-"""Measured: 0.15 s. With `max_fails=1` it is as long as `fail_timeout`, 10 s, or much longer."""
+MOST_REFUSALS = 2
+"""Attempts of a client that may fail in an outage; with `max_fails=1` they fail for `fail_timeout`, 10 s, or much longer."""
 
 Servers = tuple[ServerProcess, ServerProcess]
 
@@ -81,16 +78,14 @@ def connections(server: ServerProcess) -> int:
     return int(found)
 
 
-async def test_a_rolling_restart_brings_every_client_back_within_seconds(servers: Servers, nginx: Nginx) -> None:
+async def test_a_rolling_restart_brings_every_client_back_at_once(servers: Servers, nginx: Nginx) -> None:
     async with visitors(nginx.ws_url, 12, login("anna")) as everybody:
         for server in servers:
             await restart(server)
         await all_connected(everybody)
 
-        longest_s = max(outage_s for visitor in everybody for outage_s in visitor.outages_s)
-        logger.info("the longest outage of %d clients: %.2f s", len(everybody), longest_s)
         assert sum(map(connections, servers)) == len(everybody)
-        assert longest_s < LONGEST_OUTAGE_S, f"somebody was offline for {longest_s:.1f} s"
+        assert max(refused for visitor in everybody for refused in visitor.refusals) <= MOST_REFUSALS
 
 
 async def test_a_user_at_the_limit_shuts_nobody_else_out(servers: Servers, nginx: Nginx) -> None:

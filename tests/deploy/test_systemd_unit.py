@@ -7,7 +7,6 @@ are taken as they stand, with the three folders of an installation elsewhere.
 import asyncio
 import re
 import shlex
-import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
@@ -22,7 +21,7 @@ from tests.support.client import client
 from tests.support.nginx import Nginx, find_nginx
 from tests.support.ports import lasting_port
 from tests.support.server_process import ROOT, ServerProcess, running_together
-from tests.support.waiting import LIMIT_S
+from tests.support.waiting import LIMIT_S, wait_until
 
 SYSTEMD = ROOT / "deploy/systemd"
 TOKEN = "operator-token-of-more-than-enough-length-0123456789"
@@ -113,9 +112,7 @@ def test_what_is_stored_at_one_process_is_in_force_at_the_other(instances: list[
     requests.post(here, json=document, headers={**HEADERS, "If-Match": "*"}, timeout=LIMIT_S).raise_for_status()
     version = requests.get(here, headers=HEADERS, timeout=LIMIT_S).headers["ETag"]
 
-    limit = time.monotonic() + LIMIT_S
-    while requests.get(there, headers=HEADERS, timeout=LIMIT_S).headers["ETag"] != version:
-        assert time.monotonic() < limit, "half a second is promised"
+    wait_until(lambda: requests.get(there, headers=HEADERS, timeout=LIMIT_S).headers["ETag"] == version)
 
 
 async def test_the_site_and_a_login_outlast_the_restart_of_each_process(

@@ -30,7 +30,9 @@ async def test_conversations_are_apart_and_come_back(page: ParleyPage, model: Op
     await expect(page.tab.locator(".conversation")).to_have_text(["About apples", "About pears"])
 
 
-async def test_a_reload_opens_the_same_conversation(page: ParleyPage, model: OpenAIServer) -> None:
+async def test_a_reload_opens_the_same_conversation_and_keeps_what_is_written_and_not_sent(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
     model.say("One.")
     model.say("Two.")
     await page.ask_and_wait("First")
@@ -38,22 +40,16 @@ async def test_a_reload_opens_the_same_conversation(page: ParleyPage, model: Ope
     await page.ask_and_wait("Second")
     await page.button("First").click()
     await expect(page.replies).to_contain_text("One.")
+    await page.input.press_sequentially("half a thought")
 
     await page.tab.reload()
 
     await expect(page.replies).to_contain_text("One.")
     await expect(page.tab.locator(".conversation[aria-current]")).to_have_text("First")
-
-
-async def test_a_reload_keeps_what_is_written_and_not_sent(page: ParleyPage) -> None:
-    await page.input.press_sequentially("half a thought")
-
-    await page.tab.reload()
-
     await expect(page.input).to_have_value("half a thought")
 
 
-async def test_a_conversation_can_be_renamed(page: ParleyPage, model: OpenAIServer) -> None:
+async def test_a_conversation_can_be_renamed_deleted_and_brought_back(page: ParleyPage, model: OpenAIServer) -> None:
     model.say("Hi.")
     await page.ask_and_wait("Hello")
 
@@ -66,10 +62,6 @@ async def test_a_conversation_can_be_renamed(page: ParleyPage, model: OpenAIServ
     await expect(page.tab.locator(".conversation")).to_have_text("Greetings")
     assert (await page.stored())[0]["title"] == "Greetings"
 
-
-async def test_deleting_can_be_undone(page: ParleyPage, model: OpenAIServer) -> None:
-    model.say("Hi.")
-    await page.ask_and_wait("Hello")
     await page.choose("Delete")
     await expect(page.turns).to_have_count(0)
     assert await page.stored() == []
@@ -80,7 +72,7 @@ async def test_deleting_can_be_undone(page: ParleyPage, model: OpenAIServer) -> 
     assert len(await page.history()) == 3
 
 
-async def test_a_conversation_can_be_taken_along(page: ParleyPage, model: OpenAIServer) -> None:
+async def test_a_conversation_can_be_taken_along_and_brought_back(page: ParleyPage, model: OpenAIServer) -> None:
     model.say("Hi **there**.")
     await page.ask_and_wait("Hello")
 
@@ -89,10 +81,20 @@ async def test_a_conversation_can_be_taken_along(page: ParleyPage, model: OpenAI
     async with page.tab.expect_download() as as_markdown:
         await page.choose("Export as Markdown")
 
-    exported = json.loads(Path(await (await as_json.value).path()).read_text())
+    file = Path(await (await as_json.value).path())
+    exported = json.loads(file.read_text())
     assert [message["content"] for message in exported["messages"]][::2] == ["Hello", "Hi **there**."]
     assert (await as_markdown.value).suggested_filename == "Hello.md"
     assert "**You**\n\nHello\n" in Path(await (await as_markdown.value).path()).read_text()
+
+    await page.choose("Delete")
+    await expect(page.turns).to_have_count(0)
+    async with page.tab.expect_file_chooser() as chooser:
+        await page.button("Import a conversation").click()
+    await (await chooser.value).set_files(file)
+    await expect(page.replies).to_contain_text("Hi there.")
+    messages = [message["content"] for message in await page.history()]
+    assert messages == ["Hello", "The text of calm/tone.", "Hi **there**."]
 
 
 async def test_conversations_are_found_by_what_was_said_and_pinned(page: ParleyPage, model: OpenAIServer) -> None:
@@ -174,21 +176,3 @@ async def test_a_conversation_that_another_tab_holds_is_not_deleted_behind_its_b
 
     await expect(second.line("open in another tab")).to_be_visible()
     assert len(await second.stored()) == 1
-
-
-async def test_an_exported_conversation_can_be_imported(page: ParleyPage, model: OpenAIServer, tmp_path: Path) -> None:
-    model.say("Hi.")
-    await page.ask_and_wait("Hello")
-    async with page.tab.expect_download() as download:
-        await page.choose("Export as JSON")
-    file = tmp_path / "hello.json"
-    await (await download.value).save_as(file)
-    await page.choose("Delete")
-    await expect(page.turns).to_have_count(0)
-
-    async with page.tab.expect_file_chooser() as chooser:
-        await page.button("Import a conversation").click()
-    await (await chooser.value).set_files(file)
-
-    await expect(page.replies).to_contain_text("Hi.")
-    assert [message["content"] for message in await page.history()] == ["Hello", "The text of calm/tone.", "Hi."]

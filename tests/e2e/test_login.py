@@ -43,7 +43,7 @@ async def expect_logged_in(page: ParleyPage) -> None:
     await expect(page.button("Log out anna")).to_be_visible()
 
 
-async def test_one_logs_in_once_and_comes_back_to_the_conversation(
+async def test_one_logs_in_once_comes_back_to_the_conversation_and_finds_it_after_logging_out(
     new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer
 ) -> None:
     model.say("Hello Anna.")
@@ -65,21 +65,16 @@ async def test_one_logs_in_once_and_comes_back_to_the_conversation(
     assert ANNA not in await page.tab.content()
     assert ANNA not in guarded.log()
 
-
-async def test_logging_out_leads_to_the_login_and_keeps_the_conversation(
-    new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer
-) -> None:
-    model.say("Hello Anna.")
-    page = new_page(guarded.url)
-    await page.open(arrives=False)
-    await log_in(page.tab)
-    await page.ask_and_wait("Hello")
+    # a link from another site
+    elsewhere = guarded.url.replace("127.0.0.1", "localhost")
+    await page.tab.goto(f"{elsewhere}/login")
+    await page.tab.evaluate(f"location.assign('{guarded.url}/#talk1')")
+    await expect(page.replies).to_contain_text("Hello Anna.")
 
     await page.choose("Log out anna")
     await expect(page.tab.get_by_label("Access token")).to_be_visible()
     await page.tab.goto(guarded.url)
     await expect(page.tab.get_by_label("Access token")).to_be_visible()
-
     await log_in(page.tab)
     await expect(page.replies).to_contain_text("Hello Anna.")
 
@@ -216,22 +211,6 @@ async def test_a_browser_that_stores_nothing_is_told_so(
     await log_in(page.tab)
 
     await expect(page.tab.get_by_role("alert")).to_contain_text("Allow site data")
-
-
-async def test_a_link_from_another_site_finds_one_logged_in(
-    new_page: Callable[[str], ParleyPage], guarded: ServerProcess
-) -> None:
-    page = new_page(guarded.url)
-    await page.open(arrives=False)
-    await log_in(page.tab)
-    await expect(page.tab.locator(".model")).to_be_visible()
-
-    elsewhere = guarded.url.replace("127.0.0.1", "localhost")
-    await page.tab.goto(f"{elsewhere}/login")
-    await page.tab.evaluate(f"location.assign('{guarded.url}/#talk2')")
-
-    await expect(page.tab.locator(".model")).to_be_visible()
-    await expect(page.tab).to_have_url(f"{guarded.url}/#talk2")
 
 
 async def test_the_login_page_can_be_used_on_a_phone_and_in_the_dark(

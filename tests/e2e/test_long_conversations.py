@@ -49,7 +49,7 @@ async def open_long(page: ParleyPage) -> None:
     await expect(page.turns).to_have_count(200)
 
 
-async def test_a_long_conversation_opens_at_its_end_and_a_reply_is_followed(
+async def test_a_long_conversation_opens_at_its_end_which_a_reply_and_a_growing_field_leave_in_sight(
     page: ParleyPage, model: OpenAIServer
 ) -> None:
     await open_long(page)
@@ -64,6 +64,8 @@ async def test_a_long_conversation_opens_at_its_end_and_a_reply_is_followed(
     await page.idle()
 
     await expect(page.replies.last).to_contain_text("The last one.")
+    await at_end(page)
+    await page.input.fill("\n".join(["A line"] * 8))
     await at_end(page)
 
 
@@ -84,16 +86,6 @@ async def test_who_reads_further_up_is_left_there_while_a_reply_comes(page: Parl
 
     after = await at_rest(read)
     assert abs(after - before) <= 2
-
-
-async def test_a_field_that_grows_leaves_the_end_in_sight(page: ParleyPage, model: OpenAIServer) -> None:
-    model.queue(text("\n\n".join(f"Paragraph {n}." for n in range(40))))
-    await page.ask_and_wait("Go")
-    await at_end(page)
-
-    await page.input.fill("\n".join(["A line"] * 8))
-
-    await at_end(page)
 
 
 async def test_what_is_opened_while_a_reply_comes_stays_in_sight(page: ParleyPage, model: OpenAIServer) -> None:

@@ -64,7 +64,7 @@ async def pick(page: ParleyPage, name: str, data: bytes) -> None:
     await expect(page.button(f"Remove {name}")).to_be_visible()
 
 
-async def test_an_attached_picture_reaches_the_model_small_and_without_what_the_camera_wrote(
+async def test_an_attached_picture_reaches_the_model_without_what_the_camera_wrote_and_is_kept_with_its_conversation(
     page: ParleyPage, model: OpenAIServer
 ) -> None:
     model.say("A cat.")
@@ -76,7 +76,14 @@ async def test_an_attached_picture_reaches_the_model_small_and_without_what_the_
     assert size_of(sent) == (1568, 50)
     assert SECRET not in sent
     await expect(page.tab.get_by_role("list", name="Attached pictures")).to_have_count(0)
-    await expect(page.tab.locator(".said-by-user").get_by_role("img", name="cat.png")).to_be_visible()
+    picture = page.tab.locator(".said-by-user").get_by_role("img", name="cat.png")
+    await expect(picture).to_be_visible()
+
+    await page.choose("Delete")
+    await expect(picture).to_have_count(0)
+    await page.button("Undo").click()
+    await page.tab.reload()
+    await expect(picture).to_be_visible()
 
 
 async def test_pictures_survive_a_reload_and_the_last_two_are_sent_again(page: ParleyPage, model: OpenAIServer) -> None:
@@ -99,23 +106,18 @@ async def test_pictures_survive_a_reload_and_the_last_two_are_sent_again(page: P
     assert users[0]["content"] == "one\n\n[image]"
 
 
-async def test_pictures_are_gone_with_their_conversation_and_back_with_undo(
+async def test_pictures_can_be_pasted_dropped_and_taken_back_and_what_is_none_is_refused_in_words(
     page: ParleyPage, model: OpenAIServer
 ) -> None:
-    model.say("I see.")
-    await pick(page, "one.png", png(8, 8))
-    await page.ask_and_wait("one")
-
-    await page.choose("Delete")
-    await expect(page.tab.get_by_role("img", name="one.png")).to_have_count(0)
-    await page.button("Undo").click()
-    await page.tab.reload()
-
-    await expect(page.tab.get_by_role("img", name="one.png")).to_be_visible()
-
-
-async def test_pictures_can_be_pasted_and_dropped_and_taken_back(page: ParleyPage, model: OpenAIServer) -> None:
     await expect(page.send).to_be_enabled()
+    await page.input.fill("My words")
+    async with page.tab.expect_file_chooser() as chooser:
+        await page.button("Attach a file").click()
+    await (await chooser.value).set_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"})
+    await expect(page.line("cannot read a.png as a picture")).to_be_visible()
+    await expect(page.input).to_have_value("My words")
+    await expect(page.send).to_be_enabled()
+
     for kind in ("paste", "drop"):
         await page.tab.evaluate(GIVE, {"kind": kind, "name": f"{kind}.png", "bytes": list(png(4, 4))})
         await expect(page.button(f"Remove {kind}.png")).to_be_visible()
@@ -127,18 +129,6 @@ async def test_pictures_can_be_pasted_and_dropped_and_taken_back(page: ParleyPag
     await expect(page.replies).to_contain_text("I see.")
 
     assert len(pictures(*model.requests[0].messages)) == 1
-
-
-async def test_a_file_that_is_no_picture_is_refused_in_words_and_the_text_stays(page: ParleyPage) -> None:
-    await expect(page.send).to_be_enabled()
-    await page.input.fill("My words")
-    async with page.tab.expect_file_chooser() as chooser:
-        await page.button("Attach a file").click()
-    await (await chooser.value).set_files({"name": "a.png", "mimeType": "image/png", "buffer": b"no picture"})
-
-    await expect(page.line("cannot read a.png as a picture")).to_be_visible()
-    await expect(page.input).to_have_value("My words")
-    await expect(page.send).to_be_enabled()
 
 
 Hooked = Callable[[Any], AbstractAsyncContextManager[Parley]]

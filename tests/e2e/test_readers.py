@@ -44,7 +44,9 @@ async def test_every_sentence_is_read_out_however_many_come_at_once(page: Parley
     assert await log.locator("p").count() < len(sentences), "the log does not grow with the conversation"
 
 
-async def test_paper_shows_the_whole_conversation_in_dark_letters(page: ParleyPage, model: OpenAIServer) -> None:
+async def test_paper_shows_the_whole_conversation_and_a_screen_enlarged_fourfold_the_field_too(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
     model.queue(text("\n\n".join(f"Paragraph {n}." for n in range(100))))
     await page.ask_and_wait("Go")
     await page.tab.emulate_media(media="print", color_scheme="dark")
@@ -53,6 +55,17 @@ async def test_paper_shows_the_whole_conversation_in_dark_letters(page: ParleyPa
     assert await page.tab.evaluate("getComputedStyle(document.body).color") == "rgb(29, 30, 34)"
     await expect(page.input).to_be_hidden()
     await expect(page.tab.locator(".sidebar")).to_be_hidden()
+
+    await page.tab.emulate_media(media="screen", color_scheme="light")
+    await page.tab.set_viewport_size({"width": 320, "height": 256})  # enlarged fourfold
+
+    heights = "['scroll', 'input'].map((id) => document.getElementById(id).clientHeight)"
+    conversation, field = await page.tab.evaluate(heights)
+    assert conversation >= 100
+    assert field > 0
+    assert await page.tab.evaluate("document.documentElement.scrollWidth") == 320
+    await page.input.scroll_into_view_if_needed()
+    await expect(page.input).to_be_in_viewport()
 
 
 async def test_a_switch_tells_its_state_in_forced_colours(page: ParleyPage) -> None:
@@ -65,20 +78,3 @@ async def test_a_switch_tells_its_state_in_forced_colours(page: ParleyPage) -> N
     await switch.click()
 
     assert await switch.evaluate(colour) != on
-
-
-async def test_a_screen_enlarged_fourfold_shows_the_conversation_and_the_field(
-    page: ParleyPage, model: OpenAIServer
-) -> None:
-    model.queue(text("\n\n".join(f"Paragraph {n}." for n in range(20))))
-    await page.ask_and_wait("Go")
-
-    await page.tab.set_viewport_size({"width": 320, "height": 256})
-
-    heights = "['scroll', 'input'].map((id) => document.getElementById(id).clientHeight)"
-    conversation, field = await page.tab.evaluate(heights)
-    assert conversation >= 100
-    assert field > 0
-    assert await page.tab.evaluate("document.documentElement.scrollWidth") == 320
-    await page.input.scroll_into_view_if_needed()
-    await expect(page.input).to_be_in_viewport()

@@ -70,10 +70,9 @@ async def enough_sound(page: ParleyPage) -> None:
 
 
 @pytest.mark.parametrize("is_running", [False, True], ids=["idle", "running"])
-@pytest.mark.parametrize("place", ["desk", "phone", "voice view"])
 @pytest.mark.parametrize("mode", ["server_vad", "push_to_talk"])
 async def test_typing_clicking_and_selecting_record_nothing(
-    page: ParleyPage, model: OpenAIServer, mode: str, place: str, is_running: bool
+    page: ParleyPage, model: OpenAIServer, mode: str, is_running: bool
 ) -> None:
     model.queue(text("Air scatters blue light."), calls(("current_time", {"timezone": "Asia/Tokyo"})))
     await page.ask_and_wait("Why is the sky blue?")
@@ -82,16 +81,22 @@ async def test_typing_clicking_and_selecting_record_nothing(
     if is_running:
         await page.ask("What time is it?")
         await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
-    words: Locator = page.replies.first
-    field: Locator | None = page.input
-    if place != "desk":
-        await page.tab.set_viewport_size(PHONE)
-    if place == "phone":
-        await page.button("Show text").click()
-    if place == "voice view":
-        words = page.tab.locator(".voice-state")
-        field = page.tab.get_by_label("If not allowed, reason") if is_running else None
+    reason = page.tab.get_by_label("If not allowed, reason") if is_running else None
 
+    await type_and_select(page, page.input, page.replies.first)  # at a desk
+    await page.input.fill("")
+    await page.tab.set_viewport_size(PHONE)
+    await type_and_select(page, reason, page.tab.locator(".voice-state"))
+    await page.button("Show text").click()
+    await type_and_select(page, page.input, page.replies.first)
+
+    assert await page.tab.evaluate("menus") == [False] * 3
+    await expect(page.button("Stop the reply")).to_have_count(int(is_running))
+    assert keys(page) == []
+
+
+async def type_and_select(page: ParleyPage, field: Locator | None, words: Locator) -> None:
+    """Type into the field if there is one, then open the menu of the words and select them."""
     if field:
         await field.click()
         await page.tab.keyboard.type(SENTENCE)
@@ -99,13 +104,9 @@ async def test_typing_clicking_and_selecting_record_nothing(
     await words.click(button="right")
     await words.click(click_count=3)
     selected = await page.tab.evaluate("getSelection().toString()")
-
     assert selected.strip() == (await words.inner_text()).strip()
-    assert await page.tab.evaluate("menus") == [False]
     if field:
         await expect(field).to_have_value(SENTENCE)
-    await expect(page.button("Stop the reply")).to_have_count(int(is_running))
-    assert keys(page) == []
 
 
 async def test_the_button_records_as_long_as_it_is_held_by_key_finger_or_screen_reader(page: ParleyPage) -> None:

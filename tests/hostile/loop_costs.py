@@ -19,6 +19,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.model.profile import IS_SOAK
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess
@@ -29,7 +30,9 @@ TOKENS = {user: f"{user}-token-0123456789abcdef" for user in ("greedy", "bystand
 CONNECTIONS = 20
 """Connections that one user may have."""
 MESSAGES = 60
-"""Messages that each of them sends, as fast as the server reads."""
+"""Messages that each of them sends at most, as fast as the server reads; three at least."""
+FLOOD_CHARS = 60_000_000 if IS_SOAK else 500_000
+"""Characters after which a connection has sent enough: the server works off what it has read of large messages for long."""
 FLOOD_S = 3.0
 """Time after which a flood that has not been read is given up."""
 _CHARGED = "parley_loop_time_seconds_sum"
@@ -254,7 +257,7 @@ async def _send(socket: ClientConnection, messages: Sequence[Message]) -> int:
     sent = 0
     try:
         async with asyncio.timeout(FLOOD_S):
-            for sent in range(MESSAGES):
+            for sent in range(max(3, min(MESSAGES, FLOOD_CHARS // max(map(len, messages))))):
                 await socket.send(messages[sent % len(messages)])
             await (await socket.ping())
     except (TimeoutError, ConnectionClosed):

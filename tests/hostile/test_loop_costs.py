@@ -10,7 +10,7 @@ from server.realtime.client_events import AnyRealtimeEvent
 from server.wire.frames import CLIENT_FRAMES
 from tests.hostile.loop_costs import FLOODS, HEAD, PARLEY, REALTIME, scene
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(600)]
 
 
 def test_the_table_has_every_message_that_a_client_may_send() -> None:

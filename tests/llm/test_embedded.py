@@ -103,18 +103,13 @@ async def test_a_planning_call_that_needs_a_tool_says_so_and_nothing_else(
     assert server.requests == []
 
 
-async def test_a_planning_call_without_need_is_answered_at_once(server: OpenAIServer, model: EmbeddedModel) -> None:
+@pytest.mark.parametrize(("question", "tool"), [("Hi", "current_time"), ("How do I boil an egg?", "read_file")])
+async def test_a_planning_call_without_need_is_answered_at_once(
+    server: OpenAIServer, model: EmbeddedModel, question: str, tool: str
+) -> None:
     server.queue(text("Hello."))
 
-    events = await ask(model, asking("Hi", purpose="planning", tool_names=["current_time"]))
-
-    assert events[0] == TextDelta("Hello.")
-
-
-async def test_a_file_that_nobody_named_is_not_read(server: OpenAIServer, model: EmbeddedModel) -> None:
-    server.queue(text("Hello."))
-
-    events = await ask(model, asking("How do I boil an egg?", purpose="planning", tool_names=["read_file"]))
+    events = await ask(model, asking(question, purpose="planning", tool_names=[tool]))
 
     assert events[0] == TextDelta("Hello.")
 

@@ -190,7 +190,7 @@ def test_what_is_wrong_with_many_answers_is_shown_for_the_first() -> None:
     [failure] = result.failures
     assert failure.was == (*[f"(6 words) {LONG}"] * 3, "… and 1 more")
     assert failure.expected == ("in at least 50% of the answers:", "contains yes", "at most 5 words")
-    assert (result.test.name, 0 < result.duration_s < 60) == ("a", True)
+    assert (result.test.name, result.duration_s > 0) == ("a", True)
 
 
 def test_several_hooks_to_compare_without_are_named_and_left_out() -> None:

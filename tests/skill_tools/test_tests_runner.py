@@ -200,7 +200,7 @@ def test_what_once_fired_is_carried_on_through_tests_that_are_played_for_it(tmp_
     results = run(text, *conditional(tmp_path, entry("b", once="conversation")))
 
     assert [result.outcome for result in results] == ["passed"] * 3
-    assert 0 < results[0].duration_s < 60
+    assert results[0].duration_s > 0
     assert run("  - {name: a, user: x}")[0].hook_tokens == 0
 
 

@@ -1,4 +1,4 @@
-"""Clients that stay connected over restarts, as the page does, and note how long each outage lasted."""
+"""Clients that stay connected over restarts, as the page does, and count the attempts of each outage."""
 
 import asyncio
 import random
@@ -18,29 +18,27 @@ class Visitor:
     """Client that reconnects as frontend/sdk/socket.js does."""
 
     def __init__(self, ws_url: str, headers: Mapping[str, str]) -> None:
-        self.outages_s: list[float] = []
-        self.lost_at = time.monotonic()
+        self.refusals: list[int] = []
+        """Attempts that failed before each of its returns."""
         self.is_connected = asyncio.Event()
         self._ws_url = ws_url
         self._headers = headers
 
     async def run(self) -> None:
         """Runs until cancelled."""
-        attempt, silently_at = 0, -float("inf")
+        attempt, refused, silently_at = 0, 0, -float("inf")
         while True:
             was_ready, code = False, None
             try:
                 async with client(self._ws_url, additional_headers=self._headers) as me:
-                    if attempt or self.outages_s or silently_at > 0:
-                        self.outages_s.append(time.monotonic() - self.lost_at)
-                    attempt, was_ready = 0, True
+                    self.refusals.append(refused)
+                    attempt, refused, was_ready = 0, 0, True
                     self.is_connected.set()
                     code = await closed(me)
             except (OSError, InvalidStatus, ConnectionClosed):
-                pass
+                refused += 1
             now = time.monotonic()
             if was_ready:
-                self.lost_at = now
                 self.is_connected.clear()
             if was_ready and code == GOING_AWAY and now - silently_at >= 2:
                 silently_at = now

@@ -1,6 +1,7 @@
 """Waiting for what tells nobody that it has happened, and looking at other processes."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -15,6 +16,14 @@ async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(LIMIT_S):
         while not is_so():  # noqa: ASYNC110  # as said
             await asyncio.sleep(0.005)  # they need the processor, too
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """As `until`, in a test without a loop."""
+    limit = time.monotonic() + LIMIT_S
+    while not is_so():
+        assert time.monotonic() < limit
+        time.sleep(0.005)
 
 
 async def settle() -> None:

@@ -50,7 +50,7 @@ async def test_a_call_that_fits_gets_the_tool_s_answer() -> None:
     outcome = await executor_for(answer).run(call(5, "x"))
 
     assert (outcome.id, outcome.name, outcome.content, outcome.is_error) == ("x", "count", "n is 5", False)
-    assert 0 <= outcome.duration_ms < 5000
+    assert outcome.duration_ms >= 0
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import resource
-import time
 from pathlib import Path
 
 import psutil
@@ -90,16 +89,13 @@ async def test_slow_searches_hold_up_neither_the_time_nor_a_search_of_others(fol
     await settle()
 
     turn_share.set(Share("bystander"))
-    waited_s = []
     for _ in range(50):
-        began_s = time.monotonic()
         await tell.call("", {"timezone": "Asia/Tokyo"})
-        waited_s.append(time.monotonic() - began_s)
-    began_s = time.monotonic()
+    before_search = sum(task.done() for task in greedy)
     assert await find.call("", {"pattern": "aab"}) == "a.txt:1: aab"
-    searched_s = time.monotonic() - began_s
+    ended = sum(task.done() for task in greedy)
     for task in greedy:
         task.cancel()
     await asyncio.gather(*greedy, return_exceptions=True)
 
-    assert (max(waited_s) < 1, searched_s < 5, searches()) == (True, True, []), (max(waited_s), searched_s)
+    assert (before_search, ended < 8, searches()) == (0, True, [])
