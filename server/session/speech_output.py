@@ -62,6 +62,7 @@ class PlaybackClock:
         self._sent_ms = 0.0
         self._heard_ms = 0.0
         self._heard_at_s = 0.0
+        self._speaking_since_s = 0.0  # while it is speaking
         self._is_playing = False
         self._reports = False  # the client sends `playback`: its word counts, not our clock
         self.first_audible_s: float | None = None
@@ -84,6 +85,7 @@ class PlaybackClock:
         """Add `ms` of sound that left for the client."""
         if not self._reports and not self.is_speaking(now_s):
             self._heard_ms, self._heard_at_s, self._is_playing = self._sent_ms, now_s, True
+            self._speaking_since_s = now_s
         self._sent_ms += ms
 
     def report(self, index: int, ms: float, state: Literal["started", "playing", "stopped"], now_s: float) -> None:
@@ -91,6 +93,8 @@ class PlaybackClock:
         if index >= len(self._starts_ms):
             return
         self._reports = True
+        if not self.is_speaking(now_s):
+            self._speaking_since_s = now_s
         self._heard_ms = min(self._starts_ms[index] + ms, self._sent_ms)
         self._heard_at_s = now_s
         self._is_playing = state != "stopped"
@@ -108,6 +112,10 @@ class PlaybackClock:
     def is_speaking(self, now_s: float) -> bool:
         """Return whether the listener's loudspeaker may be heard by the microphone now."""
         return self.silent_at_s(now_s) > now_s
+
+    def speaking_ms(self, now_s: float) -> float:
+        """Return for how long it has been so without a pause; 0 while it is not."""
+        return (now_s - self._speaking_since_s) * 1000 if self.is_speaking(now_s) else 0.0
 
     def silent_at_s(self, now_s: float) -> float:
         """Return the time at which it falls silent if nothing more is sent."""
