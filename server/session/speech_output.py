@@ -35,6 +35,8 @@ PATIENCE_S: Final = 60.0
 SLACK_S: Final = 30.0
 """Time that a sentence's sound may take to come, beside _SLOWEST times its length: an engine must not trickle on."""
 _SLOWEST: Final = 4
+VOICE_LATE_S: Final = 5.0
+"""Time without sound, with nothing else to hear, after which the client is told that the turn waits for the voice."""
 TAIL_S: Final = 0.3
 """Time for which speakers and air hold sound longer than the client's clock says."""
 QUESTION_MS: Final = 600
@@ -238,6 +240,7 @@ class SpeechOutput:
         self._slots = asyncio.Semaphore(MAX_SYNTHESES)
         self._syntheses: set[asyncio.Task[None]] = set()
         self._has_reported_failure = False
+        self._has_reported_wait = False
         self._is_mute = False  # the last sentence waited for its sound in vain: none waits any more
         self._broken: Exception | None = None  # why nothing can be sent any more
 
@@ -360,7 +363,7 @@ class SpeechOutput:
             synthesis.stop()
             self._write(TTSResult(sentence=synthesis.sentence))
             return
-        chunk = await synthesis.chunks.get()
+        chunk = await self._first_chunk(synthesis)
         if synthesis.withdrawn.is_set():
             return
         audio = None if chunk is None else wire.AudioFormat(format=chunk.format, sample_rate=chunk.sample_rate)
@@ -380,6 +383,17 @@ class SpeechOutput:
             logger.warning("a sentence was not spoken: %s", synthesis.failure)
             notice = NoticeGiven("speech_failed", "warning", f"the reply continues as text: {synthesis.failure}")
             self._writer.write(TTSResult(notice=notice))
+
+    async def _first_chunk(self, synthesis: _Synthesis) -> Sound | None:
+        late_s = None if self._has_reported_wait else VOICE_LATE_S + self._clock.ahead_ms(self._voice.now_s()) / 1000
+        try:
+            async with asyncio.timeout(late_s):
+                return await synthesis.chunks.get()
+        except TimeoutError:
+            self._has_reported_wait = True
+            notice = NoticeGiven("speech_slow", "info", "the reply is written, and waits for its voice")
+            self._writer.write(TTSResult(notice=notice))
+            return await synthesis.chunks.get()
 
     async def _keep_pace(self) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell how much that is."""
