@@ -1,4 +1,4 @@
-"""The reference of all frames, made from their schemas and examples: `python -m scripts.protocol_reference docs`."""
+"""The reference of all frames, for people and as AsyncAPI, made from their schemas and examples: `python -m scripts.protocol_reference docs`."""
 
 import json
 import sys
@@ -9,13 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from scripts.frame_schemas import frames_schema
-from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES
+from server.wire.frames import CLIENT_FRAMES, PROTOCOL, SERVER_FRAMES
 
-NAME = "protocol-reference.md"
+NAME: Final = "protocol-reference.md"
+ASYNCAPI: Final = "asyncapi.json"
 _HEAD = """# Frames of `parley.v1`
 
 One frame after another: fields, an example and errors. What they mean together stands in [protocol.md](protocol.md), which also describes the binary messages.
-This page is made by `make schemas` from the [schemas](schemas) and [examples](schemas/examples.json).
+This page is made by `make schemas` from the [schemas](schemas) and [examples](schemas/examples.json), as is an [AsyncAPI document](schemas/asyncapi.json) for tools.
 
 Fields without a default must be sent by the client, and are always sent by the server unless they are marked "may be missing". Any frame of a client may get an `error`
 `frame_malformed`, `frame_type_unknown`, `frame_invalid` (with the `path` of the field), `message_too_large` or `rate_limited`; a binary message `audio_misaligned`,
@@ -64,6 +65,31 @@ def render(examples: Mapping[str, Sequence[FrameExample]]) -> str:
         parts.append(f"### Values in frames of the {side}\n")
         parts += (part for name in names for part in _value(name, definitions[name]))
     return "\n".join(parts)
+
+
+def asyncapi(examples: Mapping[str, Sequence[FrameExample]]) -> str:
+    """Return the frames as a document of AsyncAPI 3, whose payloads are the published schemas."""
+    messages: dict[str, Any] = {}
+    operations = {}
+    for side, action, frames in (("client", "receive", CLIENT_FRAMES), ("server", "send", SERVER_FRAMES)):
+        names = {str(frame.__struct_config__.tag): frame.__name__ for frame in frames}
+        for each in examples[side]:
+            name = names[each.frame["type"]]
+            schema = {"$ref": f"./{side}-frames.schema.json#/$defs/{name}"}
+            payload = {"schemaFormat": "application/schema+json;version=draft-07", "schema": schema}
+            messages[name] = {"name": each.frame["type"], "payload": payload, "examples": [{"payload": each.frame}]}
+        operations[f"{side}Frames"] = {
+            "action": action,
+            "channel": {"$ref": "#/channels/socket"},
+            "messages": [{"$ref": f"#/channels/socket/messages/{name}"} for name in names.values()],
+        }
+    document = {
+        "asyncapi": "3.0.0",
+        "info": {"title": "Parley", "version": PROTOCOL, "description": "Text messages of the WebSocket `/ws`."},
+        "channels": {"socket": {"address": "/ws", "messages": messages}},
+        "operations": operations,
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _type_of(definition: Mapping[str, Any]) -> str:
@@ -153,7 +179,9 @@ def _named(value: Any) -> Iterator[str]:
 
 
 def main(docs: Path) -> None:
-    (docs / NAME).write_text(render(load_examples(docs)), "utf-8")
+    examples = load_examples(docs)
+    (docs / NAME).write_text(render(examples), "utf-8")
+    (docs / "schemas" / ASYNCAPI).write_text(asyncapi(examples), "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from scripts.frame_schemas import FILES, frames_schema
-from scripts.protocol_reference import NAME, FrameExample, load_examples, render
+from scripts.protocol_reference import ASYNCAPI, NAME, FrameExample, asyncapi, load_examples, render
 from server.wire.frames import CLIENT_FRAMES, SERVER_FRAMES, ErrorCode
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -17,8 +17,9 @@ OF_BOTH = [pytest.param(side, each, id=f"{side} {each.frame['type']}") for side 
 NOTICES = set(re.findall(r"`(\w+)`", (DOCS / "protocol.md").read_text("utf-8").split("### Notices")[1].split("###")[0]))
 
 
-def test_the_page_is_what_make_schemas_writes() -> None:
+def test_the_page_and_the_asyncapi_document_are_what_make_schemas_writes() -> None:
     assert (DOCS / NAME).read_text("utf-8") == render(EXAMPLES)
+    assert (DOCS / "schemas" / ASYNCAPI).read_text("utf-8") == asyncapi(EXAMPLES)
 
 
 @pytest.mark.parametrize(("side", "frames"), [("client", CLIENT_FRAMES), ("server", SERVER_FRAMES)])
