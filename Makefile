@@ -36,7 +36,7 @@ audit: ## ask PyPI's advisories about every package of the locks (needs the netw
 bench: setup-test ## measure the running server; a table here, JSON in bench-results/ (ARGS="--quick")
 	@exec .venv/bin/python -m benchmarks $(ARGS)
 
-soak: setup-test ## the full counts of the randomised tests
+soak: setup-test ## the full counts of the randomised tests (a share of them: ARGS="--minutes 60")
 	@scripts/soak.sh $(ARGS)
 
 firefox: setup-test ## the page in Firefox, which is installed once as root
@@ -58,7 +58,7 @@ mutants: ## mutation testing of the hook engine and the agent loop (an hour; ARG
 	@scripts/setup.sh mutants
 	@.venv/bin/python -m scripts.mutants $(ARGS)
 
-schemas: setup ## write docs/schemas and skills_engine/hooks.schema.json from the code
+schemas: setup ## write docs/schemas, docs/protocol-reference.md and skills_engine/hooks.schema.json from the code
 	@scripts/schemas.sh
 
 lock: ## renew requirements*.txt from requirements*.in (ARGS=--upgrade)

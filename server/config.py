@@ -212,6 +212,8 @@ class SpeechProviderSettings(Section, frozen=True, kw_only=True):
     provider: Literal["embedded", "openai", "none"] = "embedded"
     base_url: str | Annotated[list[str], Meta(min_length=1, max_length=16)] | None = None
     """Address of the engine; of a list, the first is preferred and the others stand in for it."""
+    first_byte_s: Annotated[float, Meta(gt=0, le=60)] = 3.0
+    """Time to the first byte of an answer after which the next engine of a list is asked."""
     api_key: Secret | None = None
     model: str | None = None
     voice: str | None = None

@@ -10,6 +10,7 @@ import { Socket } from "./socket.js";
 import { formatsOf } from "./speech.js";
 import { MicrophoneControl } from "./voice/microphone_control.js";
 import { Player } from "./voice/player.js";
+import { addWorklet } from "./voice/worklet.js";
 
 const TICK_MS = 1_000;
 const LOOPBACK = /^(localhost|.*\.localhost|127\.[0-9.]+|\[::1\])$/;
@@ -35,7 +36,10 @@ export class Channel {
     this.player = new Player({
       createContext: () => new AudioContext({ latencyHint: "interactive" }),
       createNode: (context) => new AudioWorkletNode(context, "parley-player", { numberOfInputs: 0 }),
-      worklet: new URL("./voice/player_worklet.js", import.meta.url),
+      addWorklet: (context) =>
+        addWorklet(context, new URL("./voice/player_worklet.js", import.meta.url), async () => {
+          return (await import("./voice/player_worklet.js")).playerWorklet;
+        }),
       onHeard: (heard) => dispatch({ type: "heard", ...heard }),
       onFailed: (reason, isNotLoaded) => dispatch({ type: "no_sound", reason, isNotLoaded }),
       onRestored: () => dispatch({ type: "sound_back" }),

@@ -43,7 +43,7 @@ button:disabled { cursor: default; opacity: 0.6; }
 const SHEET = new CSSStyleSheet(); // not an element: a page's policy need not allow inline styles
 SHEET.replaceSync(STYLE);
 
-class ParleyTalk extends HTMLElement {
+export class ParleyTalkElement extends HTMLElement {
   /** @type {import("./types/parley.js").Options} */
   options = {};
   /** @type {Parley | null} */
@@ -208,4 +208,4 @@ function icon(name) {
   return svg;
 }
 
-customElements.define("parley-talk", ParleyTalk);
+customElements.define("parley-talk", ParleyTalkElement);

@@ -51,7 +51,8 @@ class Microphone:
         detector = self.open()
         self.playback = clock
         self._fed_s = self._now_s()
-        detector.turns.playback(is_speaking=clock.is_speaking(self._fed_s))
+        lasted_ms = clock.speaking_ms(self._fed_s)
+        detector.turns.playback(is_speaking=clock.is_speaking(self._fed_s), lasted_ms=lasted_ms)
         detector.feed(sound if self._decoder is None else self._decoded(sound, self._decoder))
 
     def _decoded(self, packet: bytes, decoder: OpusDecoder) -> bytes:

@@ -35,6 +35,8 @@ PATIENCE_S: Final = 60.0
 SLACK_S: Final = 30.0
 """Time that a sentence's sound may take to come, beside _SLOWEST times its length: an engine must not trickle on."""
 _SLOWEST: Final = 4
+VOICE_LATE_S: Final = 5.0
+"""Time without sound, with nothing else to hear, after which the client is told that the turn waits for the voice."""
 TAIL_S: Final = 0.3
 """Time for which speakers and air hold sound longer than the client's clock says."""
 QUESTION_MS: Final = 600
@@ -62,6 +64,7 @@ class PlaybackClock:
         self._sent_ms = 0.0
         self._heard_ms = 0.0
         self._heard_at_s = 0.0
+        self._speaking_since_s = 0.0  # while it is speaking
         self._is_playing = False
         self._reports = False  # the client sends `playback`: its word counts, not our clock
         self.first_audible_s: float | None = None
@@ -84,6 +87,7 @@ class PlaybackClock:
         """Add `ms` of sound that left for the client."""
         if not self._reports and not self.is_speaking(now_s):
             self._heard_ms, self._heard_at_s, self._is_playing = self._sent_ms, now_s, True
+            self._speaking_since_s = now_s
         self._sent_ms += ms
 
     def report(self, index: int, ms: float, state: Literal["started", "playing", "stopped"], now_s: float) -> None:
@@ -91,6 +95,8 @@ class PlaybackClock:
         if index >= len(self._starts_ms):
             return
         self._reports = True
+        if not self.is_speaking(now_s):
+            self._speaking_since_s = now_s
         self._heard_ms = min(self._starts_ms[index] + ms, self._sent_ms)
         self._heard_at_s = now_s
         self._is_playing = state != "stopped"
@@ -108,6 +114,10 @@ class PlaybackClock:
     def is_speaking(self, now_s: float) -> bool:
         """Return whether the listener's loudspeaker may be heard by the microphone now."""
         return self.silent_at_s(now_s) > now_s
+
+    def speaking_ms(self, now_s: float) -> float:
+        """Return for how long it has been so without a pause; 0 while it is not."""
+        return (now_s - self._speaking_since_s) * 1000 if self.is_speaking(now_s) else 0.0
 
     def silent_at_s(self, now_s: float) -> float:
         """Return the time at which it falls silent if nothing more is sent."""
@@ -230,6 +240,7 @@ class SpeechOutput:
         self._slots = asyncio.Semaphore(MAX_SYNTHESES)
         self._syntheses: set[asyncio.Task[None]] = set()
         self._has_reported_failure = False
+        self._has_reported_wait = False
         self._is_mute = False  # the last sentence waited for its sound in vain: none waits any more
         self._broken: Exception | None = None  # why nothing can be sent any more
 
@@ -352,7 +363,7 @@ class SpeechOutput:
             synthesis.stop()
             self._write(TTSResult(sentence=synthesis.sentence))
             return
-        chunk = await synthesis.chunks.get()
+        chunk = await self._first_chunk(synthesis)
         if synthesis.withdrawn.is_set():
             return
         audio = None if chunk is None else wire.AudioFormat(format=chunk.format, sample_rate=chunk.sample_rate)
@@ -372,6 +383,17 @@ class SpeechOutput:
             logger.warning("a sentence was not spoken: %s", synthesis.failure)
             notice = NoticeGiven("speech_failed", "warning", f"the reply continues as text: {synthesis.failure}")
             self._writer.write(TTSResult(notice=notice))
+
+    async def _first_chunk(self, synthesis: _Synthesis) -> Sound | None:
+        late_s = None if self._has_reported_wait else VOICE_LATE_S + self._clock.ahead_ms(self._voice.now_s()) / 1000
+        try:
+            async with asyncio.timeout(late_s):
+                return await synthesis.chunks.get()
+        except TimeoutError:
+            self._has_reported_wait = True
+            notice = NoticeGiven("speech_slow", "info", "the reply is written, and waits for its voice")
+            self._writer.write(TTSResult(notice=notice))
+            return await synthesis.chunks.get()
 
     async def _keep_pace(self) -> None:
         """Wait while the client has more sound than it asked for; its `playback` frames tell how much that is."""

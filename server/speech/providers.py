@@ -160,10 +160,11 @@ class EndpointProvider:
 
     languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
-    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float) -> None:
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float, first_byte_s: float) -> None:
         self._servers = [SpeechEndpointClient(endpoint) for endpoint in endpoints]
         self._endpoint = endpoints[0]
         self._timeout_s = timeout_s
+        self._first_byte_s = first_byte_s
         hosts = ", ".join(endpoint.host for endpoint in endpoints)
         self.status = SpeechPart(state="ready", name=f"{self._endpoint.model} at {hosts}")
 
@@ -176,8 +177,9 @@ class EndpointProvider:
     async def _ask(self, ask: Callable[[SpeechEndpointClient], Awaitable[Answer]], *, again_s: float = 0.0) -> Answer:
         """Ask the servers in turn, those that are passed over last, until one answers. Raises SpeechError.
 
-        Where all are away, they are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never
-        before that. All of it takes `timeout_s` at most.
+        A server that is silent for `first_byte_s` counts as away while another one is left to ask. Where all are away, they
+        are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never before that. All of it
+        takes `timeout_s` at most.
         """
         loop = asyncio.get_running_loop()
         server, give_up_at = self._servers[0], math.inf
@@ -186,12 +188,14 @@ class EndpointProvider:
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
-                    for server in sorted(self._servers, key=lambda each: each.is_passed_over):
-                        if due_at[server] > loop.time():
-                            continue
+                    in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
+                    in_order = [each for each in in_order if due_at[each] <= loop.time()]
+                    for server in in_order:
+                        patience_s = None if server is in_order[-1] else self._first_byte_s
                         try:
-                            return await ask(server)
-                        except (Refused, Unreachable) as error:
+                            async with asyncio.timeout(patience_s):
+                                return await ask(server)
+                        except (Refused, Unreachable, TimeoutError) as error:
                             asked_s = error.retry_after_s if isinstance(error, Refused) else None
                             if isinstance(error, Refused) and error.status not in _AWAY and asked_s is None:
                                 raise server.endpoint.error(error) from error

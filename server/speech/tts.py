@@ -7,8 +7,6 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, Protocol
 
-from aiohttp import ClientResponse
-
 from server.config import SpeechProviderSettings
 from server.errors import SpeechTimeout, SpeechUnavailable
 from server.openai_client import Unreachable, pieces_of
@@ -142,8 +140,10 @@ class OpenAISynthesizer(EndpointProvider):
 
     sample_rate: int | None = RAW_RATE
 
-    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
-        super().__init__(endpoints, timeout_s=timeout_s)
+    def __init__(
+        self, endpoints: Sequence[SpeechEndpoint], *, first_byte_s: float, timeout_s: float = FIRST_SOUND_TIMEOUT_S
+    ) -> None:
+        super().__init__(endpoints, timeout_s=timeout_s, first_byte_s=first_byte_s)
         self.voices = [self._endpoint.voice] if self._endpoint.voice else []
 
     async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
@@ -152,11 +152,12 @@ class OpenAISynthesizer(EndpointProvider):
             return
         has_sound = False
         async with AsyncExitStack() as stack:
-            server, reader, pieces = await self._open(stack, request)
-            while (data := await self._read(server, pieces)) is not None:
+            server, reader, pieces, data = await self._open(stack, request)
+            while data is not None:
                 for chunk in _chunks(reader.feed(data), reader.sample_rate):
                     has_sound = True
                     yield chunk
+                data = await self._read(server, pieces)
         for chunk in _chunks(reader.finish(), reader.sample_rate):
             has_sound = True
             yield chunk
@@ -167,7 +168,8 @@ class OpenAISynthesizer(EndpointProvider):
 
     async def _open(
         self, stack: AsyncExitStack, request: SpeechRequest
-    ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None]]:
+    ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+        """Return an answer and its first piece, None if it is empty; a server without one is passed over."""
         body: dict[str, object] = {
             "model": self._endpoint.model,
             "voice": request.speaker or self._endpoint.voice,
@@ -177,12 +179,18 @@ class OpenAISynthesizer(EndpointProvider):
         if request.speed != 1:
             body["speed"] = request.speed  # some servers do not know it
 
-        async def ask(server: SpeechEndpointClient) -> tuple[SpeechEndpointClient, ClientResponse]:
-            return server, await stack.enter_async_context(server.api.stream("/audio/speech", body))
+        async def ask(
+            server: SpeechEndpointClient,
+        ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+            async with AsyncExitStack() as attempt:
+                response = await attempt.enter_async_context(server.api.stream("/audio/speech", body))
+                reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
+                pieces = await attempt.enter_async_context(aclosing(pieces_of(response)))
+                first = await anext(pieces, None)
+                await stack.enter_async_context(attempt.pop_all())
+                return server, reader, pieces, first
 
-        server, response = await self._ask(ask)
-        reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
-        return server, reader, await stack.enter_async_context(aclosing(pieces_of(response)))
+        return await self._ask(ask)
 
     def _reader_of(self, host: str, content_type: str) -> PcmReader:
         """Return a reader for that content type. Raises SpeechUnavailable for what cannot be played."""
@@ -215,7 +223,8 @@ def synthesizer_of(
         case "none":
             return NoSynthesizer()
         case "openai":
-            return OpenAISynthesizer(speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy"))
+            endpoints = speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy")
+            return OpenAISynthesizer(endpoints, first_byte_s=config.first_byte_s)
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
             return EmbeddedSynthesizer(

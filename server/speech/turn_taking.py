@@ -111,8 +111,9 @@ class EchoGate:
 
     The browser cancels most of the echo, not all, and least in the first second. While playback lasts, a voice counts
     when the model is surer of it than usual and it is louder than what has been heard of the loudspeaker so far:
-    learned during the guard at the start of playback, and from voices that turned out to be none (the client pauses
-    when it is told of a voice: an echo ends then). Call `tick` once a window, before it is judged.
+    learned during the guard at the start of playback, when only a loud voice counts, and from voices that turned out to
+    be none (the client pauses when it is told of a voice: an echo ends then). Call `tick` once a window, before it is
+    judged.
     """
 
     def __init__(self) -> None:
@@ -126,10 +127,13 @@ class EchoGate:
     def is_on(self) -> bool:
         return self._is_speaking or self._tail_ms > 0
 
-    def playback(self, *, is_speaking: bool) -> None:
-        """Take whether the assistant is to be heard. A pause between sentences starts no new guard."""
+    def playback(self, *, is_speaking: bool, lasted_ms: float = 0.0) -> None:
+        """Take whether the assistant is to be heard, and for how long it already was, unless windows have counted that.
+
+        A pause between sentences starts no new guard.
+        """
         if is_speaking and not self.is_on:
-            self._guard_ms = GUARD_MS if self._has_spoken else FIRST_GUARD_MS
+            self._guard_ms = (GUARD_MS if self._has_spoken else FIRST_GUARD_MS) - lasted_ms
             self._has_spoken = True
         if self._is_speaking and not is_speaking:
             self._tail_ms = TAIL_MS
@@ -142,12 +146,12 @@ class EchoGate:
 
     def passes(self, probability: float, level_dbfs: float) -> bool:
         """Return whether this window is a person's voice and not the loudspeaker's."""
-        if self._guard_ms > 0:
-            if probability >= _ECHO_PROBABILITY:
-                self.learn(level_dbfs)
-            return False
-        gate_dbfs = min(self.echo_dbfs + MARGIN_DB, _HIGHEST_GATE_DBFS)
-        return probability >= ECHO_THRESHOLD and level_dbfs >= gate_dbfs
+        is_guarded = self._guard_ms > 0
+        gate_dbfs = _HIGHEST_GATE_DBFS if is_guarded else min(self.echo_dbfs + MARGIN_DB, _HIGHEST_GATE_DBFS)
+        is_voice = probability >= ECHO_THRESHOLD and level_dbfs >= gate_dbfs
+        if is_guarded and not is_voice and probability >= _ECHO_PROBABILITY:
+            self.learn(level_dbfs)
+        return is_voice
 
     def learn(self, level_dbfs: float) -> None:
         """Remember the level of a sound that was not the user."""
@@ -186,9 +190,9 @@ class TurnTaking:
         self.phase = Phase.QUIET
         self._reset_voice()
 
-    def playback(self, *, is_speaking: bool) -> None:
-        """Take whether the client says that the assistant is to be heard. Repeats do no harm."""
-        self.echo.playback(is_speaking=is_speaking)
+    def playback(self, *, is_speaking: bool, lasted_ms: float = 0.0) -> None:
+        """Take whether the client says that the assistant is to be heard, and since when. Repeats do no harm."""
+        self.echo.playback(is_speaking=is_speaking, lasted_ms=lasted_ms)
 
     def turn(self, *, is_running: bool) -> None:
         """Take whether a turn runs: more than a short sound is needed to end it, even before it is to be heard."""

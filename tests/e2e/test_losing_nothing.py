@@ -1,6 +1,5 @@
 """A reload in mid turn and a socket cut anywhere lose no user message and nothing that was shown."""
 
-import os
 import random
 import re
 from collections.abc import Callable
@@ -10,11 +9,12 @@ from playwright.async_api import expect
 
 from tests.e2e.cutting_proxy import CuttingProxy
 from tests.e2e.parley_page import ParleyPage
+from tests.model.profile import rounds
 from tests.support.openai_script import Stream, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess
 
-POINTS = 200 if os.environ.get("SOAK") else 4
+POINTS = rounds(200, few=4)
 SEED = 20261121
 
 # Keeps, in this tab and across its reloads, every text of a reply that once stood there, and every hook.

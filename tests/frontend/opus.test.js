@@ -133,12 +133,11 @@ function playerPage() {
   page.player = new Player({
     createContext: () => ({
       state: "running",
-      audioWorklet: { addModule: async () => {} },
       resume: async () => {},
       close: async () => {},
     }),
     createNode: () => node,
-    worklet: "",
+    addWorklet: async () => {},
     onHeard: () => {},
     onFailed: assert.fail,
     onRestored: () => {},

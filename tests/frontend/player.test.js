@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CaptureCore, levelOf } from "../../frontend/sdk/voice/capture_core.js";
+import { CaptureCore, levelOf } from "../../frontend/sdk/voice/capture_worklet.js";
 import { Player } from "../../frontend/sdk/voice/player.js";
-import { BUFFER_MS, PlayerCore } from "../../frontend/sdk/voice/player_core.js";
+import { BUFFER_MS, PlayerCore } from "../../frontend/sdk/voice/player_worklet.js";
 import { pluck, seeded } from "./support.js";
 
 const RATE = 48_000;
@@ -180,7 +180,7 @@ function playerPage({ state = "running", addModule = async () => {}, browser = "
   page.player = new Player({
     createContext: () => ((page.contexts += 1), context),
     createNode: () => node,
-    worklet: "player_worklet.js",
+    addWorklet: ({ audioWorklet }) => audioWorklet.addModule("player_worklet.js"),
     onHeard: (heard) => page.heard.push(heard),
     onFailed: (reason, isNotLoaded) => page.failed.push(isNotLoaded ? `away: ${reason}` : reason),
     onRestored: () => (page.mended += 1),
@@ -327,7 +327,7 @@ test("a browser that interrupts the sound, as Safari does for a call, is spoken 
 // The microphone
 
 test("blocks become frames of 20 ms, and no sample is lost", () => {
-  const core = new CaptureCore(16_000);
+  const core = new CaptureCore(16_000, 20);
   const frames = [];
   for (let i = 0; i < 25; i += 1) {
     const block = Float32Array.from({ length: BLOCK }, (_, n) => (i * BLOCK + n) / 4096);
@@ -339,7 +339,7 @@ test("blocks become frames of 20 ms, and no sample is lost", () => {
 });
 
 test("samples beyond full scale are clipped, not wrapped around", () => {
-  const core = new CaptureCore(16_000);
+  const core = new CaptureCore(16_000, 20);
   const frames = [];
   core.push(new Float32Array(320).fill(1.5).fill(-1.5, 160), (frame) => frames.push(frame));
 
@@ -348,7 +348,7 @@ test("samples beyond full scale are clipped, not wrapped around", () => {
 });
 
 test("frames of a rate that 20 ms do not divide hold whole samples", () => {
-  const core = new CaptureCore(44_100);
+  const core = new CaptureCore(44_100, 20);
   const frames = [];
   core.push(new Float32Array(44_100), (frame) => frames.push(frame));
 

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 
 import { Player } from "../../frontend/sdk/voice/player.js";
-import { PlayerCore } from "../../frontend/sdk/voice/player_core.js";
+import { PlayerCore } from "../../frontend/sdk/voice/player_worklet.js";
 import { Page, ofType, pluck } from "./support.js";
 
 export const RATE = 8_000; // of sentences and of the loudspeaker: a sample in is a sample out
@@ -27,11 +27,10 @@ export class World {
       createContext: () => ({
         state: "running",
         destination: {},
-        audioWorklet: { addModule: async () => {} },
         resume: async () => {},
       }),
       createNode: () => (this.node = { port: { postMessage: (message) => this.post(message) }, connect() {} }),
-      worklet: "",
+      addWorklet: async () => {},
       onHeard: (heard) => this.dispatch({ type: "heard", ...heard }),
       onFailed: assert.fail,
       onRestored: assert.fail,

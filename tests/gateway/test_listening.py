@@ -1,5 +1,6 @@
 """Who says when an utterance ends and when a turn begins: a real server, its voice detector, and spoken sound."""
 
+import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from server.speech.audio import samples_to_pcm16
-from tests.support.client import Client, client
+from tests.support.client import Client, Frame, client
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess
-from tests.support.speech_corpus import VOICES, spoken
+from tests.support.speech_corpus import VOICES, at_level, spoken
 from tests.support.speech_server import SpeechServer, speech_server
 from tests.support.talking_server import hearing, talking_server
 
@@ -31,9 +32,9 @@ async def listening(tmp_path: Path, model: OpenAIServer) -> AsyncIterator[tuple[
         yield server, speech
 
 
-async def send(user: Client, *, silence_s: float = 0.0) -> None:
+async def send(user: Client, *, silence_s: float = 0.0, spoken: bytes = SPOKEN) -> None:
     """Send the spoken words as fast as the socket takes them; the server need not have listened to any of it yet."""
-    sound = SPOKEN + bytes(2 * round(16_000 * silence_s))
+    sound = spoken + bytes(2 * round(16_000 * silence_s))
     for at in range(0, len(sound), FRAME_BYTES):
         await user.send_raw(sound[at : at + FRAME_BYTES])
 
@@ -97,6 +98,25 @@ async def test_a_server_that_stops_starts_the_turn_whose_words_it_has_just_sent(
         code = await user.closed()
 
     assert (end["reason"], code) == ("completed", 1001)
+
+
+async def test_a_loud_voice_is_heard_from_its_first_word_as_the_first_reply_begins(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    model.queue(text("It is noon."), text("Yes?"))
+    async with listening(tmp_path, model) as (server, speech), client(server.ws_url) as user:
+        speech.pieces = [bytes(2 * 24_000 * 10)]
+        await user.chat("What time is it?")
+        async for message in user.socket:
+            if isinstance(message, bytes):
+                break
+        await send(user, spoken=samples_to_pcm16(at_level(spoken(WORDS, VOICES[0]), -12)))
+        frame: Frame = {"type": ""}
+        while frame["type"] != "speech_started":
+            message = await user.socket.recv()
+            frame = frame if isinstance(message, bytes) else json.loads(message)
+
+    assert frame["audio_ms"] < 150
 
 
 async def test_a_turn_has_the_voice_that_it_asks_for(tmp_path: Path, model: OpenAIServer) -> None:

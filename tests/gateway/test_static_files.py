@@ -142,5 +142,5 @@ async def test_the_client_library_stays_small() -> None:
         assert sum(packed for _, packed in sizes.values()) < 25_000
         sizes.clear()
         await load({"/sdk/parley.js"}, imported, later)
-        assert {"/sdk/voice/player_core.js", "/sdk/voice/opus.js"} <= sizes.keys()
+        assert {"/sdk/voice/player_worklet.js", "/sdk/voice/opus.js"} <= sizes.keys()
         assert sum(plain for plain, _ in sizes.values()) < 80_000

@@ -1,6 +1,5 @@
 """Faults of process hooks, turn after turn: each ends as it has to, others are not touched, nothing is left."""
 
-import os
 from functools import partial
 from pathlib import Path
 
@@ -10,13 +9,14 @@ from server.hooks.process.host import HookHost
 from server.hooks.stages import HookCallFailed
 from tests.hooks.faults import FAULTS, LIMITS, faulty, hooks_of, nothing_left, soak
 from tests.hooks.stage import ENVIRON, leased
+from tests.model.profile import rounds
 from tests.support.client import client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
 
 PLAIN = {"agent": {"planning": False}, "limits": {"max_turn_s": 60}}
-TURNS = 1000 if os.environ.get("SOAK") else 20
+TURNS = rounds(1000, few=20)
 
 
 async def one_call(host: HookHost, fault: str) -> None:

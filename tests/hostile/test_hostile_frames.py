@@ -15,14 +15,14 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.hostile.grammar import frame
 from tests.hostile.siege import besiege
-from tests.model.profile import IS_SOAK
+from tests.model.profile import rounds
 from tests.support.client import Client, client
 from tests.support.openai_script import Answer, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess, endpoint
 
 WARM_UP = 500
-COUNT = 100_000 if IS_SOAK else 10_000
+COUNT = rounds(100_000, few=10_000)
 PER_CONNECTION = 250
 MEMORY_BYTES = 5_000_000
 

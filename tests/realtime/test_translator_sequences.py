@@ -20,7 +20,7 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.wire import frames as wire
-from tests.model.profile import IS_SOAK, examples
+from tests.model.profile import examples, rounds
 from tests.realtime.realtime_world import READY, RealtimeWorld
 from tests.support.realtime_types import Event
 
@@ -487,5 +487,5 @@ class RealtimeSequences(RuleBasedStateMachine):
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 def test_every_event_gets_its_answer_whatever_comes() -> None:
-    for _ in range(10 if IS_SOAK else 1):  # what hypothesis remembers of 10,000 takes gigabytes
+    for _ in range(rounds(10, few=1)):  # what hypothesis remembers of 10,000 takes gigabytes
         run_state_machine_as_test(RealtimeSequences, settings=examples(1_000, steps=30))

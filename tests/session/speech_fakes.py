@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from server.speech.audio import SILENCE_DBFS, pcm16_to_samples, samples_to_pcm16
+from server.speech.audio import level_dbfs, pcm16_to_samples, samples_to_pcm16
 from server.speech.service import SpeechService
 from server.speech.stt import OnPartial, Recognizer
 from server.speech.tts import SoundChunk, SpeechRequest, Synthesizer
@@ -25,8 +25,9 @@ class LoudStream(VadStream):
     """What is loud is a voice; the answer comes with the next turn of the event loop."""
 
     def feed(self, pcm: bytes) -> bool:
-        is_voice = bool(np.abs(pcm16_to_samples(pcm)).mean() > 0.05)
-        judged = Judged(pcm, float(is_voice), -20.0 if is_voice else SILENCE_DBFS, float(is_voice))
+        samples = pcm16_to_samples(pcm)
+        is_voice = bool(np.abs(samples).mean() > 0.05)
+        judged = Judged(pcm, float(is_voice), float(level_dbfs(samples)), float(is_voice))
         asyncio.get_running_loop().call_soon(self._answer, judged)
         return True
 
@@ -154,10 +155,9 @@ def speech(recognizer: Recognizer | None = None, synthesizer: Synthesizer | None
     return SpeechService(recognizer or FakeRecognizer(), synthesizer or FakeSynthesizer(), LoudIsVoice())
 
 
-async def hear(feed: Callable[[bytes], None], seconds: float, *, is_voice: bool) -> None:
+async def hear(feed: Callable[[bytes], None], seconds: float, *, is_voice: bool, level: float = 0.2) -> None:
     """Speak into a microphone, or be silent before it, 20 ms a frame."""
-    level = 0.2 if is_voice else 0.0
-    frame = samples_to_pcm16(np.full(RATE // 50, level, dtype=np.float32))
+    frame = samples_to_pcm16(np.full(RATE // 50, level if is_voice else 0.0, dtype=np.float32))
     for _ in range(round(seconds * 50)):
         feed(frame)
         await asyncio.sleep(0)

@@ -69,6 +69,19 @@ def test_after_a_first_report_sound_alone_starts_no_playing() -> None:
     assert clock.first_audible_s == 13.0, "stopped was not audible"
 
 
+def test_a_clock_knows_for_how_long_the_loudspeaker_has_been_heard_without_a_pause() -> None:
+    clock = clock_with(1000, 1000)
+    assert clock.speaking_ms(10.5) == pytest.approx(500)
+    clock.report(0, 0, "started", 11.0)
+    clock.report(1, 0, "playing", 12.0)
+    assert clock.speaking_ms(12.5) == pytest.approx(2500)
+
+    clock.report(1, 500, "stopped", 12.5)
+    assert clock.speaking_ms(13.0) == 0
+    clock.report(1, 500, "playing", 14.0)
+    assert clock.speaking_ms(14.25) == pytest.approx(250)
+
+
 @pytest.mark.parametrize(("index", "ms", "heard"), [(0, 99_999, 2000), (1, 99_999, 2000), (1, 0, 1000), (7, 5, 0)])
 def test_a_client_cannot_have_heard_more_than_was_sent(index: int, ms: float, heard: float) -> None:
     clock = clock_with(1000, 1000)

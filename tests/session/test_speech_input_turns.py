@@ -7,7 +7,7 @@ import pytest
 from server.errors import TurnError
 from server.wire.frames import SpeechPart
 from tests.session.fakes import FakeAgent, Pause, kinds, say
-from tests.session.speech_fakes import FakeRecognizer, Held
+from tests.session.speech_fakes import FakeRecognizer, Held, hear
 from tests.session.talk import HEARD, Talk
 from tests.support.waiting import settle
 
@@ -94,6 +94,18 @@ async def test_a_voice_ends_the_turn_before_speech_started_says_so() -> None:
     assert talk.frames[order.index("turn_end")]["reason"] == "interrupted"
     assert agent.asked[0].is_closed
     assert not [f for f in talk.frames[order.index("speech_started") :] if f.get("turn_id") == "t1"]
+
+
+async def test_a_soft_voice_interrupts_a_reply_that_began_before_the_microphone_was_open() -> None:
+    story = " ".join(["On and on."] * 20)
+    async with Talk(agent=FakeAgent([say(story), say("Yes?")])) as talk:
+        talk.chat()
+        await talk.until("turn_end")
+        talk.skipped_s += 2  # of the 4 s of its sound
+        await hear(talk.session.receive_binary, 0.5, is_voice=True, level=0.051)
+        frame = await talk.until("speech_started")
+
+    assert frame["audio_ms"] < 100
 
 
 async def test_a_short_sound_only_pauses_a_running_turn() -> None:

@@ -14,6 +14,7 @@ from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.session.speech_output import (
     MAX_QUEUED,
     MAX_SYNTHESES,
+    VOICE_LATE_S,
     PlaybackClock,
     SpeechOutput,
     TurnOutput,
@@ -25,6 +26,7 @@ from server.speech.tts import SoundChunk, SpeechRequest
 from server.wire import frames as wire
 from tests.session.fakes import SOUND, Frame, Pause, call, hook, kinds, result
 from tests.session.speech_fakes import CHUNK, RATE, FakeSynthesizer
+from tests.support.virtual_loop import VirtualLoop
 
 SPOKEN = ["sentence", SOUND, SOUND, "sentence_end"]
 SILENT = ["sentence", "sentence_end"]
@@ -536,3 +538,23 @@ async def test_a_question_is_left_unsaid_when_too_much_waits_before_it() -> None
         await stage.output.finish()
 
     assert "May I?" not in stage.synthesizer.texts
+
+
+def test_a_listener_who_has_waited_5_s_for_the_voice_is_told_once_and_hears_it_when_it_comes() -> None:
+    async def play() -> None:
+        pauses = [Pause(), Pause()]
+        stage = Stage(FakeSynthesizer({f"{number}.": [pause, CHUNK] for number, pause in enumerate(pauses)}))
+        saying = asyncio.create_task(stage.say_all(sentence("0."), sentence("1.")))
+        await asyncio.sleep(VOICE_LATE_S - 0.1)
+        assert stage.frames == []
+        await asyncio.sleep(0.2)
+        [notice] = stage.frames
+        assert (notice["code"], notice["level"]) == ("speech_slow", "info")
+
+        for pause in pauses:
+            pause.resume.set()
+            await asyncio.sleep(2 * VOICE_LATE_S)
+        assert await saying == ["notice", *["sentence", SOUND, "sentence_end"] * 2]
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(play())

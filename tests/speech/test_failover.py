@@ -23,14 +23,17 @@ class Servers(EndpointProvider):
 
     def __init__(self, *names: str, timeout_s: float = 20) -> None:
         settings = SpeechProviderSettings(provider="openai", base_url=[f"http://{name}/v1" for name in names])
-        super().__init__(speech_endpoints("speech.stt", settings, {}, model="m"), timeout_s=timeout_s)
+        super().__init__(speech_endpoints("speech.stt", settings, {}, model="m"), timeout_s=timeout_s, first_byte_s=3)
         self.failures: dict[str, Exception] = {}
+        self.hung: set[str] = set()
         self.asked: list[str] = []
 
     async def ask(self, *, again_s: float = 0) -> str:
         async def ask_one(server: SpeechEndpointClient) -> str:
             name = server.endpoint.host
             self.asked.append(name)
+            if name in self.hung:
+                await asyncio.Event().wait()
             if name in self.failures:
                 raise self.failures[name]
             return name
@@ -165,6 +168,29 @@ def test_asking_again_takes_no_longer_than_one_request_may_and_can_be_cancelled(
     on_a_virtual_loop(test)
 
 
+def test_a_server_that_hangs_is_given_up_after_3_s_and_then_left_alone_for_a_while() -> None:
+    async def test(loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one", "two")
+        servers.hung.add("one")
+        assert await servers.ask() == "two"
+        assert loop.time() == 3
+        assert await servers.ask() == "two"
+        assert (loop.time(), servers.asked) == (3, ["two"])
+
+    on_a_virtual_loop(test)
+
+
+def test_the_last_server_that_is_left_has_all_the_time_there_is() -> None:
+    async def test(loop: asyncio.AbstractEventLoop) -> None:
+        servers = Servers("one", "two")
+        servers.hung |= {"one", "two"}
+        with pytest.raises(SpeechTimeout, match="two did not answer in time"):
+            await servers.ask(again_s=AGAIN_S)
+        assert (loop.time(), servers.asked) == (20, ["one", "two"])
+
+    on_a_virtual_loop(test)
+
+
 @pytest.mark.slow
 async def test_no_utterance_is_lost_while_the_speech_server_restarts() -> None:
     async with speech_server(text="Hello.", status=503) as server:
@@ -199,5 +225,18 @@ async def test_an_utterance_and_a_sentence_wait_for_a_server_that_is_rate_limiti
         server.refusals = ["0"]
         assert [chunk async for chunk in voice.synthesize(SpeechRequest("Hello."))]
         assert len(server.requests) == 4
+        await ears.aclose()
+        await voice.aclose()
+
+
+async def test_a_second_server_hears_and_speaks_while_the_first_one_hangs() -> None:
+    async with speech_server(stalls_after=0) as hung, speech_server(text="Hello.") as server:
+        settings = SpeechProviderSettings(
+            provider="openai", base_url=[hung.base_url, server.base_url], api_key=Secret("sk-secret"), first_byte_s=0.05
+        )
+        ears, voice = recognizer_of(settings, {}), synthesizer_of(settings, {})
+        assert await ears.recognize(SOUND) == "Hello."
+        assert [chunk async for chunk in voice.synthesize(SpeechRequest("Hello."))]
+        assert [len(each.requests) for each in (hung, server)] == [2, 2]
         await ears.aclose()
         await voice.aclose()

@@ -226,9 +226,39 @@ def test_an_echo_that_was_rejected_does_not_pause_playback_again() -> None:
 def test_a_loud_voice_passes_whatever_was_learned() -> None:
     turns = TurnTaking()
     turns.playback(is_speaking=True)
-    voice(turns, FIRST_GUARD_MS, dbfs=-10)
+    voice(turns, FIRST_GUARD_MS, dbfs=-25)
+
+    assert voice(turns, 600, dbfs=-23) == [Edge.DETECTED, Edge.STARTED]
+
+
+def test_a_loud_voice_is_not_lost_during_the_guard() -> None:
+    turns = TurnTaking()
+    turns.playback(is_speaking=True)
 
     assert voice(turns, 600, dbfs=-20) == [Edge.DETECTED, Edge.STARTED]
+
+
+def test_a_loud_sound_during_the_guard_that_may_not_be_a_voice_is_learned_as_echo() -> None:
+    turns = TurnTaking()
+    turns.playback(is_speaking=True)
+
+    assert feed(turns, FIRST_GUARD_MS, p=0.5, dbfs=-20) == []
+    assert voice(turns, 2000, dbfs=-25) == []
+
+
+def test_a_microphone_that_opens_during_a_reply_hears_a_soft_voice_at_once() -> None:
+    turns = TurnTaking()
+    turns.playback(is_speaking=True, lasted_ms=FIRST_GUARD_MS)
+
+    assert voice(turns, 600, dbfs=-40) == [Edge.DETECTED, Edge.STARTED]
+
+
+def test_a_microphone_that_opens_during_the_guard_waits_for_its_rest_alone() -> None:
+    turns = TurnTaking()
+    turns.playback(is_speaking=True, lasted_ms=FIRST_GUARD_MS / 2)
+
+    assert silence(turns, FIRST_GUARD_MS / 2) == []
+    assert voice(turns, 600, dbfs=-40) == [Edge.DETECTED, Edge.STARTED]
 
 
 def test_the_gate_outlasts_playback_by_its_tail_and_opens_then() -> None:

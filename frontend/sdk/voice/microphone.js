@@ -1,10 +1,13 @@
 /**
- * The microphone as frames of PCM16, 20 ms each.
+ * The microphone as frames of PCM16, FRAME_MS each.
  *
  * 16 kHz where the browser gives it; else the rate it has, which the server takes as well.
  */
 
+import { addWorklet } from "./worklet.js";
+
 export const WANTED_RATE = 16_000;
+export const FRAME_MS = 20;
 const PATIENCE_MS = 10_000;
 
 export class Microphone {
@@ -78,8 +81,13 @@ export class Microphone {
     try {
       const connected = connect(stream);
       context = connected.context;
-      await context.audioWorklet.addModule(new URL("./capture_worklet.js", import.meta.url));
-      const node = new AudioWorkletNode(context, "parley-capture", { numberOfOutputs: 0 });
+      await addWorklet(context, new URL("./capture_worklet.js", import.meta.url), async () => {
+        return (await import("./capture_worklet.js")).captureWorklet;
+      });
+      const node = new AudioWorkletNode(context, "parley-capture", {
+        numberOfOutputs: 0,
+        processorOptions: { frameMs: FRAME_MS },
+      });
       node.port.onmessage = ({ data }) => {
         this.onLevel(data.level);
         this.onFrame(data.pcm);

@@ -3,7 +3,7 @@
  * sound is dropped until its user pauses. Pure.
  */
 
-import { FRAME_MS } from "./capture_core.js";
+import { FRAME_MS } from "./microphone.js";
 
 export const PAUSE_MS = 500;
 export const MAX_DROP_MS = 15_000; // beside a noise that never pauses, the sound passes again

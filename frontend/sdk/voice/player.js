@@ -9,7 +9,7 @@ export class Player {
    * @param {object} options
    * @param {() => AudioContext} options.createContext
    * @param {(context: AudioContext) => AudioWorkletNode} options.createNode
-   * @param {URL | string} options.worklet
+   * @param {(context: AudioContext) => Promise<void>} options.addWorklet
    * @param {(heard: HeardSentence) => void} options.onHeard
    * @param {(reason: string, isNotLoaded: boolean) => void} options.onFailed there is no sound; `isNotLoaded`: the server did not send
    *   the module of the audio thread
@@ -21,7 +21,7 @@ export class Player {
   constructor({
     createContext,
     createNode,
-    worklet,
+    addWorklet,
     onHeard,
     onFailed,
     onRestored,
@@ -31,7 +31,7 @@ export class Player {
   }) {
     this.createContext = createContext;
     this.createNode = createNode;
-    this.worklet = worklet;
+    this.addWorklet = addWorklet;
     this.onHeard = onHeard;
     this.onFailed = onFailed;
     this.onRestored = onRestored;
@@ -168,9 +168,8 @@ export class Player {
       const context = this.createContext();
       this.context = context;
       context.onstatechange = () => this.#reportBlocked(); // Safari interrupts, too: for a call, say
-      const { audioWorklet } = context;
-      isNotLoaded = Boolean(audioWorklet);
-      await audioWorklet.addModule(this.worklet);
+      isNotLoaded = Boolean(context.audioWorklet);
+      await this.addWorklet(context);
       isNotLoaded = false;
       const node = this.createNode(context);
       node.port.onmessage = ({ data }) => this.#heard(data);
@@ -202,7 +201,7 @@ export class Player {
     this.isBlocked = isBlocked;
   }
 
-  /** @param {import("./player_core.js").Heard[]} reports */
+  /** @param {import("./player_worklet.js").Heard[]} reports */
   #heard(reports) {
     const latencyMs = this.context ? 1000 * latencyS(this.context, this.browser) : 0; // on its way to the ear
     for (const { id, ms, isOver } of reports) {
