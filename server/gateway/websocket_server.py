@@ -12,8 +12,7 @@ from aiohttp import web
 from server import config
 from server.accounts.principal import Principal, network_of
 from server.gateway.auth import Authenticator
-from server.gateway.connection import Connection, ServerWebSocket
-from server.gateway.dialect import DialectMaker, ParleyDialect
+from server.gateway.connection import Connection, DialectMaker, ParleyDialect, ServerWebSocket
 from server.gateway.routes import Access, Routes
 from server.session.outbox import OutboxLimits
 from server.session.services import Services
