@@ -11,8 +11,8 @@ from aiohttp import web
 
 from server import config
 from server.accounts.accounts import Accounts
+from server.accounts.credentials import KEY_PREFIX, RealtimeKey
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER, Identity, Principal
-from server.accounts.realtime_keys import KEY_PREFIX, RealtimeKey
 from server.errors import AuthError, ConfigError
 from server.gateway.routes import Access
 
