@@ -15,13 +15,19 @@ from server.approval.asking import Answer, AskHuman, PausingAsk, Question
 from server.approval.edits import approvable
 from server.bounded.fair_share import ShareFull
 from server.errors import is_cancelled
-from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
 from server.policy.call_filter import CallFilter
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge, DangerousConfirmation
 from server.policy.custom_handlers import CustomHandler
 from server.policy.document import PolicyDocument
 from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookResult, HookType, checked
-from server.policy.scan_handler import ScanSettings, SecretScanner, SecurityScan
+from server.policy.scan_handler import (
+    AuditLogHandler,
+    AuditSettings,
+    AuditSink,
+    ScanSettings,
+    SecretScanner,
+    SecurityScan,
+)
 from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import ToolInvocation
 
