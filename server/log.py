@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from server import config
-from server.bounded.token_bucket import WriteQuotas
+from server.bounded.limits import WriteQuotas
 
 BYTES_A_MINUTE: Final = 512 << 10
 """Characters of lines that one client may cause in a minute, in the long run; each part of the server has as much."""

@@ -13,7 +13,7 @@ from server import config
 from server.accounts.credentials import RealtimeKey, RealtimeKeys, SessionCookies, TokenTable, session_id_of
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, Principal, network_of
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5

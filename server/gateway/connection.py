@@ -12,7 +12,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from server import log
 from server.accounts.principal import Principal
 from server.bounded.fair_share import SLICE_S, Share
-from server.bounded.token_bucket import TokenBucket
+from server.bounded.limits import TokenBucket
 from server.errors import Closed, FrameError
 from server.session.outbox import Kind, Outbox, OutboxLimits, Socket
 from server.session.services import Services

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.config import LlmSettings
 from server.errors import ConfigError, ProviderProtocol, ProviderTimeout, ServerError, log_failure
 from server.llm.client import OpenAICompatible

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from server import config
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
-from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import FairShare, ShareFull, account_of
+from server.bounded.limits import BoundedDict
 from server.errors import ConfigError, PolicyError, ToolError
 from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge

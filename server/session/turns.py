@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from server import log
-from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import Share, turn_share
+from server.bounded.limits import BoundedDict
 from server.metrics import Metrics
 from server.session.approvals import Approvals
 from server.session.outbox import Outbox

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-from server.bounded.token_bucket import TokenBucket
+from server.bounded.limits import TokenBucket
 from server.subprocesses.lines import Line, Lines, Overlong
 from server.subprocesses.pipes import PipeReader
 from server.subprocesses.process_tree import MARK, ProcessTree, adopt_orphans

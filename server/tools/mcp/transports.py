@@ -22,8 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
-from server.bounded.bounded_dict import BoundedDict
-from server.bounded.token_bucket import TokenBucket
+from server.bounded.limits import BoundedDict, TokenBucket
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Lines, Overlong, is_overfull
