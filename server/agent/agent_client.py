@@ -15,10 +15,9 @@ from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
-from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
-from server.agent.turn_context import TurnContext
+from server.agent.turn_context import RuntimeEvents, Status, TurnContext
 from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
 from server.errors import Closed, ServerError
