@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
-from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.hook_variables import fill, variable_values
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
 from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]

@@ -6,8 +6,7 @@ from typing import Any
 
 from skills_engine.conditions.condition import MAX_LOOP_WORK
 from skills_engine.conditions.firing import NotFired
-from skills_engine.conditions.hook_state import HookState
-from skills_engine.conditions.turn_facts import CallFacts
+from skills_engine.conditions.turn_facts import CallFacts, HookState
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message, Search
