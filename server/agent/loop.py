@@ -13,8 +13,7 @@ from server.agent.chunks import HookRecord, LLMChunk
 from server.agent.messages import Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.prompts import PromptSet
-from server.agent.reply_parser import ModelReply, TagReader
-from server.agent.stream_gate import StreamGate
+from server.agent.reply import ModelReply, StreamGate, TagReader
 from server.agent.tool_use import ToolUse
 from server.agent.turn_context import TurnContext
 from server.bounded.fair_share import FairShare, ShareFull

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from server.agent.chunks import ChunkChannel, LLMChunk, NoticeGiven, NoticeLevel
 from server.agent.messages import Conversation
 from server.agent.prompt_fit import count_images
-from server.agent.reply_parser import ModelReply
+from server.agent.reply import ModelReply
 from server.agent.trace import Tracer
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Message, ModelRequest

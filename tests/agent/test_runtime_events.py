@@ -9,7 +9,7 @@ import pytest
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.agent.reply_parser import ModelReply
+from server.agent.reply import ModelReply
 from server.agent.turn_context import RuntimeEvents
 from server.errors import Closed, ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
