@@ -22,7 +22,6 @@ from server.errors import AuthError, ConfigError, CredentialExpired, ServerError
 
 _VERSION: Final = "v1"
 _MAX_CHARACTERS: Final = 2048
-
 KEY_PREFIX: Final = "ek_"
 MAX_KEY_CHARACTERS: Final = 6 << 10
 """Length of a key: it travels in one header, and servers and proxies take 8 KiB of those."""

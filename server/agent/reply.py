@@ -24,7 +24,6 @@ _SPACE = r"[\s\x1c-\x1f]*"  # as str.strip sees it
 _HEAD = regex.compile(rf"{_SPACE}(?P<fence>```[^\n`]*\n{_SPACE})?<(?P<tag>need_tool|no_tool)>", regex.IGNORECASE)
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 """Table for lower case in tags; unlike `lower`, it makes no text longer (İ would be)."""
-
 REPLY_SEPARATOR: Final = "\n\n"
 PIECE_CHARS: Final = 512
 """The longest piece of a text that was held, or that a hook made long: each is handled at one go."""

@@ -33,7 +33,6 @@ MAX_KEY_CONNECTION_S: Final = 3600.0
 """Time after which a connection that a Realtime key has opened is closed, its last turn included."""
 _LINGER_S: Final = 1.0
 _STEP_S: Final = 0.05
-
 MAX_EXCESS_S: Final = 5.0
 """Time for which a client may send too fast before its connection is closed."""
 _CALM_S: Final = 1.0  # without a dropped frame: the excess is over

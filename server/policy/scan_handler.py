@@ -33,8 +33,8 @@ WITHHELD: Final = "[The result was withheld: it could not be scanned for secrets
 _DENIED: Final = (
     "The arguments hold what looks like a secret ({kinds}), which this tool must not get; so it was not called."
 )
-
-_EDGE_CHARS: Final = 4096
+_OVERLAP_CHARS: Final = 4096
+"""Text scanned beyond what the audit log keeps, so that a secret at the cut is whole when it is looked for."""
 
 
 class SecretScanner:
@@ -172,8 +172,7 @@ class AuditLogHandler:
         shown = self._settings.result_chars
         if not text or not shown or ctx.metadata.get("is_scanned"):
             return text[:shown]
-        # cut after the scan: a secret at the edge is whole when it is looked for
-        return self._scanner.redact_text(text[: shown + _EDGE_CHARS])[:shown]
+        return self._scanner.redact_text(text[: shown + _OVERLAP_CHARS])[:shown]
 
     def write(
         self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
@@ -197,7 +196,7 @@ class AuditLogHandler:
                 result_bytes=len(text.encode("utf-8", "replace")) if text else None,
                 duration_ms=ctx.metadata.get("duration_ms"),
                 approval=approval,
-                message=message and self._scanner.redact_text(message[: MAX_TEXT + _EDGE_CHARS]),
+                message=message and self._scanner.redact_text(message[: MAX_TEXT + _OVERLAP_CHARS]),
                 address=facts.address,
                 details=details,
             )

@@ -20,7 +20,6 @@ from server.storage.schema import AUDIT_ACCOUNT, audit, audit_days, storable
 MAX_PAGE: Final = 500
 
 Text = Annotated[str, Meta(max_length=256)]
-
 _PAGE: Final = 100  # entries hashed in a thread, which no other thread interrupts: a millisecond
 
 

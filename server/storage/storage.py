@@ -26,12 +26,10 @@ from server.storage.questions import QuestionTable
 if TYPE_CHECKING:
     import psycopg  # imported by `Database.connect`, where PostgreSQL is used
 
-
 logger = logging.getLogger(__name__)
 
 _LAST_WORDS_S: Final = 5.0
 """Time in which entries of the audit log may still be written while the server stops."""
-
 _PAUSE_S: Final = 2.0
 _ANSWER_S: Final = 2.0
 """Time without an answer after which the database counts as gone."""

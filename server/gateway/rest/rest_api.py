@@ -15,7 +15,6 @@ from server.gateway.routes import Access, Routes
 from server.hooks.health import BuiltinHealth, HookHealth
 
 DOCUMENT: Final = "/openapi.json"
-
 _REF: Final = "#/components/schemas/{name}"
 _DESCRIPTIONS: Final = {
     400: "A parameter or the body is wrong; `path` says where",
