@@ -42,7 +42,7 @@ def main(arguments: Sequence[str], environ: Mapping[str, str]) -> int:
 
 
 async def _serve(settings: Config, environ: Mapping[str, str], read_again: Callable[[], Config]) -> None:
-    freezing = asyncio.create_task(freeze_when_loaded(), name="garbage")
+    freezing = asyncio.create_task(freeze_when_loaded(), name="garbage")  # awaited below
     try:
         await serve(settings, environ, _announce, read_again)
     finally:

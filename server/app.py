@@ -303,7 +303,7 @@ class App:
 
     def begin(self, work: Coroutine[None, None, None], name: str, *, before_turns: bool = False) -> None:
         """Run the work until it ends or the server stops; `before_turns`: turns wait for it."""
-        task = asyncio.create_task(work, name=name)
+        task = asyncio.create_task(work, name=name)  # `running` awaits it
         task.add_done_callback(log_failure)
         self._tasks.append(task)
         if before_turns:

@@ -224,7 +224,7 @@ class Connection:
         log.session_id.set(self.session.id)
         share = self.principal.share
         writing = self._loop_share.metered(share, self.outbox.run())
-        writer = asyncio.create_task(writing, name=f"writer {self.session.id}")
+        writer = asyncio.create_task(writing, name=f"writer {self.session.id}")  # awaited below
         where = "local" if self.principal.is_local else "not local"
         logger.info("session begins, %s%s", where, ", logged in" if self.principal.is_logged_in else "")
         try:

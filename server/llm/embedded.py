@@ -114,8 +114,8 @@ class EmbeddedModel:
         turn = turn_to_prefill(messages, question, self._instructions)
         if len(question) <= MAX_REQUEST_CHARS and tool_choice.chosen_tool(turn, tool_names) is not None:
             return  # the answer will come from a tool
-        task = asyncio.create_task(self._run_prefill(client, turn), name="embedded-model-prefill")
-        self._prefill = turn, task
+        work = self._run_prefill(client, turn)  # in a task that the next prefill cancels, and `aclose` awaits
+        self._prefill = turn, asyncio.create_task(work, name="embedded-model-prefill")
 
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""

@@ -52,14 +52,12 @@ class Storage:
 
     async def wait(self, stop: asyncio.Event) -> bool:
         """Wait for the database, for `storage.wait_s` at most; `running` finds out whether it is there. Return False if `stop` was set."""
-        waiting = asyncio.create_task(wait_for_database(self.database, self._wait_s), name="database wait")
-        stopping = asyncio.create_task(stop.wait(), name="stop")
-        try:
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(wait_for_database(self.database, self._wait_s), name="database wait")
+            stopping = tasks.create_task(stop.wait(), name="stop")
             await asyncio.wait([waiting, stopping], return_when=asyncio.FIRST_COMPLETED)
-        finally:
             waiting.cancel()
             stopping.cancel()
-            await asyncio.gather(waiting, stopping, return_exceptions=True)
         return not stop.is_set()
 
     @asynccontextmanager
@@ -82,6 +80,7 @@ class Storage:
 
     @asynccontextmanager
     async def _at_work(self) -> AsyncIterator[None]:
+        # awaited below: one that fails is logged, and the others go on, as in no TaskGroup
         log = asyncio.create_task(self.audit.run(), name="audit log")
         watches = (
             asyncio.create_task(self.documents.watch(), name="stored documents"),

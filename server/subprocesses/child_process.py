@@ -103,9 +103,8 @@ class ChildProcess:
         Raises OSError, and ValueError for a NUL in an argument; cancelled, it leaves no process.
         """
         mark = secrets.token_hex(8)
-        spawning = asyncio.create_task(
-            asyncio.to_thread(_spawn, command, folder, environment, mark), name=f"spawn {label}"
-        )
+        spawn = asyncio.to_thread(_spawn, command, folder, environment, mark)
+        spawning = asyncio.create_task(spawn, name=f"spawn {label}")  # awaited below
 
         def take_over(spawned: tuple[subprocess.Popen[bytes], ProcessTree]) -> "ChildProcess":
             return cls(*spawned, label, on_error_line=on_error_line, eof_s=eof_s, end_s=end_s)

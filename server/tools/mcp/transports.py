@@ -143,7 +143,7 @@ async def stdio_transport(
     except BaseException:
         await child.end()
         raise
-    duties = [
+    duties = [  # `_end` awaits them
         asyncio.create_task(_write(writer, from_session, message_filter), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
         asyncio.create_task(OrphanReaper().watch(lambda: [child.tree]), name=f"mcp {name} process tree"),
@@ -151,7 +151,7 @@ async def stdio_transport(
     try:
         yield incoming, outgoing
     finally:
-        ending = asyncio.create_task(_end(child, reader, writer, duties), name=f"mcp {name} end")
+        ending = asyncio.create_task(_end(child, reader, writer, duties), name=f"mcp {name} end")  # awaited below
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:  # the server goes down: what was begun takes a moment more
