@@ -211,13 +211,12 @@ class InputBuffer:
         if text:
             recording.utterance, recording.words = utterance, f"{recording.words} {text}".strip()
         recording.parts -= 1
-        if recording.parts or recording.item is None:
-            return ended
-        return self._recognized(recording, config)
+        return ended if recording.parts else [*ended, *self._recognized(recording, config)]
 
     def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
         item, text = recording.item, recording.words
-        assert item is not None, "it was committed"
+        if item is None:  # it is still to be committed, or never will be
+            return []
         item.data["content"][0]["transcript"] = text
         item.utterance, item.is_waiting = recording.utterance, False
         self._conversation.count(item)

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from server.bounded.limits import TokenBucket
 from server.subprocesses.lines import Line, Lines, Overlong
@@ -68,11 +68,8 @@ class ChildProcess:
         end_s: float,
     ) -> None:
         """Take the process over; call `begin` instead of this."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self.stdin: IO[bytes] = process.stdin
-        self.stdout: IO[bytes] = process.stdout
+        pipes = (process.stdin, process.stdout, process.stderr)  # `_spawn` opens all three
+        self.stdin, self.stdout, errors = filter(None, pipes)
         self.tree = tree
         self._process = process
         self._log = StderrLog(label)
@@ -82,7 +79,7 @@ class ChildProcess:
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[str] = self._loop.create_future()
         """End of the child, in words, once it has."""
-        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
+        self._err = PipeReader(errors, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
         _running.add(self)
 

@@ -123,16 +123,16 @@ def _describe(arrival: Arrival) -> None:
     with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
-        skill = load_skill(folder, is_named=True).skill
+        loaded = load_skill(folder, is_named=True)
         diagnostics = [one for one in lint_skill(folder) if one.severity != "info"]
-    assert skill is not None  # a bundle has a page or hooks
-    _show(f"hooks: {len(skill.hooks) or 'none'}")
-    for hook in skill.hooks:
+    hooks = loaded.hooks_file.hooks
+    _show(f"hooks: {len(hooks) or 'none'}")
+    for hook in hooks:
         _show(f"  {hook.name}: {_moment(hook)}")
-    for trigger in skill.triggers:
+    for trigger in loaded.hooks_file.triggers:
         _show(f"speaks first: {trigger.name}: {trigger.on}")
-    asked = [*skill.allowed_tools]
-    for hook in skill.hooks:
+    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
+    for hook in hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
     for one in diagnostics:

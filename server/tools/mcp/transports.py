@@ -163,7 +163,7 @@ async def stdio_transport(
 
 
 async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, str]) -> ChildProcess:
-    assert settings.command is not None
+    assert settings.command is not None, "the settings have it, or a url"
     try:
         return await ChildProcess.begin(
             [settings.command, *settings.args],
