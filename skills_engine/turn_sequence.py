@@ -56,6 +56,12 @@ class SilentHook:
         """Path of the condition that failed, such as `when.not.channel`; "" where the reason is not a condition."""
         return self.detail if self.code in ("when", "no_turn") else ""
 
+    def facts(self) -> dict[str, Any]:
+        """Return what is known of it, as traces and previews show it."""
+        hook = {"skill": self.hook.skill, "hook": self.hook.name, "timing": self.hook.timing}
+        why = {"reason": self.reason, "code": self.code, "detail": self.detail, "fired": self.has_fired}
+        return hook | why | ({"path": self.path} if self.path else {})
+
 
 class TurnSequence:
     """Drives a HookManager through one turn, without I/O: `start`, then the only call, or `begin_planning` and the loop.
