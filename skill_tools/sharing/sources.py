@@ -61,7 +61,11 @@ _ENVIRONMENT = {  # beside which it has no terminal, being in a session of its o
 
 
 class GitTree:
-    """The newest commit of `ref`, or of the default branch if that is None. `scratch` is an empty folder of the caller's."""
+    """The files of a git repository at the newest commit of `ref`, or of the default branch if that is None.
+
+    The program `git` fetches them within limits of time and size, into `scratch`, an empty folder of the caller's.
+    Nothing is checked out, so no git hook, filter or submodule runs; and git asks no questions.
+    """
 
     def __init__(
         self,
