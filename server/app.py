@@ -23,12 +23,11 @@ from server.errors import ConfigError, log_failure
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.http import HttpServer
-from server.gateway.login import LOGIN_FILES, LoginRoutes
+from server.gateway.login import LOGIN_FILES, LoginRoutes, SessionRoutes
 from server.gateway.probes import Probes, show_speech, show_storage
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.rest_api import RestApi
-from server.gateway.rest.session_routes import SessionRoutes
 from server.gateway.websocket_server import WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
