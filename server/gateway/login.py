@@ -11,7 +11,6 @@ from msgspec import Meta, Struct
 from server.accounts.accounts import Accounts
 from server.errors import AuthError, StorageError
 from server.gateway.auth import Authenticator, cookie_of, give_cookie, key_of
-from server.gateway.request_bodies import MAX_STRANGER_BYTES
 from server.gateway.responses import refuse, refuse_credential
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
 from server.gateway.routes import Access, Routes
@@ -31,7 +30,9 @@ LOGIN_FILES: Final = (
 )
 """Files of the page that are served without a login."""
 
-SESSIONS_PATH = "/api/sessions"
+SESSIONS_PATH: Final = "/api/sessions"
+MAX_STRANGER_BYTES: Final = 8 << 10
+"""Longest body of a client who would have to log in first: there is nothing to send but a token."""
 
 
 class _Login(msgspec.Struct, forbid_unknown_fields=True):
