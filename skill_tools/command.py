@@ -18,8 +18,7 @@ from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
 from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
-from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
-from skill_tools.testing.tests_format import CallSpec
+from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, clock_of
 from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.hook_entries import TIMINGS, HookInfo
