@@ -20,12 +20,15 @@ from server.llm.client import OpenAICompatible
 from server.llm.compact import (
     EXAMPLE_TOKENS,
     MAX_LOOP_CHARS,
+    NO_ANSWER,
     CompactTurn,
+    ReplyGuard,
     compact_turn,
     is_looping,
+    quotation,
     turn_to_prefill,
+    unlike,
 )
-from server.llm.compact_reply import NO_ANSWER, ReplyGuard, quotation, unlike
 from server.llm.embedded_process import (
     MODEL_NAME,
     EmbeddedProcess,

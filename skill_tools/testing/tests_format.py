@@ -1,4 +1,7 @@
-"""The form of `tests/*.yaml`: one struct for each mapping in it, and the checks that no struct can make. Keys that are left out are None."""
+"""The form of `tests/*.yaml`: one struct for each mapping in it, and the checks that no struct can make.
+
+Keys that are left out are None.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta, tzinfo
