@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.agent.messages import Conversation, text_of_content
+from server.agent.messages import Conversation
 from server.llm.language_model import LateSystem, Message, ToolSpec
 from server.tools.tool_run import cut_to
 
@@ -255,13 +255,13 @@ def head_length(messages: Sequence[Message]) -> int:
 def _merged(system: list[Message]) -> Message:
     if len(system) == 1:
         return system[0]
-    return {"role": "system", "content": "\n\n".join(text_of_content(m["content"]) for m in system)}
+    return {"role": "system", "content": "\n\n".join(_text(m["content"]) for m in system)}
 
 
 def _as_user(message: Message, mark: str) -> Message:
     content = message.get("content")
     if message["role"] == "system":
-        return {"role": "user", "content": _WRAP.format(content=text_of_content(content), mark=mark)}
+        return {"role": "user", "content": _WRAP.format(content=_text(content), mark=mark)}
     if isinstance(content, str):
         defused: Any = defuse(content)
     else:
@@ -304,3 +304,9 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _parts(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if part.get("type") == "text")
