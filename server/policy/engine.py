@@ -11,9 +11,8 @@ from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_
 from server.bounded.fair_share import FairShare, ShareFull, account_of
 from server.bounded.limits import BoundedDict
 from server.errors import ConfigError, PolicyError, ToolError
-from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
+from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts, load_custom
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
-from server.policy.custom_handlers import load_custom
 from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
 from server.policy.scan_handler import (
