@@ -20,7 +20,7 @@ from server.session.settings import ClientRights, ClientSettings, TurnRequest, c
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_run import ClientCalls
+from server.session.turn_run import ClientCalls, TurnParts
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
@@ -71,17 +71,16 @@ class Session:
             can_hear=self._can_hear,
         )
         self._client_calls = ClientCalls()
-        self._turns = Turns(
-            services,
-            outbox,
-            self._approvals,
-            self._client_calls,
-            limited_share=principal.limited_share,
+        parts = TurnParts(
+            services=services,
+            outbox=outbox,
+            approvals=self._approvals,
+            client_calls=self._client_calls,
             share=share,
+            limited_share=principal.limited_share,
             metered=partial(services.loop_share.metered, principal.share),
-            on_running=self._set_running,
-            on_over=on_turn_over,
         )
+        self._turns = Turns(parts, on_running=self._set_running, on_over=on_turn_over)
 
     @property
     def is_idle(self) -> bool:
