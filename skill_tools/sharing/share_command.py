@@ -28,10 +28,10 @@ from skills_engine.skills_folder import load_skill
 OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
 
-_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def register(commands: _Commands) -> None:
+def register(commands: Commands) -> None:
     """Add the subcommands to the parser of `python -m skills_engine`."""
     add = _command(commands, "add", "add a skill from a folder, a zip or a git URL", _add)
     add.add_argument(
@@ -63,7 +63,7 @@ def register(commands: _Commands) -> None:
 
 
 def _command(
-    commands: _Commands, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
+    commands: Commands, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=help_text)
     command.add_argument("--dir", type=Path, default=Path("skills"), help="the folder of skills (default: %(default)s)")
