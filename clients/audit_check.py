@@ -10,7 +10,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from server.config_file import data_dir_of, load_config
 from server.errors import ConfigError, StorageError
-from server.storage.audit_verify import verify
+from server.storage.audit_query import verify
 from server.storage.database import Database
 
 _LONGEST_S = 3600.0

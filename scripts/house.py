@@ -124,6 +124,7 @@ def main() -> None:
     ways = measure_ways()
     _print_list("files that a typed message passes", ways.message, is_listing=is_listing)
     _print_list("files that a tool call passes which a policy asks about", ways.tool_call, is_listing=is_listing)
+    _print_list("files that a Realtime item and its response pass", ways.realtime, is_listing=is_listing)
 
 
 def _print_list(title: str, items: list[str], *, is_listing: bool) -> None:

@@ -1,7 +1,7 @@
-"""The files that one turn passes: of a typed message, and of a tool call that a policy asks about.
+"""The files that one turn passes: of a typed message, of a tool call that a policy asks about, of a Realtime response.
 
 The whole server runs in this process, in front of a scripted model. Functions of our files
-that run between the client's `chat` and the server's `turn_end` are recorded.
+that run between the client's request and the end of the server's answer are recorded.
 The first turn warms imports and caches and does not count. Tasks that run from time to time are
 ended before: on a busy machine a turn takes so long that they would fall into every one.
 """
@@ -10,9 +10,10 @@ import asyncio
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,6 +44,7 @@ class Ways:
 
     message: list[str]
     tool_call: list[str]
+    realtime: list[str]
 
 
 def measure() -> Ways:
@@ -56,9 +58,12 @@ async def _measure() -> Ways:
             server.app.tools.put("scripts", [_shell()])
             await _end_beats()
             tool_call = [text("<need_tool>I will."), calls(("shell", {"command": COMMAND})), text("Done.")]
+            answer, turn = [text("It is noon. ", "Really.")], partial(_approved_turn, server)
+            realtime = client(f"{server.url.replace('http', 'ws', 1)}/v1/realtime?model=any", greeted=False)
             return Ways(
-                message=await _way(recorder, model, server, [text("It is noon. ", "Really.")]),
-                tool_call=await _way(recorder, model, server, tool_call),
+                message=await _way(recorder, model, client(server.ws_url), turn, answer),
+                tool_call=await _way(recorder, model, client(server.ws_url), turn, tool_call),
+                realtime=await _way(recorder, model, realtime, _response, answer),
             )
 
 
@@ -70,13 +75,19 @@ async def _end_beats() -> None:
     await asyncio.wait(beats.values())
 
 
-async def _way(recorder: "Recorder", model: OpenAIServer, server: Parley, answers: list[Stream]) -> list[str]:
+async def _way(
+    recorder: "Recorder",
+    model: OpenAIServer,
+    connection: AbstractAsyncContextManager[Client],
+    turn: Callable[[Client], Awaitable[None]],
+    answers: list[Stream],
+) -> list[str]:
     turns: list[set[str]] = []
-    async with client(server.ws_url) as socket:
+    async with connection as socket:
         for _ in range(1 + ROUNDS):
             model.queue(*answers)
             with recorder.recording() as files:
-                await _approved_turn(server, socket)
+                await turn(socket)
             turns.append(files)
     return sorted(set.intersection(*turns[1:]))
 
@@ -89,6 +100,14 @@ async def _approved_turn(server: Parley, socket: Client) -> None:
         if frame["type"] == "tool_result":
             await server.app.storage.audit.flush()  # a thread writes it now or a little later
     assert frame["reason"] == "completed", frame
+
+
+async def _response(socket: Client) -> None:
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Please."}]}
+    await socket.send("conversation.item.create", item=item)
+    await socket.send("response.create", response={"output_modalities": ["text"]})
+    response = (await socket.until("response.done"))["response"]
+    assert response["status"] == "completed", response
 
 
 class Recorder:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import resource
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -23,12 +22,11 @@ from server.errors import ConfigError, log_failure
 from server.gateway.auth import Authenticator
 from server.gateway.file_routes import MediaRoute, StaticFiles
 from server.gateway.http import HttpServer
-from server.gateway.login import LOGIN_FILES, LoginRoutes
+from server.gateway.login import LOGIN_FILES, LoginRoutes, SessionRoutes
 from server.gateway.probes import Probes, show_speech, show_storage
 from server.gateway.rest.audit_routes import AuditRoutes
 from server.gateway.rest.policy_routes import ApprovalRoutes, PolicyRoutes
 from server.gateway.rest.rest_api import RestApi
-from server.gateway.rest.session_routes import SessionRoutes
 from server.gateway.websocket_server import WebSocketServer
 from server.hooks.layers import HookLayers
 from server.hooks.process.hook_process import HookLimits
@@ -49,14 +47,12 @@ from server.policy.document_store import PolicyStore
 from server.policy.engine import PolicyEngine
 from server.realtime.realtime_routes import RealtimeRoutes
 from server.realtime.session_config import ServerTools
-from server.runtime import Signals
 from server.session.chat_handler import ChatHandler
 from server.session.services import Services
 from server.session.turn_limits import Preparation, TurnGate
 from server.speech.service import SpeechService
 from server.status import ServerStatus, mcp_notice
 from server.storage.storage import Storage
-from server.subprocesses.child_process import kill_all
 from server.tools.builtin import build_registry
 from server.tools.executor import ToolExecutor
 from server.tools.mcp.servers import McpServers
@@ -73,32 +69,11 @@ from skills_engine.signing import SecretFileError
 logger = logging.getLogger(__name__)
 
 FRONTEND: Final = Path(__file__).parent.parent / "frontend"
-_OPEN_FILES: Final = 10_240
 _NAME_WAIT_S: Final = 3.0
 _SWITCH_S: Final = 0.0005
 """Time after which a thread gives way to the event loop; the interpreter's own 5 ms would hold it."""
 
 Announce = Callable[[str], None]
-
-
-async def serve(
-    settings: config.Config, environ: Mapping[str, str], announce: Announce, read_again: Callable[[], config.Config]
-) -> None:
-    """Serve until SIGTERM or SIGINT, then drain. A second signal ends the process at once.
-
-    `announce` gets the lines for the operator, the first one when
-    connections are accepted. SIGHUP takes over what `read_again` gives. Raises
-    ConfigError for what keeps it from starting.
-    """
-    signals = Signals()
-    _allow_many_connections()
-    app = await App.build(settings, environ)
-    signals.at_once = kill_all
-    async with app.running(announce, signals.stop):
-        app.begin(app.reload_on(signals.reload, read_again), "reload")
-        await signals.stop.wait()
-        logger.info("stopping: running turns have %g s", settings.listen.drain_s)
-        await app.drain()
 
 
 class App:
@@ -304,7 +279,7 @@ class App:
 
     def begin(self, work: Coroutine[None, None, None], name: str, *, before_turns: bool = False) -> None:
         """Run the work until it ends or the server stops; `before_turns`: turns wait for it."""
-        task = asyncio.create_task(work, name=name)
+        task = asyncio.create_task(work, name=name)  # `running` awaits it
         task.add_done_callback(log_failure)
         self._tasks.append(task)
         if before_turns:
@@ -416,11 +391,3 @@ def describe(model: ModelInfo) -> str:
     without = "no key needed" if model.location == "local" else "no key"
     key = f"from {model.key_source}" if model.key_source else without
     return f"model: {model.name} at {model.host} ({key})"
-
-
-def _allow_many_connections() -> None:
-    """Raise the limit of open files: each connection is one, and most systems start a process with 1024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

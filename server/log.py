@@ -13,10 +13,9 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
-import msgspec
-
 from server import config
-from server.bounded.token_bucket import WriteQuotas
+from server.bounded.limits import WriteQuotas
+from server.wire import codec
 
 BYTES_A_MINUTE: Final = 512 << 10
 """Characters of lines that one client may cause in a minute, in the long run; each part of the server has as much."""
@@ -133,7 +132,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line).decode(errors="replace")
+        return codec.encode(line).decode()
 
 
 def _ids(record: logging.LogRecord) -> dict[str, str]:

@@ -18,8 +18,7 @@ from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
 from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
-from skill_tools.testing.tests_checks import TIME_FORMS, clock_of
-from skill_tools.testing.tests_format import CallSpec
+from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, clock_of
 from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.diagnostics import visible_text
@@ -30,6 +29,7 @@ from skills_engine.skills_folder import list_skills
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerInfo
 
 OK, FAILED, USAGE = 0, 1, 2
+_PATH_HELP = "the folder of one skill, or of many"
 PIPE_CLOSED, INTERRUPTED = 128 + signal.SIGPIPE, 128 + signal.SIGINT
 
 
@@ -67,14 +67,33 @@ def _parser(connect: tests_command.Connect) -> argparse.ArgumentParser:
         epilog="Exit status: 0 no errors, 1 an error in a skill, 2 a wrong command.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_lint(commands)
+    _add_new(commands)
+    _add_simulate(commands)
 
+    test_command = commands.add_parser("test", help="run the tests of skills", epilog=tests_command.EPILOG)
+    test_command.add_argument("path", metavar="PATH", type=_folder, help=_PATH_HELP)
+    tests_command.add_options(test_command)
+    test_command.set_defaults(run=partial(tests_command.run_tests, connect=connect))
+
+    schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json, or of files of tests")
+    schema_command.add_argument("kind", nargs="?", choices=("hooks", "tests"), default="hooks")
+    schema_command.set_defaults(run=_schema)
+
+    share_command.register(commands)
+    return parser
+
+
+def _add_lint(commands: share_command.Commands) -> None:
     lint_command = commands.add_parser("lint", help="check skills and report problems")
-    lint_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
+    lint_command.add_argument("path", metavar="PATH", type=_folder, help=_PATH_HELP)
     lint_command.add_argument("--strict", action="store_true", help="warnings count as errors")
     lint_command.add_argument("--notes", action="store_true", help="print notes, too: what is right but good to know")
     lint_command.add_argument("--json", action="store_true", help="print a JSON list of diagnostics")
     lint_command.set_defaults(run=_lint)
 
+
+def _add_new(commands: share_command.Commands) -> None:
     new_command = commands.add_parser("new", help="create a working skill to adapt")
     new_command.add_argument("name", metavar="NAME", help="lower-case letters, digits and hyphens")
     new_command.add_argument("--dir", type=Path, default=Path("skills"), help="where (default: %(default)s)")
@@ -90,10 +109,12 @@ def _parser(connect: tests_command.Connect) -> argparse.ArgumentParser:
     new_command.add_argument("--text", default=NEUTRAL_TEXT, help="what the model reads (default: %(default)s)")
     new_command.set_defaults(run=_new)
 
+
+def _add_simulate(commands: share_command.Commands) -> None:
     simulate_command = commands.add_parser(
         "simulate", help="simulate a turn without a model, and print what each call reads"
     )
-    simulate_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
+    simulate_command.add_argument("path", metavar="PATH", type=_folder, help=_PATH_HELP)
     simulate_command.add_argument(
         "--text",
         action="append",
@@ -123,18 +144,6 @@ def _parser(connect: tests_command.Connect) -> argparse.ArgumentParser:
         "--cost", action="store_true", help="print what hooks cost, and what a prompt cache can use again"
     )
     simulate_command.set_defaults(run=_simulate)
-
-    test_command = commands.add_parser("test", help="run the tests of skills", epilog=tests_command.EPILOG)
-    test_command.add_argument("path", metavar="PATH", type=_folder, help="the folder of one skill, or of many")
-    tests_command.add_options(test_command)
-    test_command.set_defaults(run=partial(tests_command.run_tests, connect=connect))
-
-    schema_command = commands.add_parser("schema", help="print the JSON Schema of hooks.json, or of files of tests")
-    schema_command.add_argument("kind", nargs="?", choices=("hooks", "tests"), default="hooks")
-    schema_command.set_defaults(run=_schema)
-
-    share_command.register(commands)
-    return parser
 
 
 def _folder(text: str) -> Path:

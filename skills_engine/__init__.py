@@ -1,7 +1,6 @@
 """Layer 1: skills and their prompt hooks. Works without the server."""
 
-from skills_engine.conditions.hook_state import HookState, StateInvalidError
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, StateInvalidError
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.hook_entries import TIMINGS, HookInfo, Timing
 from skills_engine.hook_manager import HookManager

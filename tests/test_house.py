@@ -51,7 +51,6 @@ FLOORS = [
         "server.media",
         "server.accounts",
         "server.log",
-        "server.runtime",
         "server.openai_client",
     },
     {"server.storage", "server.config_file"},

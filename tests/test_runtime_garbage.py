@@ -1,11 +1,11 @@
-"""server/runtime.py: what the garbage collector is spared."""
+"""server/__main__.py: what the garbage collector is spared."""
 
 import gc
 from collections.abc import Iterator
 
 import pytest
 
-from server.runtime import freeze_when_loaded
+from server.__main__ import freeze_when_loaded
 
 
 @pytest.fixture(autouse=True)

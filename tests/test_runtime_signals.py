@@ -1,4 +1,4 @@
-"""server/runtime.py, signals: what each signal means, in a process of its own with a terminal of its own."""
+"""server/__main__.py, signals: what each signal means, in a process of its own with a terminal of its own."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ import asyncio, os, sys
 terminal = os.open(sys.argv[1], os.O_RDWR) if len(sys.argv) > 1 else None  # becomes ours: we lead a session
 
 async def main():
-    from server.runtime import Signals
+    from server.__main__ import Signals
     signals = Signals()
     print("listening", flush=True)
     waits = {asyncio.create_task(signals.stop.wait()): "stop", asyncio.create_task(signals.reload.wait()): "reload"}

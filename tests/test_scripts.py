@@ -94,7 +94,7 @@ def test_a_lock_that_could_not_be_audited_is_told_from_one_without_vulnerabiliti
 
 def test_a_mutant_is_known_by_its_function_and_its_change() -> None:
     assert function_of("skills_engine.signing.xǁSignerǁsign__mutmut_12") == "skills_engine.signing.Signer.sign"
-    assert function_of("server.agent.reply_parser.x_read__mutmut_1") == "server.agent.reply_parser.read"
+    assert function_of("server.agent.reply.x_read__mutmut_1") == "server.agent.reply.read"
     diff = "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
     assert change_of(diff) == "- return 1\n+ return 2"
 

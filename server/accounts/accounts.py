@@ -11,11 +11,10 @@ from typing import Final, Protocol
 import msgspec
 
 from server import config
-from server.accounts.credentials import SessionCookies, TokenTable, session_id_of
+from server.accounts.credentials import RealtimeKey, RealtimeKeys, SessionCookies, TokenTable, session_id_of
 from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, Principal, network_of
-from server.accounts.realtime_keys import RealtimeKey, RealtimeKeys
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
 
 FREE_TRIES: Final = 5

@@ -15,10 +15,9 @@ from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, ModelCalls, late_mode
 from server.agent.prompt_fit import adapt
 from server.agent.prompts import COMPACT, FULL, PromptSet, system_prompt
-from server.agent.runtime_events import RuntimeEvents, Status
 from server.agent.tool_use import ToolUse
 from server.agent.trace import Tracer
-from server.agent.turn_context import TurnContext
+from server.agent.turn_context import RuntimeEvents, Status, TurnContext
 from server.bounded.fair_share import FairShare
 from server.config import AgentSettings, LlmSettings
 from server.errors import Closed, ServerError
@@ -30,7 +29,7 @@ from server.tools.registry import ToolRegistry
 from server.tools.tool_calls import TurnAborted
 from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo, HookManager
-from skills_engine.turn_sequence import TurnSequence
+from skills_engine.hook_manager import TurnSequence
 
 _SEARCH_THREADS: Final = 2
 """Threads in which conditions search long texts, one for each user."""
@@ -156,53 +155,23 @@ class AgentClient:
         options: TurnOptions,
     ) -> None:
         """Answer as `chat_stream`, into a channel, in the caller's task: cancelling that ends everything."""
-        used = self._current
-        settings = options.settings
-        turn_hooks = TurnHooks(options.layers, is_traced=settings.trace)
-        events = RuntimeEvents(turn_hooks)
-        conversation = Conversation(self.system_prompt(options), messages)
-        executor = self._executor.pinned(turn_hooks, client_tools=options.client_tools)
-        tools = executor.registry.specs
-        enable_tools = settings.enable_tools and settings.tool_choice != "none"
-        facts = options.facts
-        if not all(hook.is_plain for hook in hooks):
-            facts = replace(
-                facts,
-                model=used.model.info.name,
-                is_local=used.model.info.location == "local",
-                tools=frozenset(tool.name for tool in tools) if enable_tools else frozenset(),
-            )
-        manager = HookManager(conversation.messages, hooks, max_persistent=options.max_persistent, facts=facts)
-        tracer = Tracer(
-            conversation, turn_hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs
-        )
-        may_add_tools = turn_hooks.pipeline.has("before_llm")
-        context = TurnContext(
-            settings=settings, out=out, conversation=conversation, hooks=turn_hooks, tracer=tracer, events=events
-        )
-        turn = AgentTurn(
-            turn=context,
-            prompts=self.prompts,
-            sequence=TurnSequence(manager),
-            manager=manager,
-            calls=ModelCalls(used.model, self._llm, used.memory, context, tools=tools),
-            tools=tools,
-            threads=self._threads,
-            tool_use=ToolUse(turn=context, executor=executor),
-            model_name=used.model.info.name,
-            max_rounds=self._settings.max_rounds,
-        )
-        events.turn_start(conversation.question, messages)
+        used, context = self._current, self._context(messages, out, options)
+        executor = self._executor.pinned(context.hooks, client_tools=options.client_tools)
+        enable_tools = options.settings.enable_tools and options.settings.tool_choice != "none"
+        turn = self._turn(used, context, executor, hooks, options, enable_tools=enable_tools)
+        events = context.events
+        events.turn_start(context.conversation.question, messages)
         status: Status = "aborted"
         used.turns += 1
         try:
             if enable_tools:
                 await out.put(*_hidden(options.client_tools, executor.registry))
-            await turn.run(planning=self._settings.planning, has_tools=enable_tools and bool(tools or may_add_tools))
+            has_tools = enable_tools and bool(turn.tools or context.hooks.pipeline.has("before_llm"))  # may add some
+            await turn.run(planning=self._settings.planning, has_tools=has_tools)
             status = "completed"
         except TurnAborted as aborted:
             status = "aborted" if aborted.rollback else "error"
-            await out.put(*tracer.hook_reports())  # what hooks did last
+            await out.put(*context.tracer.hook_reports())  # what hooks did last
             raise
         except Closed:
             raise  # no failure: the turn is aborted
@@ -214,6 +183,44 @@ class AgentClient:
             used.turns -= 1
             used.check()
             events.turn_end(status)
+
+    def _context(self, messages: Sequence[Message], out: ChunkChannel, options: TurnOptions) -> TurnContext:
+        settings, hooks = options.settings, TurnHooks(options.layers, is_traced=options.settings.trace)
+        conversation = Conversation(self.system_prompt(options), messages)
+        tracer = Tracer(conversation, hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs)
+        events = RuntimeEvents(hooks)
+        return TurnContext(
+            settings=settings, out=out, conversation=conversation, hooks=hooks, tracer=tracer, events=events
+        )
+
+    def _turn(
+        self,
+        used: ModelInUse,
+        context: TurnContext,
+        executor: ToolExecutor,
+        hooks: Sequence[HookInfo],
+        options: TurnOptions,
+        *,
+        enable_tools: bool,
+    ) -> AgentTurn:
+        tools, info, facts = executor.registry.specs, used.model.info, options.facts
+        if not all(hook.is_plain for hook in hooks):
+            names = frozenset(tool.name for tool in tools) if enable_tools else frozenset()
+            facts = replace(facts, model=info.name, is_local=info.location == "local", tools=names)
+        messages = context.conversation.messages
+        manager = HookManager(messages, hooks, max_persistent=options.max_persistent, facts=facts)
+        return AgentTurn(
+            turn=context,
+            prompts=self.prompts,
+            sequence=TurnSequence(manager),
+            manager=manager,
+            calls=ModelCalls(used.model, self._llm, used.memory, context, tools=tools),
+            tools=tools,
+            threads=self._threads,
+            tool_use=ToolUse(turn=context, executor=executor),
+            model_name=info.name,
+            max_rounds=self._settings.max_rounds,
+        )
 
 
 def _hidden(client_tools: Sequence[ClientTool], registry: ToolRegistry) -> Iterator[LLMChunk]:

@@ -13,8 +13,7 @@ from server.agent.chunks import HookRecord, LLMChunk
 from server.agent.messages import Origin
 from server.agent.model_call import ModelCalls, PlanningPrompt
 from server.agent.prompts import PromptSet
-from server.agent.reply_parser import ModelReply, TagReader
-from server.agent.stream_gate import StreamGate
+from server.agent.reply import ModelReply, StreamGate, TagReader
 from server.agent.tool_use import ToolUse
 from server.agent.turn_context import TurnContext
 from server.bounded.fair_share import FairShare, ShareFull
@@ -22,7 +21,7 @@ from server.errors import TurnError
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
 from server.wire.frames import ToolByName
 from skills_engine import CallFacts, HookManager, Timing
-from skills_engine.turn_sequence import HookFrame, TurnSequence
+from skills_engine.hook_manager import HookFrame, TurnSequence
 
 
 @dataclass(kw_only=True, eq=False)

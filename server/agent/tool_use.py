@@ -11,7 +11,7 @@ from typing import Any
 
 from server.agent.chunks import LLMChunk, ToolStarted
 from server.agent.messages import Origin, assistant_message, text_of_content
-from server.agent.reply_parser import ModelReply
+from server.agent.reply import ModelReply
 from server.agent.turn_context import TurnContext
 from server.llm.language_model import Message, ToolCall
 from server.media.references import MediaError

@@ -19,7 +19,7 @@ from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
 from skills_engine.conditions.firing import tokens_of
-from skills_engine.turn_sequence import SilentHook
+from skills_engine.hook_manager import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
 MAX_PLANNED_CHARS = 4000
@@ -190,15 +190,8 @@ class Tracer:
 def not_fired_events(silent_hooks: Iterable[SilentHook], hooks_off: Iterable[HookInfo]) -> Iterator[TraceEvent]:
     """Report why hooks stayed out of a turn. `hooks_off`: those of skills that are switched off."""
     off = (SilentHook(hook, "skill_off") for hook in hooks_off)
-    for batch in _batches(map(_not_fired_facts, chain(silent_hooks, off))):
+    for batch in _batches(silent.facts() for silent in chain(silent_hooks, off)):
         yield TraceEvent("not_fired", {"hooks": batch})
-
-
-def _not_fired_facts(silent: SilentHook) -> dict[str, Any]:
-    hook = silent.hook
-    facts: dict[str, Any] = {"skill": hook.skill, "hook": hook.name, "timing": hook.timing}
-    facts |= {"reason": silent.reason, "code": silent.code, "detail": silent.detail, "fired": silent.has_fired}
-    return facts | ({"path": silent.path} if silent.path else {})
 
 
 def _cost_facts(cost: CallCost) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from server.approval.asking import RememberFor
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.storage.approval_table import ApprovalTable
 
 _MAX_REMEMBERED_HERE: Final = 10_000

@@ -108,7 +108,7 @@ def show_storage(metrics: Metrics, storage: Storage) -> None:
 def show_speech(metrics: Metrics, speech: SpeechService) -> None:
     """Let /metrics show the figures of voice detection and of the queues before embedded engines."""
     show = metrics.show
-    if (detector := speech.detector) is not None:
+    if (detector := speech.detector).failure is None:
         show("parley_vad_windows", "Windows of 32 ms that voice detection has judged", lambda: detector.windows)
         show("parley_vad_skipped", "Of these, quieter than the energy floor", lambda: detector.skipped)
         show("parley_vad_refused", "Windows that came faster than they could be judged", lambda: detector.refused)

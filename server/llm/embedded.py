@@ -20,12 +20,15 @@ from server.llm.client import OpenAICompatible
 from server.llm.compact import (
     EXAMPLE_TOKENS,
     MAX_LOOP_CHARS,
+    NO_ANSWER,
     CompactTurn,
+    ReplyGuard,
     compact_turn,
     is_looping,
+    quotation,
     turn_to_prefill,
+    unlike,
 )
-from server.llm.compact_reply import NO_ANSWER, ReplyGuard, quotation, unlike
 from server.llm.embedded_process import (
     MODEL_NAME,
     EmbeddedProcess,
@@ -114,8 +117,8 @@ class EmbeddedModel:
         turn = turn_to_prefill(messages, question, self._instructions)
         if len(question) <= MAX_REQUEST_CHARS and tool_choice.chosen_tool(turn, tool_names) is not None:
             return  # the answer will come from a tool
-        task = asyncio.create_task(self._run_prefill(client, turn), name="embedded-model-prefill")
-        self._prefill = turn, task
+        work = self._run_prefill(client, turn)  # in a task that the next prefill cancels, and `aclose` awaits
+        self._prefill = turn, asyncio.create_task(work, name="embedded-model-prefill")
 
     async def aclose(self) -> None:
         """End the child for good; streams under way fail."""

@@ -112,7 +112,8 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
     }
     command = [sys.executable, "-m", "server.llm.embedded_worker"]
     child = await ChildProcess.begin(command, label=settings.model_name, folder=_ROOT, environment=os.environ)
-    answer = asyncio.create_task(asyncio.to_thread(child.stdout.readline), name="embedded-model-answer")
+    reading = asyncio.to_thread(child.stdout.readline)
+    answer = asyncio.create_task(reading, name="embedded-model-answer")  # awaited below
     try:
         child.stdin.write(json.dumps(order).encode() + b"\n")
         async with asyncio.timeout(settings.start_timeout_s):
@@ -201,7 +202,7 @@ class EmbeddedProcess:
         await self._drop()
 
     def _begin_start(self) -> "asyncio.Task[OpenAICompatible]":
-        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")
+        self._starting = asyncio.create_task(self._start(), name="embedded-model-start")  # `aclose` awaits it
         self._starting.add_done_callback(self._forget_start)
         return self._starting
 

@@ -209,7 +209,7 @@ class Discovery:
         """Ask if it is time to, so that the first call need not wait. Return the request under way."""
         is_settled = self._listing is not None and self.known_model is not None
         if self._asking is None and not is_settled and asyncio.get_running_loop().time() >= self._next_try_s:
-            self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")
+            self._asking = asyncio.create_task(self._ask_once(), name="discovery of models")  # `aclose` awaits it
         return self._asking
 
     async def _ask_once(self) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.config import LlmSettings
 from server.errors import ConfigError, ProviderProtocol, ProviderTimeout, ServerError, log_failure
 from server.llm.client import OpenAICompatible
@@ -124,7 +124,7 @@ class ModelHost:
     def start(self, own_url: str) -> None:
         """Begin to load the model. `own_url`: where this server listens, which is no model server."""
         self._own_url = own_url
-        self._loading = asyncio.create_task(self._load(), name="model start")
+        self._loading = asyncio.create_task(self._load(), name="model start")  # `aclose` awaits it
         self._loading.add_done_callback(log_failure)
 
     async def aclose(self) -> None:
@@ -201,7 +201,7 @@ class ModelHost:
             self._loading.cancel()
         before, self._model, self.choice = self._model, model, choice
         unused = self._events.use(model)
-        closing = asyncio.create_task(_close_when(unused, before), name="replaced model")
+        closing = asyncio.create_task(_close_when(unused, before), name="replaced model")  # `aclose` awaits it
         self._replaced.add(closing)
         closing.add_done_callback(self._replaced.discard)
         closing.add_done_callback(log_failure)

@@ -2,13 +2,13 @@
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from server.errors import ConfigError, PolicyError
 from server.policy.document import NO_POLICY, PolicyDocument, lay_over, read_document, to_json
-from server.storage.documents import DocumentStore
+from server.storage.documents import DocumentStore, StoredDocument
 
 logger = logging.getLogger(__name__)
 
@@ -104,17 +104,16 @@ class PolicyStore:
         """Have `on_change` called in the event loop when documents are stored, here or at another replica."""
         self._listeners.append(on_change)
 
-    def _learn(self, owners: frozenset[str]) -> None:
-        for owner in owners:
-            self._read(owner)
-        names = frozenset().union(*(self._stored[owner].document.handler_names for owner in owners))
+    def _learn(self, changed: Sequence[StoredDocument]) -> None:
+        for stored in changed:
+            self._read(stored)
+        names = frozenset().union(*(self._stored[stored.owner].document.handler_names for stored in changed))
         for listener in self._listeners:
             listener(names)
 
-    def _read(self, owner: str) -> None:
+    def _read(self, stored: StoredDocument) -> None:
         """Parse a new document. One that cannot be read leaves the version known before in force."""
-        stored = self._documents.get(owner)
-        assert stored is not None, "documents are never deleted"
+        owner = stored.owner
         try:
             document = read_document(stored.body)
         except PolicyError as error:  # written past us, or by a later version of the program

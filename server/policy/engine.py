@@ -8,16 +8,22 @@ from typing import Any, Final
 
 from server import config
 from server.approval.asking import Answer, AnsweredBy, AskHuman, Question, text_for_model
-from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import FairShare, ShareFull, account_of
+from server.bounded.limits import BoundedDict
 from server.errors import ConfigError, PolicyError, ToolError
-from server.policy.audit_handler import AuditLogHandler, AuditSettings, AuditSink
-from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts
+from server.policy.bound_handler import BoundHandler, BoundStages, HandlerFailed, HandlerParts, load_custom
 from server.policy.confirmation_handler import ConfirmationSettings, DangerJudge
-from server.policy.custom_handlers import load_custom
 from server.policy.document import NO_POLICY, HandlerSpec, PolicyDocument, check_document, to_json
 from server.policy.hook_types import HookAction, HookContext, HookResult, HookType
-from server.policy.scan_handler import WITHHELD, ScanSettings, SecretScanner, SecurityScan
+from server.policy.scan_handler import (
+    WITHHELD,
+    AuditLogHandler,
+    AuditSettings,
+    AuditSink,
+    ScanSettings,
+    SecretScanner,
+    SecurityScan,
+)
 from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
 

@@ -1,18 +1,21 @@
-"""security_scan: takes secrets out of results before the model, the user or an observer reads them.
+"""The handlers that ask no human: audit_log, and security_scan with the scanner of secrets.
 
-It fails closed: a text that could not be scanned is withheld, with a word in its place.
+security_scan takes secrets out of results before the model, the user or an observer reads them. It fails closed: a
+text that could not be scanned is withheld, with a word in its place. audit_log fails open, and says so.
 """
 
 import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 
 from server import config
 from server.bounded.fair_share import FairShare
-from server.policy.hook_types import ALLOW, HookAction, HookContext, HookResult
+from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, HookResult
+from server.storage.audit_entry import MAX_TEXT, AuditEntry
 from server.toolguard.scans import ScanTooSlow
+from server.tools.tool_calls import TurnFacts
 
 T = TypeVar("T")
 
@@ -30,6 +33,8 @@ WITHHELD: Final = "[The result was withheld: it could not be scanned for secrets
 _DENIED: Final = (
     "The arguments hold what looks like a secret ({kinds}), which this tool must not get; so it was not called."
 )
+_OVERLAP_CHARS: Final = 4096
+"""Text scanned beyond what the audit log keeps, so that a secret at the cut is whole when it is looked for."""
 
 
 class SecretScanner:
@@ -126,3 +131,74 @@ def _is_small(value: Any) -> bool:
             if left >= 0:
                 parts += [*part, *part.values()] if isinstance(part, dict) else part
     return left >= 0
+
+
+class AuditSink(Protocol):
+    def append(self, entry: AuditEntry) -> None:
+        """Take an entry for the log. Never waits and never raises."""
+        ...
+
+
+class AuditSettings(config.Section, frozen=True, kw_only=True):
+    arguments: bool = True
+    """Whether the arguments are written, without their secrets."""
+    result_chars: int = 200
+    """Length of the result that is written, without its secrets; with 0 none of it is."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.result_chars <= 2000:
+            raise ValueError("result_chars must be between 0 and 2000")
+
+
+class AuditLogHandler:
+    """Handler of the type `audit_log`: sees only redacted arguments, and the result as the scan left it."""
+
+    def __init__(self, settings: AuditSettings, sink: AuditSink, scanner: SecretScanner) -> None:
+        self._settings = settings
+        self._sink = sink
+        self._scanner = scanner
+
+    async def pre_execute(self, ctx: HookContext) -> HookResult:
+        self.write(ctx, "called")
+        return ALLOW
+
+    async def post_execute(self, ctx: HookContext) -> HookResult:
+        self.write(ctx, ctx.metadata["ending"])
+        return CONTINUE
+
+    on_error = on_skip = post_execute
+
+    def _summary(self, ctx: HookContext, text: str) -> str:
+        shown = self._settings.result_chars
+        if not text or not shown or ctx.metadata.get("is_scanned"):
+            return text[:shown]
+        return self._scanner.redact_text(text[: shown + _OVERLAP_CHARS])[:shown]
+
+    def write(
+        self, ctx: HookContext, outcome: str, *, handler: str = "audit_log", message: str = "", approval: str = ""
+    ) -> None:
+        """Write what has become of a call, by the decision of `handler`. `message` may quote anything: it is scanned."""
+        text = ctx.result if isinstance(ctx.result, str) else ""
+        facts: TurnFacts = ctx.metadata["facts"]
+        details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}
+        self._sink.append(
+            AuditEntry(
+                phase=ctx.phase.value,
+                outcome=outcome,
+                user=facts.user_id,
+                session=facts.session_id,
+                turn=facts.turn_id,
+                call=str(ctx.metadata.get("call_id", "")),
+                tool=ctx.tool_name,
+                handler=handler,
+                arguments=ctx.shown_arguments if self._settings.arguments else None,
+                result=self._summary(ctx, text),
+                result_bytes=len(text.encode("utf-8", "replace")) if text else None,
+                duration_ms=ctx.metadata.get("duration_ms"),
+                approval=approval,
+                error_type=ctx.metadata.get("error_type", ""),
+                message=message and self._scanner.redact_text(message[: MAX_TEXT + _OVERLAP_CHARS]),
+                address=facts.address,
+                details=details,
+            )
+        )

@@ -211,9 +211,7 @@ class InputBuffer:
         if text:
             recording.utterance, recording.words = utterance, f"{recording.words} {text}".strip()
         recording.parts -= 1
-        if recording.parts or recording.item is None:
-            return ended
-        return self._recognized(recording, config)
+        return ended if recording.parts else [*ended, *self._recognized(recording, config)]
 
     def recognized(self, item: Item, words: str | FrameError, config: SessionConfig) -> list[Event]:
         """Take the words of a client's item, or why it has none."""
@@ -231,7 +229,8 @@ class InputBuffer:
 
     def _show(self, recording: _Recording, config: SessionConfig, failure: FrameError | None) -> list[Event]:
         item, text = recording.item, recording.words
-        assert item is not None, "it was committed"
+        if item is None:  # it is still to be committed, or never will be
+            return []
         item.data["content"][recording.content_index]["transcript"] = text
         item.utterance, item.is_waiting = recording.utterance, False
         self._conversation.count(item)

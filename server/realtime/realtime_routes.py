@@ -10,8 +10,8 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.accounts.accounts import Accounts
+from server.accounts.credentials import RealtimeKeyTooLarge
 from server.accounts.principal import KEY_NAME
-from server.accounts.realtime_keys import RealtimeKeyTooLarge
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
 from server.gateway.connection import expires_at_s

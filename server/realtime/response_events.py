@@ -158,18 +158,18 @@ class ResponseWriter:
         """Write a delta of a reply that is not spoken; a spoken one is written by `_write_sentence`."""
         if self.spec.is_spoken or not delta:
             return []
-        return [*self._message(), self._add(delta)]
+        message, events = self._message()
+        return [*events, self._add(message, delta)]
 
     def _write_sentence(self, frame: wire.Sentence) -> list[Event]:
         if not self.spec.is_spoken:
             return []
-        events = self._message()
-        assert self._open is not None, "just opened"
+        message, events = self._message()
         if frame.text:
-            events += [self._add(word) for word in WORD_END.split(frame.text) if word]
-        self._piece = SpokenPiece(frame.text, self._open.audio_ms)
-        if not self._open.is_cut:
-            self._open.pieces.append(self._piece)
+            events += [self._add(message, word) for word in WORD_END.split(frame.text) if word]
+        self._piece = SpokenPiece(frame.text, message.audio_ms)
+        if not message.is_cut:
+            message.pieces.append(self._piece)
         if frame.audio is not None and (self._sound is None or self._sound.rate != frame.audio.sample_rate):
             self._sound = ReplySound(self.spec.sound, frame.audio.sample_rate)
         return events
@@ -196,11 +196,10 @@ class ResponseWriter:
             return []
         return [self._events.event("response.output_audio.delta", **self._place, delta=sound)]
 
-    def _add(self, delta: str) -> Event:
-        assert self._open is not None, "a message is open"
+    def _add(self, message: Item, delta: str) -> Event:
         self._text += delta
-        if not self._open.is_cut:
-            self._open.data["content"][0][self._words] = self._text
+        if not message.is_cut:
+            message.data["content"][0][self._words] = self._text
         return self._events.event(f"{self._words_event}.delta", **self._place, delta=delta)
 
     # --- hooks and tools
@@ -266,17 +265,18 @@ class ResponseWriter:
 
     # --- items
 
-    def _message(self) -> list[Event]:
-        """Open a message where none is open."""
+    def _message(self) -> tuple[Item, list[Event]]:
+        """Return the open message, and the events of opening it where none is."""
         if self._open is not None:
-            return []
+            return self._open, []
         item_id = self._events.new_id("item")
         data = item_data(item_id, "message", status="in_progress", role="assistant", content=[])
-        self._open, self._text = Item(data, response_id=self.id), ""
-        events = self._begin(self._open)
+        self._open = message = Item(data, response_id=self.id)
+        self._text = ""
+        events = self._begin(message)
         data["content"] = [{"type": f"output_{self._kind}", self._words: ""}]
         part = {"type": self._kind, self._words: ""}
-        return [*events, self._events.event("response.content_part.added", **self._place, part=part)]
+        return message, [*events, self._events.event("response.content_part.added", **self._place, part=part)]
 
     def _close(self, status: Literal["completed", "incomplete"]) -> list[Event]:
         """End the open message."""

@@ -14,7 +14,7 @@ from server.approval.asking import MAX_REASON_CHARS, Answer, AnsweredBy, Questio
 from server.approval.broker import ApprovalBroker, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import Approved, keys_for
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.errors import FrameError
 from server.session.sentence_assembler import SpokenSentence
 from server.session.settings import TurnRequest

@@ -91,7 +91,6 @@ class Microphone:
     def open(self) -> UtteranceDetector:
         """Return the detector, made if there is none yet."""
         if self.detector is None:
-            assert self._speech.detector is not None, "the session asks whether anything can be heard"
             self.detector = UtteranceDetector(
                 self._speech.detector,
                 self._on_event,

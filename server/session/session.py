@@ -21,7 +21,7 @@ from server.session.settings import ClientRights, ClientSettings, TurnRequest, c
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_run import ClientCalls
+from server.session.turn_run import ClientCalls, TurnParts
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
@@ -73,18 +73,18 @@ class Session:
         )
         self._approvals = self._new_approvals(principal)
         self._client_calls = ClientCalls()
-        self._new_turns = partial(
-            Turns,
-            services,
-            outbox,
+        self._parts = TurnParts(
+            services=services,
+            outbox=outbox,
+            approvals=self._approvals,
             client_calls=self._client_calls,
-            limited_share=principal.limited_share,
             share=share,
+            limited_share=principal.limited_share,
             metered=partial(services.loop_share.metered, principal.share),
-            on_over=on_turn_over,
         )
-        self._turns = self._new_turns(self._approvals, on_running=self._set_running)
+        self._turns = Turns(self._parts, on_running=self._set_running, on_over=on_turn_over)
         self._asides: list[Turns] = []  # of turns beside the conversation's, one each
+        self._on_turn_over = on_turn_over
 
     @property
     def is_idle(self) -> bool:
@@ -285,15 +285,10 @@ class Session:
         settings, snapshot = self._chosen(frame)
         trigger = None if frame.nudge is None else self._nudged(frame.nudge)
         state, problem = self._state_of(frame)
+        kind: wire.TurnTrigger = "chat" if trigger is None else "nudge"
+        hooks = () if trigger is None else (trigger.hook,)
         request = self._request(
-            turn_id,
-            "chat" if trigger is None else "nudge",
-            frame.messages,
-            settings,
-            received_s=received_s,
-            snapshot=snapshot,
-            state=state,
-            extra_hooks=() if trigger is None else (trigger.hook,),
+            turn_id, kind, frame.messages, settings, received_s, snapshot=snapshot, state=state, extra_hooks=hooks
         )
         if trigger is not None and (path := trigger.why_not(self._with_model(request))) is not None:
             name = f"{trigger.skill}/{trigger.name}"
@@ -311,15 +306,9 @@ class Session:
         words = None if frame.utterance is None else spoken.find(frame.utterance)
         is_awaited = words is not None and self._services.now_s() < spoken.response_due_s
         state, problem = self._state_of(frame)
+        kind: wire.TurnTrigger = "chat" if words is None else "voice"
         request = self._request(
-            turn_id,
-            "chat" if words is None else "voice",
-            frame.messages,
-            settings,
-            received_s=received_s if words is None else words.stopped_s,
-            recognized_s=None if words is None else words.recognized_s,
-            snapshot=snapshot,
-            state=state,
+            turn_id, kind, frame.messages, settings, received_s, words=words, snapshot=snapshot, state=state
         )
         self._turns.begin(request, is_spoken=is_awaited)
         spoken.response_due_s = NEVER
@@ -338,7 +327,8 @@ class Session:
         turns = next((each for each in self._asides if each.running is None), None)
         if turns is None:
             approvals = self._new_approvals(replace(self._principal, may_approve=False))
-            turns = self._new_turns(approvals, on_running=lambda _: None)
+            parts = replace(self._parts, approvals=approvals)
+            turns = Turns(parts, on_running=lambda _: None, on_over=self._on_turn_over)
             self._asides.append(turns)
         request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
         turns.begin(request)
@@ -389,7 +379,7 @@ class Session:
             raise FrameError("speech_unavailable", f"the text cannot be spoken: {reason or 'there is no voice'}")
         settings = structs.replace(self._settings.turn, voice=True, skills=[])
         self._discard_speech(settings, _NO_STATE)
-        self._turns.begin(self._request(turn_id, "speak", [], settings, received_s=received_s, text=frame.text))
+        self._turns.begin(self._request(turn_id, "speak", [], settings, received_s, text=frame.text))
 
     def _unused_id(self, frame: wire.TurnFrame | wire.Speak) -> str:
         """Return the id of the turn that the frame starts. Raises FrameError where it may start none of this id."""
@@ -408,14 +398,17 @@ class Session:
         trigger: wire.TurnTrigger,
         messages: list[wire.Message],
         settings: wire.TurnSettings,
+        received_s: float | None = None,
         *,
-        received_s: float,
-        recognized_s: float | None = None,
+        words: SpokenWords | None = None,
         snapshot: SkillsSnapshot | None = None,
         state: HookState = _NO_STATE,
         extra_hooks: Sequence[HookInfo] = (),
         text: str | None = None,
     ) -> TurnRequest:
+        """Ask for a turn, by default now; one that answers spoken words begins where they end."""
+        if received_s is None:
+            received_s = self._services.now_s()
         is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.microphone.is_fed)
         if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
             is_heard = self._turns.is_spoken
@@ -430,8 +423,8 @@ class Session:
             snapshot=self._services.skills.current if snapshot is None else snapshot,
             principal=self._principal,
             system_messages=self._rights.system_messages,
-            received_s=received_s,
-            recognized_s=recognized_s,
+            received_s=received_s if words is None else words.stopped_s,
+            recognized_s=None if words is None else words.recognized_s,
             extra_hooks=extra_hooks,
             hook_state=state,
             costs=self._costs,
@@ -445,7 +438,7 @@ class Session:
         return snapshot.triggers(enabled_skills(self._settings.turn.skills, snapshot))
 
     def trigger_facts(self) -> HookFacts:
-        return self._with_model(self._request("", "nudge", [], self._settings.turn, received_s=self._services.now_s()))
+        return self._with_model(self._request("", "nudge", [], self._settings.turn))
 
     def _with_model(self, request: TurnRequest) -> HookFacts:
         model = self._services.model()
@@ -485,15 +478,7 @@ class Session:
         before = () if history is None else history.messages
         messages = [*before, wire.Message(role="user", content=words.text)]
         state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
-        request = self._request(
-            turn_id,
-            "voice",
-            messages,
-            self._settings.turn,
-            received_s=words.stopped_s,
-            recognized_s=words.recognized_s,
-            state=state,
-        )
+        request = self._request(turn_id, "voice", messages, self._settings.turn, words=words, state=state)
         try:
             self._turns.begin(request, is_spoken=True)
         except TurnError as error:
@@ -515,7 +500,7 @@ class Session:
     def prefill(self, history: list[wire.Message], words: str) -> None:
         if self._turns.running is not None or self._settings.transcribe_only:
             return  # it would hold up the turn that goes on, or be for nothing
-        request = self._request("", "voice", history, self._settings.turn, received_s=self._services.now_s())
+        request = self._request("", "voice", history, self._settings.turn)
         self._services.handler.prefill(request, words)
 
     @property
@@ -530,8 +515,7 @@ class Session:
         self._speech_input.discard()
         turn_id, self._announced = self._announced, None
         if turn_id is not None:
-            now_s = self._services.now_s()
-            self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, received_s=now_s, state=state))
+            self._turns.end_unstarted(self._request(turn_id, "voice", [], settings, state=state))
 
     def _can_hear(self) -> bool:
         """Return whether speech is recognised without a key, which would interrupt the turn."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, assert_never
 
 from msgspec import UNSET, UnsetType
@@ -60,7 +60,8 @@ class _Utterance:
     started_ms: float | None = None
     stopped_ms: float | None = None
     stopped_s: float = 0.0
-    history: asyncio.Future[wire.History] | None = None  # awaited since `speech_started`
+    history: asyncio.Future[wire.History] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    has_begun: bool = False  # `speech_started` was sent, and a history may come
     answering: asyncio.Task[None] | None = None  # set when it has ended
     has_transcript: bool = False  # sent, or none is due
 
@@ -138,7 +139,7 @@ class SpeechInput:
     def history(self, frame: wire.History) -> None:
         """Keep it for that utterance only; one for no utterance under way is ignored."""
         utterance = self._utterances.get(frame.utterance)
-        if utterance is not None and utterance.history is not None and not utterance.history.done():
+        if utterance is not None and utterance.has_begun and not utterance.history.done():
             utterance.history.set_result(frame)
             self._prefill(utterance, "")
 
@@ -254,7 +255,7 @@ class SpeechInput:
         return True
 
     def _begin_speech(self, utterance: _Utterance) -> None:
-        utterance.history = asyncio.get_running_loop().create_future()
+        utterance.has_begun = True
         self._owner.barge_in()  # the client cuts what it plays, also of a turn that has ended here
         self._owner.send(wire.SpeechStarted(utterance=utterance.id, audio_ms=round(utterance.started_ms or 0)))
 
@@ -300,7 +301,7 @@ class SpeechInput:
 
     def _prefill(self, utterance: _Utterance, text: str) -> None:
         history = utterance.history
-        if history is not None and history.done() and not history.cancelled():
+        if history.done() and not history.cancelled():
             self._owner.prefill(history.result().messages, f"{self._carried} {text}".strip() if text else "")
 
     async def _recognize(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
@@ -378,7 +379,6 @@ class SpeechInput:
         return True
 
     async def _start_turn(self, utterance: _Utterance, text: str) -> None:
-        assert utterance.history is not None, "speech_started was sent"
         turn_id = self._owner.announce_turn()
         words = self._send_words(utterance, text, turn_id)
         history: wire.History | None = None

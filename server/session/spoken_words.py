@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.errors import FrameError
 from server.wire import frames as wire
 

@@ -9,8 +9,8 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Final
 
-from server.bounded.bounded_dict import BoundedDict
 from server.bounded.fair_share import Share
+from server.bounded.limits import BoundedDict
 from server.errors import TurnError
 from server.metrics import Metrics
 

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from server import config
 from server.agent.chunks import HookRecord, LLMChunk
 from server.agent.trace import not_fired_events
+from server.bounded.fair_share import Share
 from server.errors import Closed, ProviderError, TurnError
 from server.session.approvals import Approvals, Speak, TurnAsker
 from server.session.outbox import Outbox
@@ -21,7 +23,7 @@ from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted
 from server.wire import frames as wire
-from skills_engine.turn_sequence import SilentHook
+from skills_engine.hook_manager import SilentHook
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +60,22 @@ class ClientCalls:
             del self._open[key]
 
 
+@dataclass(frozen=True, kw_only=True)
+class TurnParts:
+    """Parts of one client that all its turns work with."""
+
+    services: Services
+    outbox: Outbox
+    approvals: Approvals
+    client_calls: ClientCalls
+    share: Share
+    """The share that their work is taken from."""
+    limited_share: Share | None
+    """The user for whose limits they count, if any."""
+    metered: Metered
+    """Charges the user for their time on the event loop."""
+
+
 class TurnRun:
     """Owns a turn: its request, what it writes and says, its questions to the user, its client's calls, its playback.
 
@@ -66,19 +84,11 @@ class TurnRun:
     """
 
     def __init__(
-        self,
-        request: TurnRequest,
-        services: Services,
-        outbox: Outbox,
-        approvals: Approvals,
-        client_calls: ClientCalls,
-        *,
-        metered: Metered,
-        on_end: Callable[[TurnWriter, wire.Metrics], None],
+        self, request: TurnRequest, parts: TurnParts, on_end: Callable[[TurnWriter, wire.Metrics], None]
     ) -> None:
-        """`metered` charges the user for loop time. `on_end` gets the figures once `turn_end` has been written."""
+        """`on_end` gets the figures once `turn_end` has been written."""
         self.request = request
-        settings = request.settings
+        settings, services, outbox = request.settings, parts.services, parts.outbox
         self.playback = PlaybackClock(request.id, began_s=request.received_s)
         """Playback of its sound, also when it is over."""
         self._services = services
@@ -104,13 +114,13 @@ class TurnRun:
             settings=settings,
             output=request.output,
             now_s=services.now_s,
-            metered=metered,
+            metered=parts.metered,
         )
         self._output = output_for(self.writer, voice, self.playback, room=outbox.room)
         self._timer = TurnTimer()
         own = self._handler.tool_names if settings.tools else ()
-        self._asker = TurnAsker(approvals, request, own, timer=self._timer, speak=self._output.speak)
-        self._client_calls = client_calls
+        self._asker = TurnAsker(parts.approvals, request, own, timer=self._timer, speak=self._output.speak)
+        self._client_calls = parts.client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
         self._line = asyncio.Lock()  # of the tasks that put: what one puts leaves together
 

@@ -15,7 +15,7 @@ from server.session.sentence_assembler import SpokenSentence, TTSResult
 from server.speech.opus import Sound
 from server.tools.tool_calls import ToolOutcome
 from server.wire import frames as wire
-from server.wire.turn_order import TurnOrder
+from server.wire.frames import TurnOrder
 from skills_engine import HookState
 
 logger = logging.getLogger(__name__)

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 from server import log
-from server.bounded.bounded_dict import BoundedDict
-from server.bounded.fair_share import Share, turn_share
+from server.bounded.fair_share import turn_share
+from server.bounded.limits import BoundedDict
 from server.metrics import Metrics
-from server.session.approvals import Approvals
-from server.session.outbox import Outbox
-from server.session.services import Services
 from server.session.settings import TurnRequest
-from server.session.speech_output import Metered, PlaybackClock
-from server.session.turn_run import ClientCalls, TurnRun
+from server.session.speech_output import PlaybackClock
+from server.session.turn_run import TurnParts, TurnRun
 from server.session.turn_writer import TurnWriter
 from server.wire import frames as wire
 
@@ -30,30 +27,11 @@ class Turns:
     """Starts turns and ends them; each runs in a task of its own. All methods but `aclose` return at once.
 
     on_running: whether a turn runs now. on_over: a turn has ended, and its `turn_end` is in the outbox.
-    `limited_share`: the user for whose limits the turns count, if any. `share`: what their work is taken from.
-    `metered` charges the user for their loop time.
     """
 
-    def __init__(
-        self,
-        services: Services,
-        outbox: Outbox,
-        approvals: Approvals,
-        *,
-        client_calls: ClientCalls,
-        limited_share: Share | None,
-        share: Share,
-        metered: Metered,
-        on_running: Callable[[bool], None],
-        on_over: Callable[[], None],
-    ) -> None:
-        self._services = services
-        self._outbox = outbox
-        self._approvals = approvals
-        self._client_calls = client_calls
-        self._limited_share = limited_share
-        self._share = share
-        self._metered = metered
+    def __init__(self, parts: TurnParts, *, on_running: Callable[[bool], None], on_over: Callable[[], None]) -> None:
+        self._parts = parts
+        self._services = parts.services
         self._on_running = on_running
         self._on_over = on_over
         self._task: asyncio.Task[None] | None = None  # of `running`
@@ -86,16 +64,16 @@ class Turns:
         gate = self._services.gate
         if is_spoken or not gate.is_draining:
             self.interrupt()  # before the gate: its place may be the one that is needed
-        gate.enter(self._limited_share, is_spoken=is_spoken)
+        gate.enter(self._parts.limited_share, is_spoken=is_spoken)
         self.remember(request.id)
         self._services.begun_turns.add(request.principal.share, request.id, now_s=self._services.now_s())
         self.is_spoken = request.channel == "voice"
-        run = self._new_run(request, self._finish)
+        run = TurnRun(request, self._parts, self._finish)
         self.running, self.playback = run, run.playback
         self._on_running(True)
         # first: an outbox that is full gives the client up with `turn_start`, and the turn's task ends with it;
         # `aclose` awaits the task
-        self._task = asyncio.create_task(self._metered(self._run(run)), name=f"turn {request.id}")
+        self._task = asyncio.create_task(self._parts.metered(self._run(run)), name=f"turn {request.id}")
         run.start()
 
     def interrupt(self, turn_id: str | None = None, *, message: str | None = None) -> None:
@@ -123,13 +101,9 @@ class Turns:
     def end_unstarted(self, request: TurnRequest) -> None:
         """Start and end a spoken turn that will not come, after the one that runs: the client waits for it."""
         self.interrupt()
-        run = self._new_run(request, lambda *_: None)
+        run = TurnRun(request, self._parts, lambda *_: None)
         run.writer.start("voice", [])
         run.end("interrupted")
-
-    def _new_run(self, request: TurnRequest, on_end: Callable[[TurnWriter, wire.Metrics], None]) -> TurnRun:
-        services, outbox, approvals, calls = self._services, self._outbox, self._approvals, self._client_calls
-        return TurnRun(request, services, outbox, approvals, calls, metered=self._metered, on_end=on_end)
 
     async def aclose(self) -> None:
         """Wait until everything that the turns started has unwound; call `interrupt` first."""
@@ -141,7 +115,7 @@ class Turns:
 
     async def _run(self, run: TurnRun) -> None:
         log.turn_id.set(run.request.id)
-        turn_share.set(self._share)
+        turn_share.set(self._parts.share)
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)
@@ -157,7 +131,7 @@ class Turns:
             task.cancel()
             self._unwinding.add(task)
             task.add_done_callback(self._unwinding.discard)
-        self._services.gate.leave(self._limited_share)
+        self._services.gate.leave(self._parts.limited_share)
         _account(writer, figures, self._services.metrics)
         self._on_over()
 

@@ -20,6 +20,7 @@ from server.wire.frames import SpeechPart, SpeechStatus
 logger = logging.getLogger(__name__)
 
 
+_NOTHING_RECOGNIZED: Final = "nothing is recognised (speech.stt.provider: none)"
 MAX_RECOGNITIONS: Final = 64
 """Limit of utterances that are at the recogniser, which has a queue for as many."""
 RECOGNITIONS_PER_USER: Final = 4
@@ -33,7 +34,7 @@ class SpeechService:
         self,
         recognizer: Recognizer,
         synthesizer: Synthesizer,
-        detector: VoiceDetector | None,
+        detector: VoiceDetector | None = None,
         turn_taking: TurnTakingConfig | None = None,
         *,
         recognitions_per_user: int = 1,
@@ -41,8 +42,7 @@ class SpeechService:
     ) -> None:
         self.recognizer = recognizer
         self.synthesizer = synthesizer
-        self.detector = detector
-        """Voice detector, or None if nothing is recognised anyway."""
+        self.detector = detector or VoiceDetector(failure=_NOTHING_RECOGNIZED)
         self.opus = opus or opus_status()
         self.turn_taking = turn_taking or TurnTakingConfig()
         self.recognitions = FairShare(
@@ -71,7 +71,7 @@ class SpeechService:
         return SpeechStatus(
             stt=self.recognizer.status,
             tts=self.synthesizer.status,
-            vad=self._vad_status(),
+            vad=self.detector.status,
             opus=self.opus,
             stt_languages=self.recognizer.languages,
             tts_languages=self.synthesizer.languages,
@@ -81,7 +81,7 @@ class SpeechService:
 
     @property
     def unavailable_reason(self) -> str | None:
-        for part in (self.recognizer.status, self._vad_status()):
+        for part in (self.recognizer.status, self.detector.status):
             if part.state == "loading":
                 return "speech recognition is still loading; try again in a moment"
             if part.state != "ready":
@@ -93,19 +93,11 @@ class SpeechService:
         await asyncio.gather(self.recognizer.start(), self.synthesizer.start(), self._start_detector())
 
     async def aclose(self) -> None:
-        await asyncio.gather(self.recognizer.aclose(), self.synthesizer.aclose())
-        if self.detector is not None:
-            await self.detector.aclose()
+        await asyncio.gather(self.recognizer.aclose(), self.synthesizer.aclose(), self.detector.aclose())
 
     async def _start_detector(self) -> None:
-        if self.detector is None:
-            return
-        try:
-            await self.detector.start()
-        except SpeechUnavailable as error:
-            logger.warning("no voice detection: %s", error)
-
-    def _vad_status(self) -> SpeechPart:
-        if self.detector is None:
-            return SpeechPart(state="missing", reason="nothing is recognised (speech.stt.provider: none)")
-        return self.detector.status
+        if self.detector.failure is None:
+            try:
+                await self.detector.start()
+            except SpeechUnavailable as error:
+                logger.warning("no voice detection: %s", error)

@@ -146,8 +146,8 @@ class VadStream:
 class VoiceDetector:
     """The detector of all streams. `start` it before the first one; `aclose` ends the thread."""
 
-    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
-        """`on_change` is called in the event loop when `status` has changed."""
+    def __init__(self, on_change: Callable[[], None] = lambda: None, *, failure: str | None = None) -> None:
+        """`on_change` is called in the event loop when `status` has changed; with a `failure` it never starts."""
         self._on_change = on_change
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()  # guards _queue and the streams' is_queued
@@ -162,7 +162,7 @@ class VoiceDetector:
         """Windows that were dropped because too many of their stream waited."""
         self.busy_s = 0.0
         """CPU time of the thread."""
-        self.failure: str | None = None
+        self.failure = failure
         """Reason why the detector judges no more, or None while it works."""
 
     @property

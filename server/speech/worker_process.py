@@ -149,7 +149,7 @@ class WorkerProcess:
         return None if self.status.state == "missing" else served_s
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
+        assert process.stdout is not None, "a pipe"
         while True:
             head_bytes, payload_bytes = lengths(await process.stdout.readexactly(PREFIX.size))
             header = parse(await process.stdout.readexactly(head_bytes))

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from server.storage.audit_entry import rfc3339
 from server.storage.database import Database
-from server.storage.schema import approvals, storable
+from server.storage.schema import approvals, is_beyond, storable
 
 MAX_PER_USER: Final = 500
 """Approvals kept of one user; beyond it the oldest is forgotten: its call is asked about again."""
@@ -94,12 +94,5 @@ class ApprovalTable:
 def _add(connection: sa.Connection, row: dict[str, object], max_per_user: int) -> None:
     is_it = (approvals.c.user == row["user"]) & (approvals.c.key == row["key"])
     connection.execute(sa.delete(approvals).where(is_it))
-    newest = (
-        sa.select(approvals.c.id)
-        .where(approvals.c.user == row["user"])
-        .order_by(approvals.c.created_us.desc(), approvals.c.id)
-        .limit(max_per_user - 1)
-    )
-    is_over = (approvals.c.user == row["user"]) & approvals.c.id.not_in(newest)
-    connection.execute(sa.delete(approvals).where(is_over))
+    connection.execute(sa.delete(approvals).where(is_beyond(approvals, row["user"], max_per_user - 1)))
     connection.execute(sa.insert(approvals).values(**row))

@@ -18,7 +18,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from server.bounded.fair_share import account_of
-from server.bounded.token_bucket import WriteQuotas
+from server.bounded.limits import WriteQuotas
 from server.errors import StorageError
 from server.storage.audit_entry import FIRST, GAP, PRUNED, AuditEntry, body_of, columns_of, day_hash, next_hash
 from server.storage.database import Database

@@ -66,7 +66,7 @@ async def watch_changes(database: Database, name: str) -> AsyncIterator[asyncio.
     changed = asyncio.Event()
     changed.set()
     watch = _poll_file(database, changed) if database.is_sqlite else _listen(database, _channel(name), changed)
-    task = asyncio.create_task(watch, name="storage changes")
+    task = asyncio.create_task(watch, name="storage changes")  # awaited below
     try:
         yield changed
     finally:

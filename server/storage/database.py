@@ -116,7 +116,8 @@ class Database:
 
     async def aclose(self) -> None:
         """Wait for transactions under way, for some seconds; then sever connections to PostgreSQL."""
-        ending = asyncio.create_task(asyncio.to_thread(self._threads.shutdown), name="database end")
+        shutdown = asyncio.to_thread(self._threads.shutdown)
+        ending = asyncio.create_task(shutdown, name="database end")  # awaited below, after a limit
         await asyncio.wait([ending], timeout=0 if self._is_silent else _LAST_S)
         if not ending.done():
             self._threads.shutdown(wait=False, cancel_futures=not self.is_sqlite)

@@ -6,7 +6,7 @@ reading while the database is down.
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -20,8 +20,6 @@ from server.storage.schema import documents
 MAX_BODY_BYTES: Final = 64 << 10
 MAX_DOCUMENTS: Final = 10_000
 
-OnChange = Callable[[frozenset[str]], None]
-
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
@@ -31,6 +29,9 @@ class StoredDocument:
     body: bytes
     updated_by: str
     updated_us: int
+
+
+OnChange = Callable[[Sequence[StoredDocument]], None]
 
 
 class DocumentStore:
@@ -49,7 +50,7 @@ class DocumentStore:
         return self._known.get(owner)
 
     def listen(self, on_change: OnChange) -> None:
-        """Have `on_change` called in the event loop with the owners whose documents are new; it must not wait.
+        """Have `on_change` called in the event loop with the documents that are new; it must not wait.
 
         Changes that come close together may be told in one call.
         """
@@ -86,9 +87,8 @@ class DocumentStore:
         new = [d for d in changed if (old := self._known.get(d.owner)) is None or d.version > old.version]
         self._known.update((document.owner, document) for document in new)
         if new:
-            owners = frozenset(document.owner for document in new)
             for on_change in self._listeners:
-                on_change(owners)
+                on_change(new)
 
 
 def _since(connection: sa.Connection, revision: int) -> tuple[int, list[StoredDocument]]:

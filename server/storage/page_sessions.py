@@ -16,7 +16,7 @@ from server.errors import StorageError
 from server.storage.audit_entry import rfc3339
 from server.storage.changes import count_change, follow_changes
 from server.storage.database import Database
-from server.storage.schema import numbers, page_sessions, storable
+from server.storage.schema import is_beyond, numbers, page_sessions, storable
 
 MAX_PER_USER: Final = 100
 """Sessions that one user may have; beyond it the oldest ends."""
@@ -129,9 +129,7 @@ def _changed(connection: sa.Connection, known: int) -> tuple[int, frozenset[str]
 
 def _add(connection: sa.Connection, row: dict[str, object], max_per_user: int) -> None:
     count_change(connection, "sessions")
-    is_users = page_sessions.c.user == row["user"]
-    newest = sa.select(page_sessions.c.id).where(is_users).order_by(page_sessions.c.created_us.desc())
-    is_excess = is_users & page_sessions.c.id.not_in(newest.limit(max_per_user - 1))
+    is_excess = is_beyond(page_sessions, row["user"], max_per_user - 1)
     connection.execute(sa.delete(page_sessions).where(is_excess | (page_sessions.c.ends_us <= row["created_us"])))
     connection.execute(sa.insert(page_sessions).values(**row))
 

@@ -200,3 +200,10 @@ def migrate(connection: sa.Connection) -> None:
 def storable(text: str, limit: int) -> str:
     """Return `text` cut to `limit`, without NUL and halves of surrogate pairs."""
     return text[:limit].replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def is_beyond(table: sa.Table, user: object, limit: int) -> sa.ColumnElement[bool]:
+    """Return whether a row is the user's and not among the newest, so many as `limit`."""
+    its = sa.select(table.c.id).where(table.c.user == user)
+    newest = its.order_by(table.c.created_us.desc(), table.c.id).limit(limit)
+    return (table.c.user == user) & table.c.id.not_in(newest)

@@ -10,9 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
-from server.bounded.token_bucket import TokenBucket
+from server.bounded.limits import TokenBucket
 from server.subprocesses.lines import Line, Lines, Overlong
 from server.subprocesses.pipes import PipeReader
 from server.subprocesses.process_tree import MARK, ProcessTree, adopt_orphans
@@ -68,11 +68,8 @@ class ChildProcess:
         end_s: float,
     ) -> None:
         """Take the process over; call `begin` instead of this."""
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self.stdin: IO[bytes] = process.stdin
-        self.stdout: IO[bytes] = process.stdout
+        pipes = (process.stdin, process.stdout, process.stderr)  # `_spawn` opens all three
+        self.stdin, self.stdout, errors = filter(None, pipes)
         self.tree = tree
         self._process = process
         self._log = StderrLog(label)
@@ -82,7 +79,7 @@ class ChildProcess:
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[str] = self._loop.create_future()
         """End of the child, in words, once it has."""
-        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
+        self._err = PipeReader(errors, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
         _running.add(self)
 
@@ -103,9 +100,8 @@ class ChildProcess:
         Raises OSError, and ValueError for a NUL in an argument; cancelled, it leaves no process.
         """
         mark = secrets.token_hex(8)
-        spawning = asyncio.create_task(
-            asyncio.to_thread(_spawn, command, folder, environment, mark), name=f"spawn {label}"
-        )
+        spawn = asyncio.to_thread(_spawn, command, folder, environment, mark)
+        spawning = asyncio.create_task(spawn, name=f"spawn {label}")  # awaited below
 
         def take_over(spawned: tuple[subprocess.Popen[bytes], ProcessTree]) -> "ChildProcess":
             return cls(*spawned, label, on_error_line=on_error_line, eof_s=eof_s, end_s=end_s)

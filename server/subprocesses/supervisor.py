@@ -79,7 +79,7 @@ class Supervisor:
     def start(self) -> None:
         """Begin `run` in a task of its own; a second call does nothing. Needs a running loop."""
         if self._task is None:
-            self._task = asyncio.create_task(self.run(), name=self._name)
+            self._task = asyncio.create_task(self.run(), name=self._name)  # `aclose` awaits it
             self._task.add_done_callback(log_failure)
 
     async def aclose(self) -> None:

@@ -12,9 +12,8 @@ from server import config
 from server.bounded.fair_share import FairShare, turn_share
 from server.errors import ToolError
 from server.llm.language_model import ToolSpec
-from server.tools.folders import Folders, how_many_fit, opened, read_text
+from server.tools.folders import Folders, how_many_fit, opened, read_text, run_search
 from server.tools.registry import Tool, ToolRegistry
-from server.tools.text_search import run_search
 
 logger = logging.getLogger(__name__)
 

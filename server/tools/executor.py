@@ -78,6 +78,7 @@ class ToolExecutor:
             for run in runs:
                 refusal = await self._prepare(run, tasks)
                 work = run.refuse(refusal) if refusal is not None else _execute(run, room)
+                # awaited below, as no generator yields inside a TaskGroup
                 tasks.append(asyncio.create_task(work, name=f"tool {run.call.name} {run.call.id}"))
                 if not is_parallel:
                     outcome = await tasks[-1]
@@ -124,7 +125,7 @@ class ToolExecutor:
         for task in running:
             if task.done():
                 task.result()
-        preparing = asyncio.create_task(run.prepare(), name=f"preparing {run.call.name}")
+        preparing = asyncio.create_task(run.prepare(), name=f"preparing {run.call.name}")  # awaited below
         try:
             return await _settled(preparing, [*running, preparing])
         finally:

@@ -17,7 +17,6 @@ from server.wire.frames import (
     ImagePart,
     Message,
     Ref,
-    ServerFrame,
     TextPart,
     ToolItem,
     TurnChoices,
@@ -47,8 +46,8 @@ _AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
-def encode(frame: ServerFrame | Mapping[str, Any]) -> bytes:
-    """Return compact JSON in UTF-8. Half a surrogate pair, which models and file names may hold, becomes `?`."""
+def encode(frame: msgspec.Struct | Mapping[str, Any]) -> bytes:
+    """Return compact JSON in UTF-8. Half a surrogate pair, which the name of a file may hold, becomes `?`."""
     try:
         return _encoder.encode(frame)
     except UnicodeEncodeError:

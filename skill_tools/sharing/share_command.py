@@ -29,10 +29,10 @@ from skills_engine.skills_folder import load_skill
 OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
 
-_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
-def register(commands: _Commands) -> None:
+def register(commands: Commands) -> None:
     """Add the subcommands to the parser of `python -m skills_engine`."""
     add = _command(commands, "add", "add a skill from a folder, a zip or a git URL", _add)
     add.add_argument(
@@ -66,7 +66,7 @@ def register(commands: _Commands) -> None:
 
 
 def _command(
-    commands: _Commands, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
+    commands: Commands, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=help_text)
     command.add_argument("--dir", type=Path, default=Path("skills"), help="the folder of skills (default: %(default)s)")
@@ -121,16 +121,16 @@ def _describe(arrival: Arrival) -> None:
     with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
-        skill = load_skill(folder, is_named=True).skill
+        loaded = load_skill(folder, is_named=True)
         diagnostics = [one for one in lint_skill(folder) if one.severity != "info"]
-    assert skill is not None  # a bundle has a page or hooks
-    _show(f"hooks: {len(skill.hooks) or 'none'}")
-    for hook in skill.hooks:
+    hooks = loaded.hooks_file.hooks
+    _show(f"hooks: {len(hooks) or 'none'}")
+    for hook in hooks:
         _show(f"  {hook.name}: {_moment(hook)}")
-    for trigger in skill.triggers:
+    for trigger in loaded.hooks_file.triggers:
         _show(f"speaks first: {trigger.name}: {trigger.on}")
-    asked = [*skill.allowed_tools]
-    for hook in skill.hooks:
+    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
+    for hook in hooks:
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
     for one in diagnostics:

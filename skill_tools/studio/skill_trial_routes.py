@@ -262,19 +262,7 @@ def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Previe
     played = play_turn(hooks, request.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
-        not_fired=[
-            PreviewSilent(
-                skill=one.hook.skill,
-                hook=one.hook.name,
-                timing=one.hook.timing,
-                reason=one.reason,
-                code=one.code,
-                detail=one.detail,
-                path=one.path,
-                fired=one.has_fired,
-            )
-            for one in played.silent
-        ],
+        not_fired=[PreviewSilent(**{"path": "", **one.facts()}) for one in played.silent],
         diagnostics=diagnostics,
         tests=tests.get(folder.name, SkillTestReport()),
     )

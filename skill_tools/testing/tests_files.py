@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from skill_tools.testing.tests_checks import check_test
-from skill_tools.testing.tests_format import STRUCTS, SkillTestSpec, TurnSpec, with_shared
+from skill_tools.testing.tests_format import STRUCTS, SkillTestSpec, TurnSpec, check_test, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, read_inside

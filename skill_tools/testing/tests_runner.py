@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
-from skill_tools.testing.tests_checks import clock_of, patterns_of
 from skill_tools.testing.tests_files import SkillTest
-from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec
+from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
 from skills_engine.conditions.firing import tokens_of
-from skills_engine.conditions.hook_state import HookState
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.conditions.turn_facts import HookFacts, HookState
 from skills_engine.diagnostics import did_you_mean
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile

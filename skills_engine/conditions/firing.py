@@ -5,8 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn, SearchLimitError, SearchWork
-from skills_engine.conditions.hook_state import Firing, HookState
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.conditions.turn_facts import CallFacts, Firing, HookFacts, HookState
 from skills_engine.hook_entries import HookInfo
 
 Reason = Literal[

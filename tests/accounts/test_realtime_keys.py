@@ -1,4 +1,4 @@
-"""server/accounts/realtime_keys.py, and whom Accounts finds in a key"""
+"""server/accounts/credentials.py, and whom Accounts finds in a key"""
 
 import base64
 import zlib
@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from server import config
 from server.accounts.accounts import Accounts
-from server.accounts.credentials import SessionCookies, TokenTable
+from server.accounts.credentials import (
+    MAX_KEY_CHARACTERS,
+    RealtimeKeys,
+    RealtimeKeyTooLarge,
+    SessionCookies,
+    TokenTable,
+)
 from server.accounts.principal import Identity, Principal
-from server.accounts.realtime_keys import MAX_KEY_CHARACTERS, RealtimeKeys, RealtimeKeyTooLarge
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired
 from tests.support.page_sessions import MemorySessions

@@ -14,9 +14,8 @@ from server.agent.costs import CostMeter
 from server.agent.messages import Conversation
 from server.agent.model_call import EndpointMemory, IllegalMessages, ModelCalls
 from server.agent.prompts import FULL
-from server.agent.runtime_events import RuntimeEvents
 from server.agent.trace import Tracer
-from server.agent.turn_context import TurnContext
+from server.agent.turn_context import RuntimeEvents, TurnContext
 from server.config import LlmSettings
 from server.errors import (
     ContextTooLong,

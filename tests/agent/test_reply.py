@@ -1,7 +1,7 @@
 """What one model call answers, event by event."""
 
 from server.agent.chunks import LLMChunk, NoticeGiven
-from server.agent.reply_parser import ModelReply, TagReader
+from server.agent.reply import ModelReply, TagReader
 from server.llm.language_model import Finished, ModelEvent, ReasoningDelta, TextDelta, ToolCall, Usage
 
 

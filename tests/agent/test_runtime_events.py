@@ -9,8 +9,8 @@ import pytest
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
-from server.agent.reply_parser import ModelReply
-from server.agent.runtime_events import RuntimeEvents
+from server.agent.reply import ModelReply
+from server.agent.turn_context import RuntimeEvents
 from server.errors import Closed, ContextTooLong, ImageRefused, ProviderUnreachable
 from server.hooks.layers import TurnHooks, TurnLayers
 from server.llm.language_model import Message, ModelRequest, ReasoningDelta, ToolCall

@@ -8,7 +8,7 @@ import pytest
 
 from server import config
 from server.agent.chunks import NoticeGiven
-from server.agent.stream_gate import PIECE_CHARS
+from server.agent.reply import PIECE_CHARS
 from server.errors import ProviderUnreachable
 from tests.agent.hooked import shouting, with_hooks
 from tests.agent.scene import QUESTION, agent_for, given, notices, play, texts, told

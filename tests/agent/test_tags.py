@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.agent.reply_parser import MAX_HEAD_CHARS, TagReader, ThinkReader
+from server.agent.reply import MAX_HEAD_CHARS, TagReader, ThinkReader
 
 
 def read(*deltas: str) -> tuple[str, TagReader]:

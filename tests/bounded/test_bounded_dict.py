@@ -1,6 +1,6 @@
-"""server/bounded/bounded_dict.py"""
+"""server/bounded/limits.py"""
 
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 
 
 def test_beyond_the_limit_the_entry_goes_that_was_set_longest_ago() -> None:

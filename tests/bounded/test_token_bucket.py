@@ -1,6 +1,6 @@
-"""server/bounded/token_bucket.py"""
+"""server/bounded/limits.py"""
 
-from server.bounded.token_bucket import MAX_WRITERS, TokenBucket, WriteQuotas
+from server.bounded.limits import MAX_WRITERS, TokenBucket, WriteQuotas
 
 
 def test_the_burst_at_once_then_so_many_a_second() -> None:

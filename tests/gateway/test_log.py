@@ -91,6 +91,14 @@ def test_nothing_in_a_message_begins_a_line_or_moves_the_cursor(out: io.StringIO
     assert not any(letter in out.getvalue() for letter in "\r\x1b\x07\x9b\u2028")
 
 
+def test_a_file_name_that_is_not_utf8_costs_no_json_line(out: io.StringIO) -> None:
+    log.set_up(config.LogSettings(format="json"), out)
+
+    logging.getLogger("here").warning("skipped %s", "b\udcff.txt")
+
+    assert json.loads(out.getvalue())["message"] == "skipped b?.txt"
+
+
 def test_nothing_in_a_message_begins_a_json_line(out: io.StringIO) -> None:
     log.set_up(config.LogSettings(format="json"), out)
     hostile = 'anna"}\r\n{"level": "info"}\u2028\x1b[2J'

@@ -16,8 +16,7 @@ from websockets.exceptions import InvalidStatus
 
 from server.accounts.accounts import FREE_TRIES
 from server.gateway.auth import KEY_HEADER
-from server.gateway.login import LOGIN_FILES
-from server.gateway.rest.session_routes import PATH
+from server.gateway.login import LOGIN_FILES, SESSIONS_PATH
 from tests.accounts.keys import SECRET, token
 from tests.support.client import client
 from tests.support.openai_script import Gate, text
@@ -358,7 +357,7 @@ async def test_logging_out_ends_the_session_whoever_has_a_copy_of_the_cookie(gua
 async def test_sessions_are_listed_and_revoked_one_by_one(guarded: Door) -> None:
     home = await guarded.log_in(ANNA, **{"User-Agent": "Home/1.0"})
     away = await guarded.log_in(ANNA, **{"User-Agent": "Away/1.0"})
-    listed = (await guarded.get(PATH, **home)).json["sessions"]
+    listed = (await guarded.get(SESSIONS_PATH, **home)).json["sessions"]
     assert [(s["browser"], s["user"], s["is_current"]) for s in listed] == [
         ("Away/1.0", "anna", False),
         ("Home/1.0", "anna", True),
@@ -369,31 +368,31 @@ async def test_sessions_are_listed_and_revoked_one_by_one(guarded: Door) -> None
         client(guarded.server.ws_url, additional_headers=away) as lost,
         client(guarded.server.ws_url, additional_headers=home) as kept,
     ):
-        revoked = await guarded.delete(f"{PATH}/{listed[0]['id']}", **home)
+        revoked = await guarded.delete(f"{SESSIONS_PATH}/{listed[0]['id']}", **home)
         assert revoked.json == {"status": "ok"}
         assert await lost.closed() == 4401
         assert (await guarded.get(**away)).status == 401
         assert (await guarded.get(**home)).status == 200
         await kept.pong()
 
-    assert [s["browser"] for s in (await guarded.get(PATH, **home)).json["sessions"]] == ["Home/1.0"]
+    assert [s["browser"] for s in (await guarded.get(SESSIONS_PATH, **home)).json["sessions"]] == ["Home/1.0"]
     audit = (await guarded.get("/api/audit?phase=login", **home)).json["entries"]
     assert [entry["entry"]["details"] for entry in audit] == [{"session": listed[0]["id"], "of": "anna"}]
 
 
 async def test_users_see_and_revoke_their_own_sessions_and_operators_everybodys(guarded: Door) -> None:
     anna, ops = await guarded.log_in(ANNA), await guarded.log_in(OPS)
-    sessions = {s["user"]: s["id"] for s in (await guarded.get(PATH, **ops)).json["sessions"]}
+    sessions = {s["user"]: s["id"] for s in (await guarded.get(SESSIONS_PATH, **ops)).json["sessions"]}
     assert sorted(sessions) == ["anna", "ops"]
-    assert [s["user"] for s in (await guarded.get(f"{PATH}?user=anna", **ops)).json["sessions"]] == ["anna"]
+    assert [s["user"] for s in (await guarded.get(f"{SESSIONS_PATH}?user=anna", **ops)).json["sessions"]] == ["anna"]
 
-    refused = await guarded.get(f"{PATH}?user=ops", **anna)
+    refused = await guarded.get(f"{SESSIONS_PATH}?user=ops", **anna)
     assert (refused.status, refused.json["error"]["code"]) == (403, "operators_only")
     for unknown in (sessions["ops"], "nothing"):
-        refused = await guarded.delete(f"{PATH}/{unknown}", **anna)
+        refused = await guarded.delete(f"{SESSIONS_PATH}/{unknown}", **anna)
         assert (refused.status, refused.json["error"]["code"]) == (404, "session_unknown")
     assert (await guarded.get(**ops)).status == 200
-    assert (await guarded.delete(f"{PATH}/{sessions['anna']}", **bearer(OPS))).status == 200
+    assert (await guarded.delete(f"{SESSIONS_PATH}/{sessions['anna']}", **bearer(OPS))).status == 200
     assert (await guarded.get(**anna)).status == 401
 
 

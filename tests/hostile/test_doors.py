@@ -17,8 +17,7 @@ from msgspec import structs
 from server import config
 from server.accounts.accounts import Accounts
 from server.gateway.auth import Authenticator
-from server.gateway.http import auth_middleware, connection_factory
-from server.gateway.request_bodies import STRANGERS, USERS, RequestBodies
+from server.gateway.http import STRANGERS, USERS, RequestBodies, auth_middleware, connection_factory
 from server.gateway.routes import Access, Routes
 from server.metrics import Metrics
 from tests.accounts.keys import SECRET, token

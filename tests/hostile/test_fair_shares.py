@@ -68,7 +68,7 @@ async def test_one_users_worst_holds_up_no_other_turn_and_takes_little_memory(tm
                 frames = await socket.turn("time")
                 overtaken = max(overtaken, len(done) - before)
                 assert frames[-1]["reason"] == "completed"
-        await until(lambda: bool(children_of(server.pid, "server.tools.text_search")))  # it still tries
+        await until(lambda: bool(children_of(server.pid, "server.tools.folders")))  # it still tries
         took_mib = psutil.Process(server.pid).memory_info().rss >> 20
         for task in greedy:
             task.cancel()

@@ -4,8 +4,16 @@ import pytest
 
 from server.agent.prompt_fit import adapt
 from server.agent.prompts import COMPACT, system_prompt
-from server.llm.compact import ANSWER_NOW, DENIED, EXAMPLES, compact_turn, is_looping, opening, turn_to_prefill
-from server.llm.compact_reply import quotation
+from server.llm.compact import (
+    ANSWER_NOW,
+    DENIED,
+    EXAMPLES,
+    compact_turn,
+    is_looping,
+    opening,
+    quotation,
+    turn_to_prefill,
+)
 from server.llm.language_model import LateSystem, Message
 from server.wire.frames import TurnSettings
 from skills_engine.skills_context_manager import build_catalog

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from server.llm.compact import CompactTurn
-from server.llm.compact_reply import ReplyGuard, quotation, unlike
+from server.llm.compact import CompactTurn, ReplyGuard, quotation, unlike
 
 
 def turn(question: str, result: str) -> CompactTurn:

@@ -9,7 +9,7 @@ from server.agent.chunks import HookRecord, LLMChunk, TraceEvent
 from server.errors import ProviderUnreachable
 from server.tools.tool_calls import TurnAborted
 from skills_engine import HookInfo, HookState, Skill, SkillsSnapshot
-from skills_engine.conditions.hook_state import MAX_STATE_BYTES, Firing
+from skills_engine.conditions.turn_facts import MAX_STATE_BYTES, Firing
 from tests.session.fakes import SIGNER, FakeAgent, Frame, Pause, SessionHarness, Step, say
 from tests.session.talk import Talk
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from skill_tools.sharing.bundle import MAX_BYTES, MAX_FILES, FolderTree, SharingError, SkillBundle, find_skill
-from skill_tools.sharing.git_tree import GitTree
-from skill_tools.sharing.sources import Arrival, SkillSource, fetch, parse_source
+from skill_tools.sharing.sources import Arrival, GitTree, SkillSource, fetch, parse_source
 from tests.skill_tools.repositories import commit, git, make_repository, make_zip
 from tests.skills_engine.folders import entry, make_skill
 

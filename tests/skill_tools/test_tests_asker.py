@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from skill_tools.testing.tests_asker import AskError, ModelQuestion, ask_test, count_words, judge_reply
-from skill_tools.testing.tests_files import SkillTest, parse_tests
-from skill_tools.testing.tests_format import ReplySpec
-from skill_tools.testing.tests_report import failure_lines
-from skill_tools.testing.tests_runner import SkillTestResult, SkillTestRunner
-from skill_tools.testing.tests_variants import (
+from skill_tools.testing.tests_command import (
     MAX_VARIANTS,
     VariantError,
     Wording,
@@ -20,6 +16,10 @@ from skill_tools.testing.tests_variants import (
     render_variants,
     run_variants,
 )
+from skill_tools.testing.tests_files import SkillTest, parse_tests
+from skill_tools.testing.tests_format import ReplySpec
+from skill_tools.testing.tests_report import failure_lines
+from skill_tools.testing.tests_runner import SkillTestResult, SkillTestRunner
 from skills_engine.diagnostics import Report
 from skills_engine.hooks_config import HooksFile
 from tests.skill_tools.test_tests_runner import hook

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skill_tools.testing.tests_checks import clock_of
 from skill_tools.testing.tests_files import MAX_FILE_BYTES, MAX_FILES, MAX_TESTS, parse_tests, read_tests
+from skill_tools.testing.tests_format import clock_of
 from skills_engine.diagnostics import Report
 
 FULL = """

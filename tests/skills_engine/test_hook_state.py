@@ -3,7 +3,7 @@
 import pytest
 
 from skills_engine import HookState, Signer, StateInvalidError
-from skills_engine.conditions.hook_state import MAX_STATE_BYTES, Firing
+from skills_engine.conditions.turn_facts import MAX_STATE_BYTES, Firing
 
 SIGNER = Signer([b"k" * 32])
 

@@ -29,8 +29,7 @@ from server.storage.audit_entry import (
     next_hash,
 )
 from server.storage.audit_log import NEEDED_S, USER_BYTES_A_MINUTE, AuditLog, SteadyTime
-from server.storage.audit_query import AuditFilter, BadCursor, entry_of, read_all, read_page
-from server.storage.audit_verify import AuditVerification, verify
+from server.storage.audit_query import AuditFilter, AuditVerification, BadCursor, entry_of, read_all, read_page, verify
 from server.storage.database import Database
 from server.storage.schema import CLOCK_STEADY, audit, audit_days, numbers
 from tests.support.postgres import Postgres

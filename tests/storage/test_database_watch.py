@@ -1,4 +1,4 @@
-"""server/storage/database_watch.py: outages of PostgreSQL that nobody's transaction meets."""
+"""server/storage/storage.py: outages of PostgreSQL that nobody's transaction meets."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ from server import config
 from server.config import Secret
 from server.errors import StorageError
 from server.storage.database import Database
-from server.storage.database_watch import watch_database
+from server.storage.storage import watch_database
 from tests.support.postgres import Postgres
 from tests.support.server_process import ServerProcess, endpoint
 from tests.support.waiting import LIMIT_S, until

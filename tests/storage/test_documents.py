@@ -40,7 +40,7 @@ async def replica(
 
 async def until_changed(store: DocumentStore, owner: str) -> None:
     changed = asyncio.Event()
-    store.listen(lambda owners: changed.set() if owner in owners else None)
+    store.listen(lambda new: changed.set() if owner in {stored.owner for stored in new} else None)
     async with asyncio.timeout(LIMIT_S):
         await changed.wait()
 

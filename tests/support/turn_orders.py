@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from server.wire.turn_order import TurnOrder
+from server.wire.frames import TurnOrder
 
 
 class TurnOrders:

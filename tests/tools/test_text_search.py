@@ -12,7 +12,7 @@ from server.bounded.fair_share import Share, turn_share
 from server.config import ToolsSettings
 from server.errors import ToolError
 from server.tools.builtin import build_registry
-from server.tools.text_search import run_search
+from server.tools.folders import run_search
 from tests.support.waiting import children_of, settle, until
 
 GREEDY = r"((?:[a-z ]|(?1)|(?1))+)#{9}"
@@ -33,7 +33,7 @@ async def search(folder: Path, pattern: str, *, limit_s: float = 10, memory: int
 
 
 def searches() -> list[psutil.Process]:
-    return children_of(os.getpid(), "server.tools.text_search")
+    return children_of(os.getpid(), "server.tools.folders")
 
 
 async def test_a_search_takes_no_more_memory_than_its_limit_and_keeps_what_was_found(folder: Path) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from server.wire.frames import SERVER_FRAMES
-from server.wire.turn_order import TURN_ORDER, OrderState, TurnOrder
+from server.wire.frames import SERVER_FRAMES, TURN_ORDER, OrderState, TurnOrder
 
 PAGE = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text("utf-8")
 

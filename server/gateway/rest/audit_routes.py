@@ -28,13 +28,14 @@ from server.storage.audit_query import (
     MAX_PAGE,
     AuditFilter,
     AuditPage,
+    AuditVerification,
     BadCursor,
     EntryFields,
     entry_of,
     read_all,
     read_page,
+    verify,
 )
-from server.storage.audit_verify import AuditVerification, verify
 from server.storage.database import Database
 
 logger = logging.getLogger(__name__)

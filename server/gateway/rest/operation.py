@@ -1,6 +1,5 @@
 """One operation of the API: from it comes the route as well as its page in the OpenAPI document."""
 
-import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from server.gateway.auth import Authenticator
 from server.gateway.responses import refuse
 from server.gateway.routes import Access
 from server.storage.audit_entry import AuditEntry
+from server.wire import codec
 from server.wire.schema_hints import values_at
 
 logger = logging.getLogger(__name__)
@@ -153,7 +153,7 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
             return refuse(503, error.code, f"the database is unavailable; {cure}", Retry_After=str(_RETRY_S))
         if isinstance(answer, ApiAnswer):
             headers = {"Cache-Control": "no-store", **answer.headers}
-            return web.Response(body=encode(answer.body), content_type="application/json", headers=headers)
+            return web.Response(body=codec.encode(answer.body), content_type="application/json", headers=headers)
         return answer
 
     return handle
@@ -180,14 +180,6 @@ def read_query(request: web.Request, kind: type[Struct]) -> Struct:
         if values := values_at(kind, f".{name}"):
             message = f"{message}; one of {', '.join(values)}"
         raise Refusal(400, "query_invalid", message, path=name[:100] or None) from None
-
-
-def encode(body: Struct) -> bytes:
-    """Encode as JSON; half a surrogate pair, which a hook's words may hold, becomes its escape."""
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(body)).encode()
 
 
 async def _check_body(operation: Operation, request: web.Request) -> None:

@@ -81,7 +81,7 @@ class HookProcess:
         self._out = PipeReader(child.stdout, Lines(), self._take_line, lambda: self._output_ended.set_result(None))
         self.calls = RpcCalls()
         self.is_closing = False
-        self.ended = asyncio.create_task(self._watch(), name=f"end of process hook {name}")
+        self.ended = asyncio.create_task(self._watch(), name=f"end of process hook {name}")  # `end` awaits it
         """Task done when the process exited or closed its output (the text says which) and pending calls failed."""
 
     @classmethod

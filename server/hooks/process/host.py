@@ -126,7 +126,8 @@ class HookHost:
     ) -> list[ProcessHook]:
         """Return the hooks that are wanted, in their order; those that are not `kept` are started."""
         if wanted and self._watch is None:
-            self._watch = asyncio.create_task(self._orphans.watch(self._trees), name="processes of hooks")
+            watch = self._orphans.watch(self._trees)
+            self._watch = asyncio.create_task(watch, name="processes of hooks")  # `aclose` awaits it
             self._watch.add_done_callback(log_failure)
         hooks = []
         for name, settings in wanted.items():
@@ -140,6 +141,7 @@ class HookHost:
     def end_if_free(self, hook: ProcessHook) -> None:
         """End a hook that a reload has replaced, once no turn uses it any more."""
         if hook.is_retired and hook.leases == 0 and not self._is_closed:
+            # `aclose` awaits it
             self._ending[hook] = asyncio.create_task(self._end(hook), name=f"end of process hook {hook.name}")
 
     async def _end(self, hook: ProcessHook) -> None:

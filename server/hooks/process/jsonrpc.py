@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from server.bounded.bounded_dict import BoundedDict
+from server.bounded.limits import BoundedDict
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Overlong, is_overfull
 
 IgnoredLine = Literal[

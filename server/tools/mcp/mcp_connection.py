@@ -103,7 +103,7 @@ class McpConnection:
 
         The SDK's cancel scopes take a cancellation that comes while they end for one of theirs.
         """
-        holding = asyncio.create_task(self._hold(), name=f"mcp {self._name} connection")
+        holding = asyncio.create_task(self._hold(), name=f"mcp {self._name} connection")  # awaited below
         try:
             await asyncio.wait([holding])
         finally:
@@ -144,7 +144,7 @@ class McpConnection:
         if self._is_lost:
             self._is_lost = False
             self._notify("mcp_server_back", f"the tools of the MCP server {self._name} are back")
-        duties = [
+        duties = [  # awaited below: a TaskGroup would wrap what ended the connection
             asyncio.create_task(over.wait(), name=f"mcp {self._name} end"),
             asyncio.create_task(self._follow(client), name=f"mcp {self._name} list"),
             asyncio.create_task(self._listen(client), name=f"mcp {self._name} subscription"),
@@ -233,7 +233,7 @@ class McpConnection:
         if len(self._calls) >= MAX_CALLS:
             raise ToolError(f"the MCP server {self._name} is busy with {MAX_CALLS} calls; try again later")
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=remote_name, arguments=arguments))
-        # not `call_tool`, which would check the result against a schema that may be hostile
+        # awaited here, or by `aclose` if given up; not `call_tool`, which would check the result against a schema that may be hostile
         call = asyncio.create_task(
             client.session.send_request(request, types.CallToolResult), name=f"mcp {self._name} call"
         )

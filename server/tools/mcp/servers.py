@@ -58,7 +58,7 @@ class McpServers:
                 notify=partial(self._on_notice, name),
             )
             self._connections.append(connection)
-            self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {name}"))
+            self._tasks.append(asyncio.create_task(connection.run(), name=f"mcp {name}"))  # `aclose` awaits it
 
     def _on_notice(self, name: str, code: str, message: str) -> None:
         self._lost.pop(name, None)

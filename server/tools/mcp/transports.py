@@ -22,8 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 
-from server.bounded.bounded_dict import BoundedDict
-from server.bounded.token_bucket import TokenBucket
+from server.bounded.limits import BoundedDict, TokenBucket
 from server.config import McpServerSettings
 from server.subprocesses.child_process import ChildProcess, child_environment
 from server.subprocesses.lines import MAX_LINE_BYTES, MAX_PARTS, Line, Lines, Overlong, is_overfull
@@ -155,7 +154,7 @@ async def stdio_transport(
     except BaseException:
         await child.end()
         raise
-    duties = [
+    duties = [  # `_end` awaits them
         asyncio.create_task(_write(writer, from_session, message_filter), name=f"mcp {name} input"),
         asyncio.create_task(_watch(child, over), name=f"mcp {name} exit"),
         asyncio.create_task(OrphanReaper().watch(lambda: [child.tree]), name=f"mcp {name} process tree"),
@@ -163,7 +162,7 @@ async def stdio_transport(
     try:
         yield incoming, outgoing
     finally:
-        ending = asyncio.create_task(_end(child, reader, writer, duties), name=f"mcp {name} end")
+        ending = asyncio.create_task(_end(child, reader, writer, duties), name=f"mcp {name} end")  # awaited below
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:  # the server goes down: what was begun takes a moment more
@@ -175,7 +174,7 @@ async def stdio_transport(
 
 
 async def _begin(name: str, settings: McpServerSettings, environ: Mapping[str, str]) -> ChildProcess:
-    assert settings.command is not None
+    assert settings.command is not None, "the settings have it, or a url"
     try:
         return await ChildProcess.begin(
             [settings.command, *settings.args],

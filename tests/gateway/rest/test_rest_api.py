@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from server.gateway.rest.openapi import build_document
+from server.gateway.rest.rest_api import build_document
 from tests.gateway.rest.conftest import Client
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley

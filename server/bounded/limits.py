@@ -1,10 +1,27 @@
-"""Token buckets: limit how often something may happen, and how much may be written. No clock: the time comes in."""
+"""Limits of what is remembered, of how often something happens, and of how much is written. No clock: the time comes in."""
 
 from collections import Counter, OrderedDict
-from typing import Final
+from typing import Final, TypeVar
 
 MAX_WRITERS: Final = 1000
 _OTHERS: Final = "others"
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class BoundedDict(OrderedDict[K, V]):
+    """Holds at most `limit` entries; of more, the one that was set longest ago goes."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._limit:
+            self.popitem(last=False)
 
 
 class TokenBucket:
