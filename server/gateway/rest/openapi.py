@@ -7,7 +7,7 @@ import msgspec
 
 from server import __version__
 from server.gateway.auth import COOKIE, KEY_HEADER
-from server.gateway.rest.operation import ErrorAnswer, Operation
+from server.gateway.rest.operation import Done, ErrorAnswer, Operation
 
 _REF: Final = "#/components/schemas/{name}"
 _DESCRIPTIONS: Final = {
@@ -100,7 +100,7 @@ def _success(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
         "description": "OK",
         "content": {kind: {"schema": schema} for kind in operation.content_types},
     }
-    if operation.has_version:
+    if operation.has_version and operation.answer is not Done:  # what is gone has none
         success["headers"] = {"ETag": {"required": True, "schema": {"type": "string"}}}
     return success
 
