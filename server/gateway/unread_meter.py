@@ -1,4 +1,4 @@
-"""The limit of what one user's connections may have unread in large messages (docs/decisions/0012)."""
+"""The limit of what one user's connections may have unread in large messages (docs/decisions/0013)."""
 
 import asyncio
 from collections import Counter

@@ -37,6 +37,14 @@ async def test_what_is_answered_is_what_the_document_says(operator: Client) -> N
     assert parameters["limit"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}
 
 
+async def test_the_document_promises_no_version_of_a_skill_that_is_deleted(operator: Client) -> None:
+    document = (await operator.get("/openapi.json")).body
+
+    deleting, renaming = (document["paths"][f"/api/skills/{{skill}}{end}"] for end in ("", "/name"))
+    assert "headers" not in deleting["delete"]["responses"]["200"]
+    assert "ETag" in renaming["post"]["responses"]["200"]["headers"]
+
+
 async def test_every_operation_is_documented_with_its_refusals(server: Parley, operator: Client) -> None:
     document = (await operator.get("/openapi.json")).body
 

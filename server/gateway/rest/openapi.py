@@ -1,0 +1,139 @@
+"""The OpenAPI document, made from the operations and their types."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from server import __version__
+from server.gateway.auth import COOKIE, KEY_HEADER
+from server.gateway.rest.operation import Done, ErrorAnswer, Operation
+
+_REF: Final = "#/components/schemas/{name}"
+_DESCRIPTIONS: Final = {
+    400: "A parameter or the body is wrong; `path` says where",
+    401: "Log in, or send a token",
+    403: "Not for you, or asked from a foreign page",
+    404: "There is none",
+    408: "The body came too slowly",
+    409: "Not now, or not here; the message says why",
+    412: "It has changed since it was read",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    422: "It was tried and did not work; nothing has changed",
+    428: "If-Match is missing",
+    429: "Too much at once",
+    500: "Something went wrong; the server's log has more under the failure that the message names",
+    503: "The database is unavailable",
+}
+_ALWAYS: Final = (400, 401, 403, 429, 500, 503)
+_OF_BODIES: Final = (408, 413, 415)
+_OF_VERSIONS: Final = (412, 428)
+_IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The ETag of what was read, or `*`",
+    "schema": {"type": "string"},
+}
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "`*`, in place of If-Match: there must be none yet",
+    "schema": {"type": "string", "enum": ["*"]},
+}
+
+
+def build_document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """Make the OpenAPI 3.1 document."""
+    answers = [kind for operation in operations for kind in (operation.answer, *operation.body) if kind is not None]
+    types = list(dict.fromkeys([ErrorAnswer, *answers]))
+    references, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas = dict(zip(types, references, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Parley", "version": __version__, "license": {"name": "MIT", "identifier": "MIT"}},
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.items())),
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
+                "key": {"type": "apiKey", "in": "header", "name": KEY_HEADER},
+            },
+        },
+        "security": [{}, {"token": []}, {"cookie": [], "key": []}],
+    }
+
+
+def _describe(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "summary": operation.summary,
+        "operationId": _name(operation),
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": {"200": _success(operation, schemas)},
+    }
+    refusals = {*_ALWAYS, *operation.refusals}
+    if operation.body:
+        content = {"application/json": {"schema": {"anyOf": [schemas[kind] for kind in operation.body]}}}
+        described["requestBody"] = {"required": True, "content": content}
+    if operation.method in ("POST", "PUT"):
+        refusals.update(_OF_BODIES)
+    if operation.has_version and operation.method != "GET":
+        described["parameters"].append({**_IF_MATCH, "required": not operation.may_create})
+        described["parameters"] += [_IF_NONE_MATCH] if operation.may_create else []
+        refusals.update(_OF_VERSIONS)
+    for status in sorted(refusals):
+        described["responses"][str(status)] = {
+            "description": _DESCRIPTIONS[status],
+            "content": {"application/json": {"schema": schemas[ErrorAnswer]}},
+        }
+    return described
+
+
+def _success(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
+    schema = {"type": "string"} if operation.answer is None else schemas[operation.answer]
+    success: dict[str, Any] = {
+        "description": "OK",
+        "content": {kind: {"schema": schema} for kind in operation.content_types},
+    }
+    if operation.has_version and operation.answer is not Done:  # what is gone has none
+        success["headers"] = {"ETag": {"required": True, "schema": {"type": "string"}}}
+    return success
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {"name": part[1:-1], "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        for part in operation.path.split("/")
+        if part.startswith("{")
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    _, components = msgspec.json.schema_components([operation.query], ref_template=_REF)
+    described: dict[str, Any] = components[operation.query.__name__]
+    required = described.get("required", ())
+    return [
+        {"name": name, "in": "query", "required": name in required, "schema": _without_null(schema)}
+        for name, schema in described["properties"].items()
+    ]
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave null out of the schema: a parameter that is not given is not sent as null."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if kinds:
+        return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    plain = {key: value for key, value in schema.items() if not (key == "default" and value is None)}
+    if None in plain.get("enum", ()):
+        plain["enum"] = [value for value in plain["enum"] if value is not None]
+    return plain
+
+
+def _name(operation: Operation) -> str:
+    words = [part.strip("{}") for part in operation.path.strip("/").replace(".", "/").split("/") if part != "api"]
+    return "_".join((operation.method.lower(), *words))
