@@ -29,7 +29,7 @@ from server.tools.registry import ToolRegistry
 from server.tools.tool_calls import TurnAborted
 from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo, HookManager
-from skills_engine.hook_manager import TurnSequence
+from skills_engine.turn_sequence import TurnSequence
 
 _SEARCH_THREADS: Final = 2
 """Threads in which conditions search long texts, one for each user."""

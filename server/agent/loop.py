@@ -21,7 +21,7 @@ from server.errors import TurnError
 from server.llm.language_model import Finished, Message, ModelRequest, ToolSpec
 from server.wire.frames import ToolByName
 from skills_engine import CallFacts, HookManager, Timing
-from skills_engine.hook_manager import HookFrame, TurnSequence
+from skills_engine.turn_sequence import HookFrame, TurnSequence
 
 
 @dataclass(kw_only=True, eq=False)

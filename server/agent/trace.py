@@ -19,7 +19,7 @@ from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
 from skills_engine.conditions.firing import tokens_of
-from skills_engine.hook_manager import SilentHook
+from skills_engine.turn_sequence import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
 MAX_PLANNED_CHARS = 4000

@@ -23,7 +23,7 @@ from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted
 from server.wire import frames as wire
-from skills_engine.hook_manager import SilentHook
+from skills_engine.turn_sequence import SilentHook
 
 logger = logging.getLogger(__name__)
 

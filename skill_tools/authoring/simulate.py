@@ -9,8 +9,8 @@ from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
-from skills_engine.hook_manager import SilentHook
 from skills_engine.trigger_entries import TriggerInfo
+from skills_engine.turn_sequence import SilentHook
 
 
 @dataclass

@@ -8,8 +8,9 @@ from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hook_manager import HookManager, Message, SilentHook, TurnSequence
+from skills_engine.hook_manager import HookManager, Message
 from skills_engine.trigger_entries import TriggerInfo
+from skills_engine.turn_sequence import SilentHook, TurnSequence
 
 MAX_PERSISTENT: Final = 64
 """The default of `limits.max_hook_frames_per_turn` (L1-30)."""

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Timing
-from skills_engine.hook_manager import Message, TurnSequence
+from skills_engine.hook_manager import Message
+from skills_engine.turn_sequence import TurnSequence
 from tests.skills_engine.test_firing import LARGE, NEVER, hook, when
 
 pytestmark = pytest.mark.rule("L1-41")
