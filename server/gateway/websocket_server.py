@@ -13,7 +13,8 @@ from server import config
 from server.accounts.principal import Principal, network_of
 from server.bounded.fair_share import Share
 from server.gateway.auth import Authenticator
-from server.gateway.connection import Connection, DialectMaker, ParleyDialect, ServerWebSocket
+from server.gateway.connection import Connection, ServerWebSocket
+from server.gateway.dialect import DialectMaker, ParleyDialect
 from server.gateway.responses import refuse_page
 from server.gateway.routes import Access, Routes
 from server.gateway.unread_meter import MAX_UNREAD_BYTES, UnreadMeter

@@ -10,7 +10,8 @@ from aiohttp import web
 
 from server.bounded.limits import TokenBucket
 from server.errors import FrameError, TurnError
-from server.gateway.connection import LOGIN_OVER, TIME_OVER, ConnectionContext
+from server.gateway.connection import LOGIN_OVER, TIME_OVER
+from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
 from server.realtime.conversation_items import Item
 from server.realtime.session_config import ServerTools, SessionConfig

@@ -22,9 +22,8 @@ from server.gateway.connection import (
     PING_EVERY_S,
     SILENCE_S,
     Connection,
-    ParleyDialect,
-    RateLimiter,
 )
+from server.gateway.dialect import ParleyDialect, RateLimiter
 from server.gateway.http import auth_middleware
 from server.gateway.routes import Routes
 from server.gateway.websocket_server import WebSocketServer

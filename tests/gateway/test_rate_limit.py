@@ -1,6 +1,6 @@
-"""server/gateway/connection.py: how fast a client may send"""
+"""server/gateway/dialect.py: how fast a client may send"""
 
-from server.gateway.connection import RateLimiter
+from server.gateway.dialect import RateLimiter
 
 
 def judged(limiter: RateLimiter, now_s: float, count: int) -> list[str]:

@@ -14,7 +14,7 @@ from openai.types.realtime import RealtimeServerEvent
 
 from server.accounts.principal import Principal
 from server.approval.broker import ApprovalBroker
-from server.gateway.connection import ConnectionContext
+from server.gateway.dialect import ConnectionContext
 from server.realtime.realtime_dialect import RealtimeDialect
 from server.realtime.translator import RealtimeTranslator
 from server.session.outbox import OutboxLimits

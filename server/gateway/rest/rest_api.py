@@ -10,7 +10,7 @@ from msgspec import Struct
 from server import __version__
 from server.gateway.auth import COOKIE, KEY_HEADER, Authenticator
 from server.gateway.responses import refuse
-from server.gateway.rest.operation import ApiAnswer, ApiCall, ErrorAnswer, Operation, handler_of
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, ErrorAnswer, Operation, handler_of
 from server.gateway.routes import Access, Routes
 from server.hooks.health import BuiltinHealth, HookHealth
 
@@ -106,7 +106,7 @@ def _success(operation: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
         "description": "OK",
         "content": {kind: {"schema": schema} for kind in operation.content_types},
     }
-    if operation.has_version:
+    if operation.has_version and operation.answer is not Done:  # what is gone has none
         success["headers"] = {"ETag": {"required": True, "schema": {"type": "string"}}}
     return success
 
