@@ -192,7 +192,7 @@ function step(state, event) {
     case "deleted_elsewhere":
       return conversations.deletedElsewhere(state, event.id);
     case "toggle_skill":
-      return set(state, { skillsOff: toggled(state.settings.skillsOff, event.name) });
+      return set(state, skillToggled(state, event.name));
     case "set":
       return set(state, event.change);
     case "panel":
@@ -280,6 +280,13 @@ function escaped(state) {
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
   if (state.speakTurn) return { ...state, speakTurn: null };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
+}
+
+/** @param {State} state @param {string} name @returns {Partial<import("./state.js").Settings>} */
+function skillToggled({ skills, settings }, name) {
+  const isOffByDefault = skills.some((skill) => skill.name === name && skill.default === "off");
+  if (isOffByDefault) return { skillsOn: toggled(settings.skillsOn, name) };
+  return { skillsOff: toggled(settings.skillsOff, name) };
 }
 
 /** @param {readonly string[]} names @param {string} name */

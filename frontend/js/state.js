@@ -29,6 +29,7 @@
  * @property {boolean} trace
  * @property {boolean} nudges skills may speak first
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
+ * @property {readonly string[]} skillsOn of those that are off by default, the ones that the user switched on
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
  * @property {string} speaker of the replies; empty for the server's default
  * @property {string} speed of the replies, a number
@@ -119,6 +120,7 @@ export const DEFAULT_SETTINGS = {
   trace: true,
   nudges: true,
   skillsOff: [],
+  skillsOn: [],
   readAloud: "spoken",
   speaker: "",
   speed: "1",
@@ -211,9 +213,14 @@ export function canSpeak({ connection, speech, canPlay, turn }) {
   return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 
-/** Return whether any skill may speak first. @param {State} state */
-export function hasTriggers({ skills }) {
-  return skills.some(({ triggers = [] }) => triggers.length > 0);
+/** Return whether the skill is on in the user's turns. @param {Settings} settings @param {import("../sdk/frames.js").SkillItem} skill */
+export function isSkillOn({ skillsOff, skillsOn }, skill) {
+  return skill.default === "off" ? skillsOn.includes(skill.name) : !skillsOff.includes(skill.name);
+}
+
+/** Return whether any skill that is on may speak first. @param {State} state */
+export function hasTriggers({ skills, settings }) {
+  return skills.some((skill) => skill.triggers?.length && isSkillOn(settings, skill));
 }
 
 /** @type {(state: State, ...effects: Effect[]) => State} */

@@ -4,8 +4,8 @@
  *
  * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null,
  *   text?: string}} HookItem
- * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests,
- *   triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
+ * @typedef {{name: string, description: string, enabled: boolean, default?: "off", hooks: HookItem[],
+ *   tests?: SkillTests, triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
  * @typedef {{name: string, file: string, line: number, details: string}} FailedTest
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic

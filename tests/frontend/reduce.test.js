@@ -413,6 +413,19 @@ test("a skill that appears is on, also for those who switched another off", () =
   assert.deepEqual(page.sentOf("configure").at(-1).skills, ["clock", "new"]);
 });
 
+test("a skill that is off by default is on only for those who switched it on, and then the server is told of all", () => {
+  const page = new Page();
+  const skills = [skill("calm"), skill("tutor", { enabled: false, default: "off" })];
+  page.receive({ type: "skills", skills, diagnostics: [] });
+  assert.equal(page.sentOf("configure").at(-1).skills, null);
+
+  page.dispatch({ type: "toggle_skill", name: "tutor" });
+  assert.deepEqual(page.sentOf("configure").at(-1).skills, ["calm", "tutor"]);
+
+  page.dispatch({ type: "toggle_skill", name: "tutor" });
+  assert.equal(page.sentOf("configure").at(-1).skills, null);
+});
+
 test("opening another conversation stops the turn; its late hooks still find it", () => {
   const page = new Page().ask("Hello", "t1").receive(t.start(), t.sentence(0, "One. "));
   page.dispatch({ type: "open_conversation", id: "c2", at: 5 });

@@ -384,7 +384,6 @@ export const en = {
     none: "This server has no skills.",
     studio: "Skill studio",
     unused: (/** @type {number} */ n) => `${count(n, "folder")} not in use`,
-    offByOperator: "Switched off by the operator.",
     hooks: (/** @type {number} */ n) => count(n, "hook"),
     speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",

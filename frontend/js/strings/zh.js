@@ -359,7 +359,6 @@ export const zh = {
     none: "此服务器没有技能。",
     studio: "技能工作室",
     unused: (n) => `${n} 个文件夹未使用`,
-    offByOperator: "已被管理员关闭。",
     hooks: (n) => `${n} 个钩子`,
     speaksFirst: (names) => `可以先开口：${names}`,
     persistent: "持久",
