@@ -54,6 +54,8 @@
  *   | {type: "models_loaded", status: number, body: unknown}
  *   | {type: "pick_model", key: string}
  *   | {type: "pick_endpoint", choice: import("./models.js").ModelChoice}
+ *   | {type: "list_endpoint", address: import("./models.js").EndpointAddress}
+ *   | {type: "endpoint_listed", status: number, body: unknown}
  *   | {type: "model_picked", status: number, body: unknown}
  *   | {type: "download_model", name: string}
  *   | {type: "stop_download"}
@@ -98,11 +100,16 @@ import { nudged } from "./reduce_nudges.js";
 import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
-import { warning, withEffects, withNotice } from "./state.js";
+import { lasts, warning, withEffects, withNotice } from "./state.js";
+
+/** Events by which the user goes on: what was said about the thing before is read by then. */
+const GOING_ON = new Set(["submit", "retry", "ask_again", "reading_images", "open_conversation", "new_conversation"]);
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
-  const after = withClientEffects(step({ ...before, effects: [] }, event));
+  const hasGoneOn = GOING_ON.has(event.type) || (event.type === "frame" && event.frame.type === "speech_started");
+  const notices = hasGoneOn ? before.notices.filter(lasts) : before.notices;
+  const after = withClientEffects(step({ ...before, notices, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
   const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, clientSettingsOf)));
   return unloadIdle(failureSpoken(before, quiet));
@@ -209,6 +216,10 @@ function step(state, event) {
       return models.pickingOption(state, event.key);
     case "pick_endpoint":
       return models.picking(state, event.choice);
+    case "list_endpoint":
+      return models.listing(state, event.address);
+    case "endpoint_listed":
+      return models.listed(state, event.status, event.body);
     case "model_picked":
       return models.picked(state, event.status, event.body);
     case "download_model":

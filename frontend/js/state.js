@@ -106,6 +106,7 @@
  *   | {type: "watch_hooks"}
  *   | {type: "load_models"}
  *   | {type: "ask_downloads", method: "GET" | "POST" | "DELETE", name: string, afterMs: number}
+ *   | {type: "list_models", address: import("./models.js").EndpointAddress}
  *   | {type: "pick_model", choice: import("./models.js").ModelChoice}} Effect
  */
 
@@ -137,7 +138,7 @@ export const NO_MODELS = {
   options: null,
   decidedBy: null,
   testing: "",
-  picked: "",
+  listed: null,
   problem: "",
   picks: 0,
 };
@@ -226,7 +227,12 @@ export function hasTriggers({ skills, settings }) {
 /** @type {(state: State, ...effects: Effect[]) => State} */
 export const withEffects = /** @type {any} */ (withSomeEffects);
 
-/** Show a notice on the page. @param {State} state @param {Notice} notice @returns {State} */
+/** Return whether a notice tells of a state that goes on, which only its end or the user takes away. @param {Notice} notice */
+export function lasts({ code }) {
+  return code.startsWith("storage_") || code === "no_sound" || code === "sound_blocked";
+}
+
+/** Show a notice on the page, until the user goes on. @param {State} state @param {Notice} notice @returns {State} */
 export function withNotice(state, notice) {
   const others = state.notices.filter(({ code, message }) => code !== notice.code || message !== notice.message);
   return { ...state, notices: [...others, notice].slice(-MAX_NOTICES) };

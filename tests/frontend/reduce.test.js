@@ -522,6 +522,23 @@ test("the views and traces of turns do not grow without end", () => {
   assert.equal(page.state.notices.length, 5);
 });
 
+test("a warning goes when the user goes on; one of a state that lasts stays", () => {
+  const page = new Page();
+  const codes = () => page.state.notices.map(({ code }) => code);
+  page.dispatch({ type: "warn", code: "storage_missing", message: "Nothing is stored." });
+  page.dispatch({ type: "warn", code: "image_unreadable", message: "a.docx: no." });
+  page.dispatch({ type: "reading_images", count: 1 }).dispatch({ type: "attach", image: null });
+  page.dispatch({ type: "warn", code: "image_unreadable", message: "b.docx: no." });
+  assert.deepEqual(
+    page.state.notices.map(({ message }) => message),
+    ["Nothing is stored.", "b.docx: no."],
+  );
+
+  page.ask("Hello", "t1");
+
+  assert.deepEqual(codes(), ["storage_missing"]);
+});
+
 test("a login that is over keeps what was heard and leads to the login page", () => {
   const page = new Page();
   const t = turn("t1");

@@ -56,7 +56,19 @@ function pickerView(models, downloads) {
         field("base_url", t.models.address, { type: "url", required: true, placeholder: "http://127.0.0.1:8000/v1" }),
         field("api_key", t.models.key, { type: "password", "aria-describedby": "other-model-key" }),
         h("p", { class: "fine", id: "other-model-key" }, t.models.keyHelp),
-        field("model", t.models.model, { type: "text", required: true, placeholder: "qwen3:8b" }),
+        field("model", t.models.model, {
+          type: "text",
+          required: true,
+          placeholder: "qwen3:8b",
+          list: "listed-models",
+        }),
+        h(
+          "datalist",
+          { id: "listed-models" },
+          models.listed?.map((name) => h("option", { value: name, key: name })),
+        ),
+        h("p", { class: "fine", role: "status", key: "listed" }, models.listed && t.models.listed(models.listed)),
+        h("button", { type: "button", class: "button", "data-action": "list-models" }, t.models.list),
         h("button", { class: "button primary", "aria-disabled": String(Boolean(models.testing)) }, t.models.testAndUse),
       ),
     ),
@@ -86,9 +98,8 @@ function optionView(option, { testing }) {
 }
 
 /** @param {Models} models */
-function newsOf({ options, testing, picked }) {
+function newsOf({ options, testing }) {
   if (testing) return t.models.testing(testing);
-  if (picked) return t.models.picked(picked);
   return options === null ? t.models.looking : "";
 }
 

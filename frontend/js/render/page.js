@@ -339,6 +339,15 @@ export function isPicker(target) {
   return target instanceof HTMLDialogElement && target.id === "models";
 }
 
+/** Return the address in the form for another model, to list its models; null if it is none, which the browser says. */
+export function endpointAddress() {
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("other-model"));
+  const address = /** @type {HTMLInputElement} */ (form.elements.namedItem("base_url"));
+  if (!address.reportValidity()) return null;
+  const { base_url, api_key } = /** @type {any} */ (otherEndpoint(form));
+  return { base_url, ...(api_key && { api_key }) };
+}
+
 /** Return what the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null for another form */
 export function otherEndpoint(form) {
   if (!(form instanceof HTMLFormElement) || form.id !== "other-model") return null;

@@ -99,6 +99,11 @@ export const en = {
     key: "Key",
     keyHelp: "Sent to this address only, kept on the server, and never shown again. Leave it empty if none is needed.",
     model: "Model",
+    list: "List models",
+    listed: (/** @type {readonly string[]} */ names) =>
+      names.length
+        ? `${count(names.length, "model")}, to choose in the field “Model”: ${names.slice(0, 5).join(", ")}${names.length > 5 ? " …" : ""}`
+        : "This address lists no models. Write the name.",
     testAndUse: "Test and use",
     offer: (/** @type {string} */ name, /** @type {string} */ place) => `${name} is available: ${place}.`,
     use: "Use it",
@@ -106,6 +111,17 @@ export const en = {
     useReal: "Use a real one",
     noAnswer: "The server does not answer. Try again.",
     failed: (/** @type {number} */ status) => `The server refused (${status}); its log says why.`,
+    /** What the user can do about an error, by its code, in the words of the picker. @type {Record<string, string>} */
+    cures: {
+      model_invalid: "Check the fields: an address looks like http://127.0.0.1:8000/v1, without a password in it.",
+      model_missing: "There is no model of this name at this address. “List models” shows which there are.",
+      provider_unreachable:
+        "This address does not answer. Check that the model server runs and that the address is right.",
+      provider_auth: "The model server wants a key, or refused this one. Check the key.",
+      provider_rate_limited: "The model server limits requests, or its quota is used up. Try again later.",
+      provider_timeout: "The model did not answer in time. It may still be loading: try again.",
+      provider_protocol: "No chat model answers at this address. Check address (it usually ends in /v1) and model.",
+    },
   },
 
   composer: {

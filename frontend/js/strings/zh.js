@@ -91,6 +91,11 @@ export const zh = {
     key: "密钥",
     keyHelp: "密钥只发送到此地址，保存在服务器上，不会再次显示。不需要密钥时请留空。",
     model: "模型",
+    list: "列出模型",
+    listed: (names) =>
+      names.length
+        ? `共 ${names.length} 个模型，可在“模型”一栏中选择：${names.slice(0, 5).join("、")}${names.length > 5 ? " …" : ""}`
+        : "此地址没有列出任何模型，请填写模型名称。",
     testAndUse: "测试并使用",
     offer: (name, place) => `发现可用模型 ${name}：${place}。`,
     use: "使用",
@@ -98,6 +103,15 @@ export const zh = {
     useReal: "换用真正的模型",
     noAnswer: "服务器没有响应，请重试。",
     failed: (status) => `服务器拒绝了请求（${status}），原因见其日志。`,
+    cures: {
+      model_invalid: "请检查所填内容：地址形如 http://127.0.0.1:8000/v1，且不能包含密码。",
+      model_missing: "此地址没有这个名称的模型。点“列出模型”查看有哪些模型。",
+      provider_unreachable: "此地址没有响应。请检查模型服务器是否在运行、地址是否正确。",
+      provider_auth: "模型服务器需要密钥，或拒绝了此密钥。请检查密钥。",
+      provider_rate_limited: "模型服务器限制了请求次数，或配额已用完。请稍后再试。",
+      provider_timeout: "模型没有及时响应，可能仍在加载。请重试。",
+      provider_protocol: "此地址没有可用的对话模型。请检查地址（通常以 /v1 结尾）和模型名称。",
+    },
   },
 
   composer: {
