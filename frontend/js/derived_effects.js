@@ -38,6 +38,7 @@ export function clientSettingsOf(state) {
     skills: isDefault ? null : on.map(({ name }) => name),
     enable_tools: tools,
     language: language || null,
+    instructions: settings.instructions.trim() || null,
     speaker: speech?.voices?.includes(speaker) ? speaker : null,
     speed: Number(speed),
     conversation: openId,

@@ -269,7 +269,7 @@ function listen() {
   document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });
   document.addEventListener("load", page.followEnd, { capture: true }); // a picture that has come takes its room
   window.addEventListener("resize", page.followEnd);
-  page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow }));
+  page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow, isTouch: page.isTouch() }));
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) void otherTabs.flush();
   });

@@ -19,6 +19,7 @@
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
  *   | {type: "read_aloud", turnId: string, id: string}
+ *   | {type: "hear_voice", id: string}
  *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
@@ -62,7 +63,7 @@
  *   | {type: "downloads_loaded", status: number, body: unknown}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
- *   | {type: "narrow", isNarrow: boolean}
+ *   | {type: "narrow", isNarrow: boolean, isTouch?: boolean}
  *   | {type: "suggest", text: string}
  *   | {type: "warn", code: string, message: string}
  *   | {type: "dismiss_notice", code: string}
@@ -97,7 +98,7 @@ import * as conversations from "./reduce_conversations.js";
 import { withClientEffects } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
-import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
+import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken, voiceTried } from "./reduce_speak.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
 import { lasts, warning, withEffects, withNotice } from "./state.js";
@@ -142,6 +143,8 @@ function step(state, event) {
       return branches.switched(state, event.turnId);
     case "read_aloud":
       return readAloud(state, event);
+    case "hear_voice":
+      return voiceTried(state, event.id);
     case "inspect":
       return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
@@ -231,7 +234,7 @@ function step(state, event) {
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
     case "narrow":
-      return { ...state, isNarrow: event.isNarrow };
+      return { ...state, isNarrow: event.isNarrow, isTouch: event.isTouch ?? state.isTouch };
     case "suggest":
       return withEffects(state, { type: "compose", text: event.text }, { type: "focus" });
     case "warn":

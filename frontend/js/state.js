@@ -25,6 +25,7 @@
  * @property {Theme} theme
  * @property {string} pageLanguage code of one of LANGUAGES (strings.js); empty for the browser's
  * @property {string} language of the conversation; empty if it is not set
+ * @property {string} instructions what the user asks of every reply; empty if nothing
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {boolean} nudges skills may speak first
@@ -87,6 +88,7 @@
  * @property {Panel | null} panel
  * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
+ * @property {boolean} isTouch a device without a keyboard of its own
  * @property {boolean} isNarrow the screen has room for one thing at a time
  * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
@@ -117,6 +119,7 @@ export const DEFAULT_SETTINGS = {
   theme: "auto",
   pageLanguage: "",
   language: "",
+  instructions: "",
   tools: true,
   trace: true,
   nudges: true,
@@ -188,6 +191,7 @@ export function initialState(settings = {}) {
     panel: null,
     isPanelWide: false,
     isSidebarOpen: false,
+    isTouch: false,
     isNarrow: false,
     undo: null,
     effects: [],

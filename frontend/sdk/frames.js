@@ -12,7 +12,8 @@
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
  * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
- * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[], voices?: string[]}} SpeechStatus
+ * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[],
+ *   tts_languages?: string[], voices?: string[]}} SpeechStatus
  * @typedef {{format: "pcm16" | "opus", sample_rate: number}} AudioFormat
  * @typedef {[offset: number, start_ms: number]} Word
  *

@@ -81,7 +81,7 @@ class Accounts:
             if (identity := self._tokens.find(token)) is not None:
                 return identity
             if self._jwt is None:
-                raise AuthError("the token is unknown here")
+                raise AuthError("this access token is wrong")
             return await self._jwt.identify(token)
         except (KeysUnavailable, CredentialExpired):
             raise

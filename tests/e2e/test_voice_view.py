@@ -90,7 +90,7 @@ async def test_typing_clicking_and_selecting_record_nothing(
         await page.button("Show text").click()
     if place == "voice view":
         words = page.tab.locator(".voice-state")
-        field = page.tab.get_by_label("If not allowed, reason") if is_running else None
+        field = page.tab.get_by_label("If you don't allow it, why?") if is_running else None
 
     if field:
         await field.click()

@@ -382,6 +382,7 @@ test("the server is told once what the user wants, and again after each connecti
       skills: null,
       enable_tools: true,
       language: null,
+      instructions: null,
       speaker: null,
       speed: 1,
       conversation: "c1",
@@ -403,6 +404,14 @@ test("the server is told once what the user wants, and again after each connecti
       [["clock"], "de"],
     ],
   );
+});
+
+test("instructions of the user's own go with every turn until they are taken away", () => {
+  const page = new Page();
+  page.dispatch({ type: "set", change: { instructions: " Speak slowly. " } });
+  page.dispatch({ type: "set", change: { instructions: " " } });
+
+  assert.deepEqual(pluck(page.sentOf("configure"), "instructions"), [null, "Speak slowly.", null]);
 });
 
 test("a skill that appears is on, also for those who switched another off", () => {

@@ -316,6 +316,9 @@ export function approvalFields() {
   };
 }
 
+/** Return whether only a finger points here: such a device has no keyboard of its own. */
+export const isTouch = () => matchMedia("(hover: none) and (pointer: coarse)").matches;
+
 /** Report whether the screen is narrow, at once and whenever it changes. @param {(isNarrow: boolean) => void} onChange */
 export function watchWidth(onChange) {
   const query = matchMedia("(max-width: 46rem)"); // as in layout.css

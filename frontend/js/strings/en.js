@@ -83,7 +83,7 @@ export const en = {
     picked: (/** @type {string} */ name) => `${name} answers from now on.`,
     fetch: "Download a model",
     fetchAbout:
-      "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
+      "The server downloads it and checks it. Nothing is downloaded unless you ask. We have not tested these models.",
     fetchIt: "Download",
     fetchNamed: (/** @type {string} */ name) => `Download ${name}`,
     fetchOn: "Continue",
@@ -157,7 +157,8 @@ export const en = {
     remove: (/** @type {string} */ name) => `Remove ${name}`,
     added: (/** @type {string} */ name) => `Attached: ${name}`,
     removed: (/** @type {string} */ name) => `Removed: ${name}`,
-    onlyPictures: "Only pictures, text, Markdown, CSV and PDF files can be attached.",
+    otherKind: (/** @type {string} */ name) =>
+      `${name} cannot be attached: it is neither a picture nor text, Markdown, CSV or PDF. Save a document as PDF or text, and attach that.`,
     tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} files. The others were left out.`,
     tooLarge: (/** @type {string} */ name, /** @type {number} */ mb) =>
       `${name} is larger than ${mb} MB. Scale it down first.`,
@@ -205,6 +206,7 @@ export const en = {
     ready: "Ready",
     justSpeak: "Just speak, and talk over a reply to interrupt it.",
     holdAndSpeak: "Hold the space bar or the button while you speak.",
+    holdButton: "Hold the button while you speak.",
     sayAgain: "Say it again, or press Retry.",
     microphoneProblems: {
       unplugged: "The microphone was unplugged.",
@@ -229,21 +231,27 @@ export const en = {
 
   settings: {
     appearance: "Appearance",
-    theme: { auto: "As the system", light: "Light", dark: "Dark" },
+    theme: { auto: "Same as the system", light: "Light", dark: "Dark" },
     pageLanguage: "Language of this page",
-    asBrowser: "As the browser",
+    asBrowser: "Same as the browser",
     language: "Language of the conversation",
-    notSaid: "Not said",
+    notSaid: "Not set",
     readAloud: "Read replies aloud",
     speaker: "Voice",
     speed: "Speed of the voice",
     readAloudWhen: { spoken: "When I speak", always: "Always", never: "Never" },
+    hearVoice: "Hear this voice",
+    stopSample: "Stop",
+    sample: "This is how replies will sound.",
+    instructions: "Instructions of your own",
+    instructionsExample: "Speak slowly, I am learning English.",
+    instructionsHelp: "The model reads them before every message, in all your conversations in this browser.",
     howToTalk: "How to talk",
     handsFree: "Hands-free: just speak",
     pushToTalk: "Push to talk: hold a key or a button",
     microphone: "Microphone",
     aMicrophone: "A microphone",
-    asSystem: "As the system",
+    asSystem: "System default",
     tools: "Tools",
     nudges: "Skills may speak first",
     nudgesHelp: "A skill may greet you, or say something after a silence.",
@@ -293,7 +301,7 @@ export const en = {
     lost: "Not answered: the connection was lost.",
     stopped: "Stopped.",
     restarted: "The server had to restart.",
-    unplayed: " The pale part was not played.",
+    unplayed: " The greyed-out part was not spoken.",
     failed: "Not answered.",
     tooLong: "This message is longer than the server accepts. Shorten it and send it again.",
     shortened: (/** @type {number} */ turns) =>
@@ -348,10 +356,10 @@ export const en = {
 
   approval: {
     /** What stands before and after the tool's name. */
-    question: ["May ", " run?"],
+    question: ["Allow ", "?"],
     /** How the server asks where the asker gives no text of its own. */
     plain: (/** @type {string} */ tool) => `May I use ${tool}?`,
-    asked: (/** @type {string} */ tool) => `May ${tool} run? – Parley`,
+    asked: (/** @type {string} */ tool) => `Allow ${tool}? – Parley`,
     touches: {
       READ: "It only reads.",
       WRITE: "It can change things on this server.",
@@ -361,8 +369,8 @@ export const en = {
     limit: (/** @type {string} */ duration) => `Without an answer in ${duration}: no.`,
     minutes: (/** @type {number} */ minutes, /** @type {number} */ seconds) => `${minutes} min ${seconds} s`,
     seconds: (/** @type {number} */ seconds) => `${seconds} s`,
-    reason: "If not allowed, reason ",
-    remember: "If allowed, remember ",
+    reason: "If you don't allow it, why? ",
+    remember: "If you allow it, for how long? ",
     once: "only this time",
     conversation: "in this conversation",
     always: "always",
@@ -399,7 +407,7 @@ export const en = {
     help: "A skill is a folder on the server. A change applies from your next message; what a skill has already added to a conversation stays there.",
     none: "This server has no skills.",
     studio: "Skill studio",
-    unused: (/** @type {number} */ n) => `${count(n, "folder")} not in use`,
+    unused: (/** @type {number} */ n) => `${count(n, "unused folder")}`,
     hooks: (/** @type {number} */ n) => count(n, "hook"),
     speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",
