@@ -79,6 +79,7 @@ function pageView(state) {
     h(
       "main",
       { class: "main", "data-talk": sizeOf(state) },
+      h("h1", { class: "visually-hidden" }, "Parley"),
       headerView(state),
       h(
         "section",

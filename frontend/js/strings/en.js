@@ -42,7 +42,7 @@ export const en = {
     clear: "Clear",
     delete: "Delete",
     local: "local",
-    pickModel: (/** @type {string} */ name, /** @type {string} */ host) => `Model: ${name} at ${host}. Pick another`,
+    pickModel: ". Pick another model",
     modelAt: (/** @type {string} */ name, /** @type {string} */ host) => `${name} at ${host}`,
     cloud: (/** @type {string} */ host) => `cloud: ${host}`,
     logOut: (/** @type {string} */ name) => `Log out ${name}`,

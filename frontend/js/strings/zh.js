@@ -37,7 +37,7 @@ export const zh = {
     clear: "清空",
     delete: "删除",
     local: "本机",
-    pickModel: (name, host) => `模型：${host} 上的 ${name}。点按可更换`,
+    pickModel: "。点按可更换模型",
     modelAt: (name, host) => `${name}，位于 ${host}`,
     cloud: (host) => `云端：${host}`,
     logOut: (name) => `退出登录 ${name}`,
