@@ -24,6 +24,7 @@
  * @property {string} testing the name of the model that is being tested, or empty
  * @property {readonly string[] | null} listed the models at the address in the form; null if it was not asked
  * @property {string} problem
+ * @property {boolean} isOfForm what is tested, listed or wrong is what the form for another endpoint holds
  * @property {number} picks how many there were: each has a new form, so that no key stays in the old one
  */
 
@@ -61,7 +62,7 @@ export function withModels(state) {
 /** @param {State} state @param {boolean} isOpen @returns {State} */
 export function opened(state, isOpen) {
   if (isOpen === state.models.isOpen) return state;
-  const next = { ...state, models: { ...state.models, isOpen, listed: null, problem: "" } };
+  const next = { ...state, models: { ...state.models, isOpen, listed: null, problem: "", isOfForm: false } };
   return isOpen ? withModels(next) : next;
 }
 
@@ -72,12 +73,12 @@ export function loaded(state, status, body) {
   return models.isOpen ? { ...state, models: { ...models, problem: problemOf(status, body) } } : state;
 }
 
-/** @param {State} state @param {ModelChoice} choice @returns {State} */
-export function picking(state, choice) {
+/** @param {State} state @param {ModelChoice} choice @param {boolean} [isOfForm] @returns {State} */
+export function picking(state, choice, isOfForm = false) {
   const { models } = state;
   if (models.testing) return state;
   const testing = nameOf(choice);
-  const next = { ...state, models: { ...models, isOpen: true, testing, listed: null, problem: "" } };
+  const next = { ...state, models: { ...models, isOpen: true, testing, listed: null, problem: "", isOfForm } };
   return withEffects(next, { type: "pick_model", choice });
 }
 
@@ -97,7 +98,7 @@ export function picked(state, status, body) {
 
 /** Ask an endpoint which models it has. @param {State} state @param {EndpointAddress} address @returns {State} */
 export function listing(state, address) {
-  const next = { ...state, models: { ...state.models, listed: null, problem: "" } };
+  const next = { ...state, models: { ...state.models, listed: null, problem: "", isOfForm: true } };
   return withEffects(next, { type: "list_models", address });
 }
 

@@ -218,7 +218,7 @@ function step(state, event) {
     case "pick_model":
       return models.pickingOption(state, event.key);
     case "pick_endpoint":
-      return models.picking(state, event.choice);
+      return models.picking(state, event.choice, true);
     case "list_endpoint":
       return models.listing(state, event.address);
     case "endpoint_listed":

@@ -142,6 +142,7 @@ export const NO_MODELS = {
   decidedBy: null,
   testing: "",
   listed: null,
+  isOfForm: false,
   problem: "",
   picks: 0,
 };

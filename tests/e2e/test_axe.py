@@ -1,5 +1,6 @@
 """Every state of every page, judged by axe-core: light and dark, at a desk and on a phone, in both languages."""
 
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.support.server_process import ServerProcess
 AXE: Final = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 DESK: Final[ViewportSize] = {"width": 1280, "height": 800}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
+TOKEN: Final = "annas-token-0123456789"
 RUN: Final = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
   .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" | ")}`)"""
 REPLY: Final = "## Sky\n\nIt is *blue*.\n\n#### Why\n\n- air `scatters`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet x = 1;\n```"
@@ -135,7 +137,7 @@ async def talk(tab: Page, look: Look) -> None:
     await look(tab, "talk-held")
 
 
-@pytest.mark.parametrize(
+LOOKS: Final = pytest.mark.parametrize(
     "context",
     [
         pytest.param(("light", DESK, "en"), id="desk-light-en"),
@@ -145,6 +147,9 @@ async def talk(tab: Page, look: Look) -> None:
     ],
     indirect=True,
 )
+
+
+@LOOKS
 async def test_axe_finds_nothing_in_any_state_of_the_pages(
     page: ParleyPage, model: OpenAIServer, request: pytest.FixtureRequest
 ) -> None:
@@ -156,5 +161,48 @@ async def test_axe_finds_nothing_in_any_state_of_the_pages(
     for path in ("sessions.html", "offline.html", "policy.html#/policy", "policy.html#/audit", "studio.html"):
         await page.tab.goto(f"{page.url}/{path}", wait_until="networkidle")
         await judge.look(page.tab, path.replace("/", "-").replace(".html#", ""))
+
+    assert judge.found == {}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def guarded(
+    tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer
+) -> AsyncIterator[ServerProcess]:
+    """A server that asks for a token, and for which no setting decides the model."""
+    folder = tmp_path_factory.mktemp("guarded")
+    (folder / "data").mkdir()
+    choice = {"kind": "endpoint", "base_url": lasting_model.url, "model": "scripted"}
+    (folder / "data" / "model.json").write_text(json.dumps(choice))
+    users = [{"user": "anna", "token": TOKEN, "operator": True}]
+    security = {"trust_loopback": False, "tokens": users}
+    async with ServerProcess(folder, settings={"security": security, "llm": {"discover": "off"}}) as server:
+        yield server
+
+
+@LOOKS
+async def test_axe_finds_nothing_at_the_login_and_in_the_picker(
+    new_page: Callable[[str], ParleyPage], guarded: ServerProcess, model: OpenAIServer, request: pytest.FixtureRequest
+) -> None:
+    judge, page = Judge(request.node.callspec.id), new_page(guarded.url)
+    page.expected_complaints = ("Applying inline style violates", "401", "422")
+    await page.open(arrives=False)
+    tab = page.tab
+    await tab.locator("#token").fill("wrong-token-0123456789")
+    await tab.locator("[type=submit]").click()
+    await expect(tab.get_by_role("alert")).to_be_visible()
+    await judge.look(tab, "login")
+    await tab.locator("#token").fill(TOKEN)
+    await tab.locator("[type=submit]").click()
+    await click(tab, "models")
+    await tab.evaluate("document.querySelectorAll('#models details').forEach((folded) => (folded.open = true))")
+    await tab.locator("[name=base_url]").fill("http://127.0.0.1:1/v1")
+    await click(tab, "list-models")
+    await expect(tab.get_by_role("alert")).to_be_visible()
+    await judge.look(tab, "picker-problem")
+    await tab.locator("[name=base_url]").fill(model.url)
+    await click(tab, "list-models")
+    await expect(tab.locator("#listed-models option")).to_have_count(len(model.models))
+    await judge.look(tab, "picker-listed")
 
     assert judge.found == {}

@@ -43,8 +43,8 @@ function pickerView(models, downloads) {
       { class: "model-options", "aria-label": t.models.all, "aria-busy": String(models.options === null) },
       models.options?.map((option) => optionView(option, models)),
     ),
-    h("p", { class: "fine", role: "status", key: "news" }, newsOf(models)),
-    models.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, models.problem),
+    h("p", { class: "fine", role: "status", key: "news" }, !models.isOfForm && newsOf(models)),
+    !models.isOfForm && problemView(models),
     downloadsView(downloads),
     h(
       "details",
@@ -67,7 +67,8 @@ function pickerView(models, downloads) {
           { id: "listed-models" },
           models.listed?.map((name) => h("option", { value: name, key: name })),
         ),
-        h("p", { class: "fine", role: "status", key: "listed" }, models.listed && t.models.listed(models.listed)),
+        h("p", { class: "fine", role: "status", key: "news" }, models.isOfForm && newsOf(models)),
+        models.isOfForm && problemView(models),
         h("button", { type: "button", class: "button", "data-action": "list-models" }, t.models.list),
         h("button", { class: "button primary", "aria-disabled": String(Boolean(models.testing)) }, t.models.testAndUse),
       ),
@@ -98,8 +99,14 @@ function optionView(option, { testing }) {
 }
 
 /** @param {Models} models */
-function newsOf({ options, testing }) {
+function problemView({ problem }) {
+  return problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, problem);
+}
+
+/** @param {Models} models */
+function newsOf({ options, testing, listed }) {
   if (testing) return t.models.testing(testing);
+  if (listed) return t.models.listed(listed);
   return options === null ? t.models.looking : "";
 }
 
