@@ -32,8 +32,7 @@ if [ ! -f .certs/cert.pem ] || [ "$(cat .certs/for 2>/dev/null)" != "$address $n
     echo "$address $name" >.certs/for
 fi
 
-echo "parley: anybody in this network may use it; open https://$address:8765 there (or the port you chose) and accept the certificate"
 export PARLEY_LISTEN__TLS="{cert: '$PWD/.certs/cert.pem', key: '$PWD/.certs/key.pem'}"
 export PARLEY_SECURITY__AUTH=none
 export PARLEY_SECURITY__HOSTS="['$address', '$name', '$name.local']"
-exec .venv/bin/python -m server --host 0.0.0.0 "$@"
+exec .venv/bin/python -m server --host 0.0.0.0 "$@" > >(.venv/bin/python -m scripts.lan_address "$address")

@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +35,8 @@ class SkillsSnapshot:
     skills: tuple[Skill, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     version: int = 0
+    offered: tuple[Skill, ...] = ()
+    """Skills that are off by default: they are on only in a selection that names them."""
     _catalogs: dict[object, Catalog] = field(default_factory=dict, repr=False, compare=False)
     """Catalogues by the names that were selected and the budget."""
 
@@ -41,8 +44,13 @@ class SkillsSnapshot:
         """Return the skills of these names in their order, each once, or all; unknown names are ignored (L1-03)."""
         if names is None:
             return self.skills
-        by_name = {skill.name: skill for skill in self.skills}
+        by_name = {skill.name: skill for skill in (*self.skills, *self.offered)}
         return tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
+
+    @cached_property
+    def without_offered(self) -> "SkillsSnapshot":
+        """The same version for clients that may only choose among the skills that are on."""
+        return replace(self, offered=(), _catalogs={})
 
     def hooks(self, names: Sequence[str] | None) -> list[HookInfo]:
         return [hook for skill in self.select(names) for hook in skill.hooks]
@@ -190,10 +198,12 @@ class SkillsLibrary:
             [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)],
         )
         self._folders, self._stamps, self._found, self._loaded = folders, stamps, found, loaded
+        skills = [item.skill for item in loaded.values() if item.skill is not None]
         self._current = SkillsSnapshot(
-            tuple(item.skill for item in loaded.values() if item.skill is not None),
+            tuple(skill for skill in skills if skill.on_by_default),
             (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
             self._current.version + 1,
+            offered=tuple(skill for skill in skills if not skill.on_by_default),
         )
         return self._current
 

@@ -42,8 +42,8 @@ _KNOWN = (
 class Skill:
     """One loaded skill. `name` is its folder's; `title` what SKILL.md calls it.
 
-    `listed` says whether the catalogue tells the model of it. If not `on_by_default`, it is on only where the
-    operator names it in `skills.also` or `skills.enabled`. `allowed_tools` is advice and grants nothing;
+    `listed` says whether the catalogue tells the model of it. If not `on_by_default`, it is on only for clients that
+    select it; the operator's `skills.also` and `skills.enabled` make it on by default. `allowed_tools` is advice and grants nothing;
     `extra` holds the fields of SKILL.md that have no use here.
     """
 

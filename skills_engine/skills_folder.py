@@ -80,7 +80,7 @@ def find_skills(
 def load_skill(folder: Path, *, is_named: bool = False, roots: Sequence[Path] = ()) -> LoadedSkill:
     """Read one skill with its hooks. A folder with neither SKILL.md nor hooks is no skill.
 
-    `is_named`: the operator named it in `skills.enabled` or `skills.also`; else one with `default: off` is not loaded.
+    `is_named`: the operator named it in `skills.enabled` or `skills.also`, so it is on even with `default: off`.
     A link is followed to where it stays inside the folder it stands in, or in one of `roots`.
     """
     try:
@@ -115,10 +115,8 @@ def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill
         return LoadedSkill(None, (_no_skill(folder),))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
-    skill, diagnostics = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers), (*found, *hooks.diagnostics)
-    if not (skill.on_by_default or is_named):
-        off = Diagnostic("info", folder.name, skill.file, "$.default", "off: name the skill in skills.also to use it")
-        return LoadedSkill(None, (*diagnostics, off))
+    is_on, diagnostics = skill.on_by_default or is_named, (*found, *hooks.diagnostics)
+    skill = replace(skill, hooks=hooks.hooks, triggers=hooks.triggers, on_by_default=is_on)
     return LoadedSkill(skill, diagnostics, None if has_errors(diagnostics) else skill, hooks)
 
 

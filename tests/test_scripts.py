@@ -133,3 +133,19 @@ def test_no_copied_module_imports_a_package_by_name() -> None:
 
     assert len(modules) == len(vendor.MODULES)
     assert {name.removeprefix("./") for name in imported} <= {path.name for path in modules}
+
+
+def test_the_lan_address_has_the_port_that_the_server_took_and_a_code_of_it() -> None:
+    segno = pytest.importorskip("segno")
+    from scripts.lan_address import with_address
+
+    told, listening, address, *code, ready = with_address(
+        ["data: /d\n", "listening on https://0.0.0.0:9123\n", "model: m\n"], "192.0.2.7"
+    )
+
+    assert (told, listening, ready) == ("data: /d\n", "listening on https://0.0.0.0:9123\n", "model: m\n")
+    assert "open https://192.0.2.7:9123 there" in address
+    cells = [re.fullmatch(r"\x1b\[30;107m([ ▄▀█]+)\x1b\[0m\n", line)[1] for line in code]  # type: ignore[index]
+    rows = [[cell in black for cell in line] for line in cells for black in ("▀█", "▄█")]
+    expected = segno.make("https://192.0.2.7:9123", micro=False).matrix_iter(border=4)
+    assert rows[: len(cells[0])] == [[bool(module) for module in row] for row in expected]

@@ -33,6 +33,8 @@ export function clicked(data, now) {
       return { type: "switch_branch", turnId: data.turn ?? "" };
     case "read-aloud":
       return { type: "read_aloud", turnId: data.turn ?? "", id: now.id() };
+    case "hear-voice":
+      return { type: "hear_voice", id: now.id() };
     case "inspect":
       return { type: "inspect", turnId: data.turn ?? null };
     case "inspect-all":

@@ -12,7 +12,6 @@
 import { isDocument, readDocument } from "./document_reader.js";
 import { readPicture } from "./image_reader.js";
 import { MAX_ATTACHED } from "./images.js";
-import { t } from "./strings.js";
 
 /** Read files one after the other and attach them in their order. @param {readonly File[]} files @param {AttachTarget} attachTarget */
 export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
@@ -24,7 +23,7 @@ export async function attach(files, { dispatch, id, budgetBytes, isOpen }) {
       id: id(),
       budgetBytes: budgetBytes(),
     }).catch((error) => {
-      dispatch(unreadable(String(error?.message ?? error)));
+      dispatch({ type: "warn", code: "image_unreadable", message: String(error?.message ?? error) });
       return null;
     });
     dispatch({ type: "attach", image });
@@ -54,13 +53,6 @@ export function listenForFiles(attachTarget) {
     attachTarget.showDrop(false);
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault(); // else the browser would leave the page for the file
-    const files = attachable(event.dataTransfer.files);
-    if (files.length) void attach(files, attachTarget);
-    else attachTarget.dispatch(unreadable(t.images.onlyPictures));
+    void attach(Array.from(event.dataTransfer.files), attachTarget); // also what cannot be: it is named
   });
-}
-
-/** @param {string} message @returns {import("./reduce.js").Event} */
-function unreadable(message) {
-  return { type: "warn", code: "image_unreadable", message };
 }

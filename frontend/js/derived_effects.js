@@ -9,7 +9,7 @@
 import { recordOf, stored as storedRecord } from "../sdk/derived_effects.js";
 import { formatsOf } from "../sdk/speech.js";
 import { openConversation, without } from "../sdk/state.js";
-import { hasTriggers, withEffects } from "./state.js";
+import { hasTriggers, isSkillOn, withEffects } from "./state.js";
 import { summaryOf } from "./titles.js";
 
 /** Keep the pictures that wait to be sent over a reload. @param {State} before @param {State} after @returns {State} */
@@ -28,15 +28,17 @@ export function stored(state, conversation) {
 /** Return the settings that `configure` sends. @param {State} state @returns {import("../sdk/frames.js").ClientSettings} */
 export function clientSettingsOf(state) {
   const { settings, skills, openId, canPlay, speech } = state;
-  const { skillsOff, tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
-  const isNarrowed = skills.some(({ name }) => skillsOff.includes(name));
+  const { tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
+  const on = skills.filter((skill) => isSkillOn(settings, skill));
+  const isDefault = skills.every((skill) => on.includes(skill) === (skill.default !== "off"));
   return {
     voice: readAloud !== "never" && canPlay,
     turn_detection: turnDetection,
     ...formatsOf(state),
-    skills: isNarrowed ? skills.map(({ name }) => name).filter((name) => !skillsOff.includes(name)) : null,
+    skills: isDefault ? null : on.map(({ name }) => name),
     enable_tools: tools,
     language: language || null,
+    instructions: settings.instructions.trim() || null,
     speaker: speech?.voices?.includes(speaker) ? speaker : null,
     speed: Number(speed),
     conversation: openId,

@@ -79,6 +79,10 @@ function tapped(actions, target) {
     }
     case "attach":
       return page.openPicker();
+    case "list-models": {
+      const address = page.endpointAddress();
+      return address ? actions.dispatch({ type: "list_endpoint", address }) : undefined;
+    }
     case "import":
       return document.getElementById("import-picker")?.click();
     case "copy":

@@ -25,7 +25,7 @@ export async function readPicture(file, { id, budgetBytes }) {
   const name = shortened(file.name, MAX_NAME_CHARS) || "picture";
   if (file.size > MAX_FILE_BYTES) throw new Error(t.images.tooLarge(name, MAX_FILE_BYTES >> 20));
   const bitmap = await createImageBitmap(file).catch(() => null);
-  if (!bitmap) throw new Error(t.images.unreadable(name));
+  if (!bitmap) throw new Error((file.type.startsWith("image/") ? t.images.unreadable : t.images.otherKind)(name));
   try {
     const { blob, width, height } = await encoded(bitmap, file.type === "image/jpeg", budgetBytes);
     return { id, name, url: await dataUrl(blob), width, height };

@@ -14,7 +14,7 @@ import { keepImages, keepText, keptImages, keptText } from "./draft.js";
 import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
 import { lockConversation } from "./locks.js";
-import { askModels } from "./models.js";
+import { askModels, askNames } from "./models.js";
 import { polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
@@ -144,6 +144,8 @@ function perform(effect) {
       return void askModels().then((answer) => dispatch({ type: "models_loaded", ...answer }));
     case "pick_model":
       return void askModels(effect.choice).then((answer) => dispatch({ type: "model_picked", ...answer }));
+    case "list_models":
+      return void askNames(effect.address).then((answer) => dispatch({ type: "endpoint_listed", ...answer }));
     case "ask_downloads":
       return void setTimeout(async () => {
         dispatch({ type: "downloads_loaded", ...(await askDownloads(effect.method, effect.name)) });
@@ -267,7 +269,7 @@ function listen() {
   document.addEventListener("error", ({ target }) => page.mediaFailed(target), { capture: true });
   document.addEventListener("load", page.followEnd, { capture: true }); // a picture that has come takes its room
   window.addEventListener("resize", page.followEnd);
-  page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow }));
+  page.watchWidth((isNarrow) => dispatch({ type: "narrow", isNarrow, isTouch: page.isTouch() }));
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) void otherTabs.flush();
   });

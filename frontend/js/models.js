@@ -3,6 +3,7 @@
  *
  * @typedef {import("./state.js").State} State
  *
+ * @typedef {{base_url: string, api_key?: string}} EndpointAddress
  * @typedef {{kind: "embedded"} | {kind: "file", name: string}
  *   | {kind: "endpoint", base_url: string, model: string, api_key?: string}} ModelChoice
  *
@@ -21,22 +22,35 @@
  * @property {readonly ModelOption[] | null} options null until they are known
  * @property {string | null} decidedBy the setting that decides the model, so that none can be picked
  * @property {string} testing the name of the model that is being tested, or empty
- * @property {string} picked the name of the model that was picked last, or empty
+ * @property {readonly string[] | null} listed the models at the address in the form; null if it was not asked
  * @property {string} problem
+ * @property {boolean} isOfForm what is tested, listed or wrong is what the form for another endpoint holds
  * @property {number} picks how many there were: each has a new form, so that no key stays in the old one
  */
 
 import { sessionHeaders } from "./storage.js";
-import { withEffects } from "./state.js";
+import { withAnnouncements, withEffects } from "./state.js";
 import { t } from "./strings.js";
 
 const PATH = "/api/model";
 
-/** @param {ModelChoice} [choice] to pick; without it, ask which there are @returns {Promise<{status: number, body: any}>} */
-export async function askModels(choice) {
-  const sent = choice && { method: "PUT", body: JSON.stringify(choice) };
-  const headers = { ...sessionHeaders(), ...(choice && { "Content-Type": "application/json" }) };
-  const answer = await fetch(PATH, { cache: "no-store", headers, ...sent }).catch(() => null);
+/** @typedef {{status: number, body: any}} Answer status 0 if there was none */
+
+/** @param {ModelChoice} [choice] to pick; without it, ask which there are @returns {Promise<Answer>} */
+export function askModels(choice) {
+  return ask(PATH, "PUT", choice);
+}
+
+/** @param {EndpointAddress} address @returns {Promise<Answer>} the names of its models */
+export function askNames(address) {
+  return ask(`${PATH}/names`, "POST", address);
+}
+
+/** @param {string} path @param {"PUT" | "POST"} method @param {object} [body] @returns {Promise<Answer>} */
+async function ask(path, method, body) {
+  const sent = body && { method, body: JSON.stringify(body) };
+  const headers = { ...sessionHeaders(), ...(body && { "Content-Type": "application/json" }) };
+  const answer = await fetch(path, { cache: "no-store", headers, ...sent }).catch(() => null);
   return { status: answer?.status ?? 0, body: await answer?.json().catch(() => null) };
 }
 
@@ -48,7 +62,7 @@ export function withModels(state) {
 /** @param {State} state @param {boolean} isOpen @returns {State} */
 export function opened(state, isOpen) {
   if (isOpen === state.models.isOpen) return state;
-  const next = { ...state, models: { ...state.models, isOpen, picked: "", problem: "" } };
+  const next = { ...state, models: { ...state.models, isOpen, listed: null, problem: "", isOfForm: false } };
   return isOpen ? withModels(next) : next;
 }
 
@@ -59,12 +73,12 @@ export function loaded(state, status, body) {
   return models.isOpen ? { ...state, models: { ...models, problem: problemOf(status, body) } } : state;
 }
 
-/** @param {State} state @param {ModelChoice} choice @returns {State} */
-export function picking(state, choice) {
+/** @param {State} state @param {ModelChoice} choice @param {boolean} [isOfForm] @returns {State} */
+export function picking(state, choice, isOfForm = false) {
   const { models } = state;
   if (models.testing) return state;
   const testing = nameOf(choice);
-  const next = { ...state, models: { ...models, isOpen: true, testing, picked: "", problem: "" } };
+  const next = { ...state, models: { ...models, isOpen: true, testing, listed: null, problem: "", isOfForm } };
   return withEffects(next, { type: "pick_model", choice });
 }
 
@@ -74,12 +88,25 @@ export function pickingOption(state, key) {
   return option ? picking(state, option.choice) : state;
 }
 
-/** @param {State} state @param {number} status @param {any} body @returns {State} */
+/** Close the picker once the model answers; its name at the top of the page is another now. @param {State} state @param {number} status @param {any} body @returns {State} */
 export function picked(state, status, body) {
   const models = { ...state.models, testing: "" };
   if (status !== 200) return { ...state, models: { ...models, problem: problemOf(status, body) } };
-  const picked = state.models.testing;
-  return { ...state, models: { ...models, ...known(body), picked, picks: models.picks + 1 } };
+  const next = { ...state, models: { ...models, ...known(body), isOpen: false, picks: models.picks + 1 } };
+  return withAnnouncements(next, [t.models.picked(state.models.testing)]);
+}
+
+/** Ask an endpoint which models it has. @param {State} state @param {EndpointAddress} address @returns {State} */
+export function listing(state, address) {
+  const next = { ...state, models: { ...state.models, listed: null, problem: "", isOfForm: true } };
+  return withEffects(next, { type: "list_models", address });
+}
+
+/** @param {State} state @param {number} status @param {any} body @returns {State} */
+export function listed(state, status, body) {
+  const names = status === 200 && Array.isArray(body?.names) ? body.names.map(String) : null;
+  const problem = names ? "" : problemOf(status, body);
+  return { ...state, models: { ...state.models, listed: names, problem } };
 }
 
 /** The first model that was found, while the embedded one answers. @param {Models} models */
@@ -127,8 +154,10 @@ function nameOf(choice) {
   return choice.kind === "endpoint" ? choice.model : choice.kind === "file" ? choice.name : t.models.embedded;
 }
 
-/** @param {number} status 0 if there was no answer @param {any} body */
+/** Return the server's text; one that names settings, which are not what the user filled in, in words of the form. @param {number} status @param {any} body */
 function problemOf(status, body) {
   if (status === 0) return t.models.noAnswer;
-  return String(body?.error?.message ?? t.models.failed(status));
+  const { code = "", message = t.models.failed(status) } = body?.error ?? {};
+  const namesSettings = /\bllm\.|OPENAI_|base_url|api_key/.test(message);
+  return String((namesSettings && t.models.cures[code]) || message);
 }

@@ -19,6 +19,7 @@
  *   | {type: "ask_again", asked: string, text?: string, turnId: string, at: number}
  *   | {type: "switch_branch", turnId: string}
  *   | {type: "read_aloud", turnId: string, id: string}
+ *   | {type: "hear_voice", id: string}
  *   | {type: "inspect", turnId: string | null, isInTab?: boolean}
  *   | {type: "edit_approval", id: string}
  *   | {type: "leave_approval_editor", id: string}
@@ -54,13 +55,15 @@
  *   | {type: "models_loaded", status: number, body: unknown}
  *   | {type: "pick_model", key: string}
  *   | {type: "pick_endpoint", choice: import("./models.js").ModelChoice}
+ *   | {type: "list_endpoint", address: import("./models.js").EndpointAddress}
+ *   | {type: "endpoint_listed", status: number, body: unknown}
  *   | {type: "model_picked", status: number, body: unknown}
  *   | {type: "download_model", name: string}
  *   | {type: "stop_download"}
  *   | {type: "downloads_loaded", status: number, body: unknown}
  *   | {type: "hook_health", status: number, body: unknown}
  *   | {type: "sidebar", isOpen: boolean}
- *   | {type: "narrow", isNarrow: boolean}
+ *   | {type: "narrow", isNarrow: boolean, isTouch?: boolean}
  *   | {type: "suggest", text: string}
  *   | {type: "warn", code: string, message: string}
  *   | {type: "dismiss_notice", code: string}
@@ -95,14 +98,19 @@ import * as conversations from "./reduce_conversations.js";
 import { withClientEffects } from "./reduce_client.js";
 import { received } from "./reduce_frames.js";
 import { nudged } from "./reduce_nudges.js";
-import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken } from "./reduce_speak.js";
+import { endSpeakTurn, speakTurnHeard, readAloud, failureSpoken, voiceTried } from "./reduce_speak.js";
 import { retriedWithoutUnverified, submitted } from "./reduce_turn.js";
 import * as voice from "./reduce_voice.js";
-import { warning, withEffects, withNotice } from "./state.js";
+import { lasts, warning, withEffects, withNotice } from "./state.js";
+
+/** Events by which the user goes on: what was said about the thing before is read by then. */
+const GOING_ON = new Set(["submit", "retry", "ask_again", "reading_images", "open_conversation", "new_conversation"]);
 
 /** @param {State} before @param {Event} event @returns {State} */
 export function reduce(before, event) {
-  const after = withClientEffects(step({ ...before, effects: [] }, event));
+  const hasGoneOn = GOING_ON.has(event.type) || (event.type === "frame" && event.frame.type === "speech_started");
+  const notices = hasGoneOn ? before.notices.filter(lasts) : before.notices;
+  const after = withClientEffects(step({ ...before, notices, effects: [] }, event));
   const saved = keepIfAttached(before, saveIfChanged(before, voice.switchedOffIfReadOnly(after), stored));
   const quiet = endSpeakTurn(before, silenceIfCut(before, configureIfChanged(before, saved, clientSettingsOf)));
   return unloadIdle(failureSpoken(before, quiet));
@@ -135,6 +143,8 @@ function step(state, event) {
       return branches.switched(state, event.turnId);
     case "read_aloud":
       return readAloud(state, event);
+    case "hear_voice":
+      return voiceTried(state, event.id);
     case "inspect":
       return { ...state, panel: event.isInTab ? state.panel : "inspector", inspectedTurn: event.turnId };
     case "edit_approval":
@@ -192,7 +202,7 @@ function step(state, event) {
     case "deleted_elsewhere":
       return conversations.deletedElsewhere(state, event.id);
     case "toggle_skill":
-      return set(state, { skillsOff: toggled(state.settings.skillsOff, event.name) });
+      return set(state, skillToggled(state, event.name));
     case "set":
       return set(state, event.change);
     case "panel":
@@ -208,7 +218,11 @@ function step(state, event) {
     case "pick_model":
       return models.pickingOption(state, event.key);
     case "pick_endpoint":
-      return models.picking(state, event.choice);
+      return models.picking(state, event.choice, true);
+    case "list_endpoint":
+      return models.listing(state, event.address);
+    case "endpoint_listed":
+      return models.listed(state, event.status, event.body);
     case "model_picked":
       return models.picked(state, event.status, event.body);
     case "download_model":
@@ -220,7 +234,7 @@ function step(state, event) {
     case "sidebar":
       return { ...state, isSidebarOpen: event.isOpen };
     case "narrow":
-      return { ...state, isNarrow: event.isNarrow };
+      return { ...state, isNarrow: event.isNarrow, isTouch: event.isTouch ?? state.isTouch };
     case "suggest":
       return withEffects(state, { type: "compose", text: event.text }, { type: "focus" });
     case "warn":
@@ -280,6 +294,13 @@ function escaped(state) {
   if (state.isSidebarOpen) return { ...state, isSidebarOpen: false };
   if (state.speakTurn) return { ...state, speakTurn: null };
   return state.turn ? turns.stopped(state) : { ...state, panel: null };
+}
+
+/** @param {State} state @param {string} name @returns {Partial<import("./state.js").Settings>} */
+function skillToggled({ skills, settings }, name) {
+  const isOffByDefault = skills.some((skill) => skill.name === name && skill.default === "off");
+  if (isOffByDefault) return { skillsOn: toggled(settings.skillsOn, name) };
+  return { skillsOff: toggled(settings.skillsOff, name) };
 }
 
 /** @param {readonly string[]} names @param {string} name */

@@ -1,5 +1,5 @@
 /**
- * The turn of a `speak` frame: a reply that the user has read aloud again, or the reason why a spoken question has no
+ * The turn of a `speak` frame: a reply that the user has read aloud again, a sentence to try a voice, or the reason why a spoken question has no
  * reply. It leaves nothing in the conversation, and ends with the next turn, with speech, when another conversation is
  * opened and when the connection is lost.
  *
@@ -8,7 +8,7 @@
  *
  * @typedef {object} SpeakTurn
  * @property {string} id of the server's turn
- * @property {string} turnId whose reply it is
+ * @property {string} turnId whose reply it is, or VOICE_SAMPLE
  * @property {boolean} hasBegun
  * @property {boolean} hasEnded all of its sound has arrived
  * @property {number} last index of the last sentence with sound that has arrived
@@ -19,14 +19,29 @@
 import { isUserMessage, replyTo } from "../sdk/conversation.js";
 import { canSpeak, withEffects, withNotice } from "./state.js";
 import { openConversation } from "../sdk/state.js";
-import { adviceOn, t } from "./strings.js";
+import { en } from "./strings/en.js";
+import { adviceOn, locale, primary, t } from "./strings.js";
 
 const MAX_CHARS = 20_000; // of `speak`
 
 /** Start to read a reply aloud, or stop if that one is being read. @param {State} state @param {{turnId: string, id: string}} event @returns {State} */
 export function readAloud(state, { turnId, id }) {
   const history = openConversation(state)?.conversationHistory ?? [];
-  const text = replyTo(history, turnId).slice(0, MAX_CHARS);
+  return spoken(state, turnId, id, replyTo(history, turnId).slice(0, MAX_CHARS));
+}
+
+/** Stands for a reply: the sentence by which the chosen voice can be heard. */
+export const VOICE_SAMPLE = "voice sample";
+
+/** Let the chosen voice say a sentence, or stop it. @param {State} state @param {string} id @returns {State} */
+export function voiceTried(state, id) {
+  const known = state.speech?.tts_languages ?? [];
+  const canSayOurs = !known.length || known.some((tag) => primary(tag) === primary(locale));
+  return spoken(state, VOICE_SAMPLE, id, (canSayOurs ? t : en).settings.sample);
+}
+
+/** @param {State} state @param {string} turnId @param {string} id @param {string} text @returns {State} */
+function spoken(state, turnId, id, text) {
   if (state.speakTurn?.turnId === turnId || !text || !canSpeak(state)) return { ...state, speakTurn: null };
   const speakTurn = { id, turnId, hasBegun: false, hasEnded: false, last: -1, heard: -1, isFailure: false };
   return withEffects({ ...state, speakTurn }, { type: "send", frame: { type: "speak", id, text } });

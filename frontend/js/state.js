@@ -25,10 +25,12 @@
  * @property {Theme} theme
  * @property {string} pageLanguage code of one of LANGUAGES (strings.js); empty for the browser's
  * @property {string} language of the conversation; empty if it is not set
+ * @property {string} instructions what the user asks of every reply; empty if nothing
  * @property {boolean} tools
  * @property {boolean} trace
  * @property {boolean} nudges skills may speak first
  * @property {readonly string[]} skillsOff switched off by the user; all others are on
+ * @property {readonly string[]} skillsOn of those that are off by default, the ones that the user switched on
  * @property {"spoken" | "always" | "never"} readAloud "spoken": the replies to what was spoken
  * @property {string} speaker of the replies; empty for the server's default
  * @property {string} speed of the replies, a number
@@ -86,6 +88,7 @@
  * @property {Panel | null} panel
  * @property {boolean} isPanelWide
  * @property {boolean} isSidebarOpen on a narrow screen
+ * @property {boolean} isTouch a device without a keyboard of its own
  * @property {boolean} isNarrow the screen has room for one thing at a time
  * @property {{label: string, record: ConversationRecord, wasOpen: boolean} | null} undo
  * @property {readonly Effect[]} effects of the last event, to be carried out once
@@ -105,6 +108,7 @@
  *   | {type: "watch_hooks"}
  *   | {type: "load_models"}
  *   | {type: "ask_downloads", method: "GET" | "POST" | "DELETE", name: string, afterMs: number}
+ *   | {type: "list_models", address: import("./models.js").EndpointAddress}
  *   | {type: "pick_model", choice: import("./models.js").ModelChoice}} Effect
  */
 
@@ -115,10 +119,12 @@ export const DEFAULT_SETTINGS = {
   theme: "auto",
   pageLanguage: "",
   language: "",
+  instructions: "",
   tools: true,
   trace: true,
   nudges: true,
   skillsOff: [],
+  skillsOn: [],
   readAloud: "spoken",
   speaker: "",
   speed: "1",
@@ -135,7 +141,8 @@ export const NO_MODELS = {
   options: null,
   decidedBy: null,
   testing: "",
-  picked: "",
+  listed: null,
+  isOfForm: false,
   problem: "",
   picks: 0,
 };
@@ -185,6 +192,7 @@ export function initialState(settings = {}) {
     panel: null,
     isPanelWide: false,
     isSidebarOpen: false,
+    isTouch: false,
     isNarrow: false,
     undo: null,
     effects: [],
@@ -211,15 +219,25 @@ export function canSpeak({ connection, speech, canPlay, turn }) {
   return connection.phase === "online" && speech?.tts.state === "ready" && canPlay && !turn;
 }
 
-/** Return whether any skill may speak first. @param {State} state */
-export function hasTriggers({ skills }) {
-  return skills.some(({ triggers = [] }) => triggers.length > 0);
+/** Return whether the skill is on in the user's turns. @param {Settings} settings @param {import("../sdk/frames.js").SkillItem} skill */
+export function isSkillOn({ skillsOff, skillsOn }, skill) {
+  return skill.default === "off" ? skillsOn.includes(skill.name) : !skillsOff.includes(skill.name);
+}
+
+/** Return whether any skill that is on may speak first. @param {State} state */
+export function hasTriggers({ skills, settings }) {
+  return skills.some((skill) => skill.triggers?.length && isSkillOn(settings, skill));
 }
 
 /** @type {(state: State, ...effects: Effect[]) => State} */
 export const withEffects = /** @type {any} */ (withSomeEffects);
 
-/** Show a notice on the page. @param {State} state @param {Notice} notice @returns {State} */
+/** Return whether a notice tells of a state that goes on, which only its end or the user takes away. @param {Notice} notice */
+export function lasts({ code }) {
+  return code.startsWith("storage_") || code === "no_sound" || code === "sound_blocked";
+}
+
+/** Show a notice on the page, until the user goes on. @param {State} state @param {Notice} notice @returns {State} */
 export function withNotice(state, notice) {
   const others = state.notices.filter(({ code, message }) => code !== notice.code || message !== notice.message);
   return { ...state, notices: [...others, notice].slice(-MAX_NOTICES) };

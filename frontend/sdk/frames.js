@@ -4,15 +4,16 @@
  *
  * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null,
  *   text?: string}} HookItem
- * @typedef {{name: string, description: string, enabled: boolean, hooks: HookItem[], tests?: SkillTests,
- *   triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
+ * @typedef {{name: string, description: string, enabled: boolean, default?: "off", hooks: HookItem[],
+ *   tests?: SkillTests, triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
  * @typedef {{name: string, file: string, line: number, details: string}} FailedTest
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
  * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
  * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
- * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[], voices?: string[]}} SpeechStatus
+ * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[],
+ *   tts_languages?: string[], voices?: string[]}} SpeechStatus
  * @typedef {{format: "pcm16" | "opus", sample_rate: number}} AudioFormat
  * @typedef {[offset: number, start_ms: number]} Word
  *

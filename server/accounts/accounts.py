@@ -86,7 +86,7 @@ class Accounts:
         try:
             if (identity := self._tokens.find(token)) is None:
                 if self._jwt is None:
-                    raise AuthError("the token is unknown here")
+                    raise AuthError("this access token is wrong")
                 identity = await self._jwt.identify(token)
             self._known[known] = now_s
             return identity

@@ -13,7 +13,7 @@ from typing import Any
 import aiohttp
 
 from server.errors import ProviderProtocol, ProviderTimeout, ProviderUnreachable
-from server.llm.endpoint import Discovery, ModelEndpoint
+from server.llm.endpoint import Discovery, ModelEndpoint, is_for_chat, read_listing
 from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
 from server.llm.provider_errors import error_from_answer, error_from_event
 from server.llm.stream import EventReader, ReplyReader, StreamError, parse_chunk
@@ -62,6 +62,16 @@ class OpenAICompatible:
         await asyncio.to_thread(self._connected)  # 0.8 s of imports, and certificates to read
         self._discovery.begin()
         await self._discovery.model()
+
+    async def names(self) -> list[str]:
+        """Return the models for chat that the endpoint lists. Raises ProviderError."""
+        with self._request_errors():
+            async with asyncio.timeout(self._endpoint.first_token_timeout_s):
+                body = await self._connected().get("/models")
+        try:
+            return list(filter(is_for_chat, read_listing(body).names))
+        except (ValueError, RecursionError) as error:
+            raise ProviderProtocol(f"{self._endpoint.host} lists no models: check llm.base_url") from error
 
     async def aclose(self) -> None:
         """Close every connection; a stream under way fails with ProviderUnreachable."""
@@ -146,19 +156,9 @@ class OpenAICompatible:
 
     async def _open(self, stack: AsyncExitStack, body: dict[str, Any], deadline: float) -> aiohttp.ClientResponse:
         """Send the request; returns at the headers of a success. `stack` owns the connection."""
-        try:
+        with self._request_errors(body["model"]):
             async with asyncio.timeout_at(deadline):
                 response = await stack.enter_async_context(self._connected().stream("/chat/completions", body))
-        except TimeoutError as error:
-            raise self._no_first_token() from error
-        except Refused as error:
-            raise error_from_answer(
-                self._endpoint, body["model"], error.status, error.headers, error.body, now_s=time.time()
-            ) from error
-        except Unreachable as error:
-            raise ProviderUnreachable(
-                f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
-            ) from error
         self._responses.add(response)
         stack.callback(self._responses.discard, response)
         return response
@@ -194,6 +194,21 @@ class OpenAICompatible:
             yield
         except StreamError as error:
             raise ProviderProtocol(f"{self._endpoint.host} sent {error}") from error
+
+    @contextmanager
+    def _request_errors(self, model: str | None = None) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError as error:
+            raise self._no_first_token() from error
+        except Refused as error:
+            raise error_from_answer(
+                self._endpoint, model, error.status, error.headers, error.body, now_s=time.time()
+            ) from error
+        except Unreachable as error:
+            raise ProviderUnreachable(
+                f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"
+            ) from error
 
     def _reader_of(self, response: aiohttp.ClientResponse) -> EventReader:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()

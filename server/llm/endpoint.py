@@ -66,7 +66,7 @@ def endpoint_of(config: LlmSettings, environ: Mapping[str, str]) -> ModelEndpoin
     return _endpoint(config, base_url=base_url, model=model, api_key=key, key_source=key_source)
 
 
-def endpoint_of_choice(config: LlmSettings, *, base_url: str, model: str, api_key: str | None) -> ModelEndpoint:
+def endpoint_of_choice(config: LlmSettings, *, base_url: str, model: str | None, api_key: str | None) -> ModelEndpoint:
     """Return the chosen endpoint; options and limits are those of `llm:`, and no other key is sent there."""
     source = "the model picker" if api_key else None
     return _endpoint(config, base_url=base_url, model=model, api_key=api_key, key_source=source)

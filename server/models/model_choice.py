@@ -22,13 +22,10 @@ class EmbeddedChoice(Struct, frozen=True, tag_field="kind", tag="embedded", forb
     """The model that is included."""
 
 
-class EndpointChoice(
-    Struct, frozen=True, kw_only=True, tag_field="kind", tag="endpoint", forbid_unknown_fields=True, omit_defaults=True
-):
-    """A model behind an OpenAI-compatible address. The key is sent there, and nowhere else."""
+class EndpointAddress(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An OpenAI-compatible address. The key is sent there, and nowhere else."""
 
     base_url: Annotated[str, Meta(max_length=2048)]
-    model: ModelName
     api_key: Annotated[str, Meta(max_length=4096, pattern=r"^[!-~]+$")] | None = None
 
     def __post_init__(self) -> None:
@@ -40,7 +37,13 @@ class EndpointChoice(
         force_setattr(self, "base_url", url)
 
     def __repr__(self) -> str:
-        return f"EndpointChoice(base_url={self.base_url!r}, model={self.model!r})"
+        return f"{type(self).__name__}({self.base_url!r})"
+
+
+class EndpointChoice(EndpointAddress, frozen=True, kw_only=True, tag_field="kind", tag="endpoint"):
+    """A model behind such an address."""
+
+    model: ModelName
 
 
 class FileChoice(Struct, frozen=True, tag_field="kind", tag="file", forbid_unknown_fields=True):

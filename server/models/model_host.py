@@ -144,6 +144,12 @@ class ModelHost:
                 self._found_until_s = loop.time() + _FOUND_FOR_S
             return self._found
 
+    async def list_models(self, base_url: str, api_key: str | None) -> list[str]:
+        """Return the names of the models for chat at this address. Raises ProviderError."""
+        endpoint = endpoint_of_choice(self._config, base_url=base_url, model=None, api_key=api_key)
+        async with aclosing(OpenAICompatible(endpoint)) as server:
+            return await server.names()
+
     async def files(self) -> list[str]:
         """Return the names of the model files in the data folder."""
         return await asyncio.to_thread(

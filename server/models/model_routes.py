@@ -1,6 +1,7 @@
 """`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
 
-from typing import Annotated, Final, Literal
+from functools import partial
+from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -11,7 +12,14 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access
 from server.llm.embedded_process import MODEL_NAME
 from server.models.found_servers import FoundServer
-from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
+from server.models.model_choice import (
+    EmbeddedChoice,
+    EndpointAddress,
+    EndpointChoice,
+    FileChoice,
+    ModelChoice,
+    without_key,
+)
 from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
 from server.models.model_files import ModelFileError
 from server.models.model_host import ModelHost, ModelMeasurement, PickRefused
@@ -22,6 +30,8 @@ from server.wire.frames import ModelItem
 PATH: Final = "/api/model"
 DOWNLOAD_PATH: Final = "/api/models/download"
 _MAX_BODY_BYTES: Final = 16 << 10
+
+Choice = TypeVar("Choice", bound=Struct)
 
 
 class ModelOption(Struct, frozen=True, kw_only=True):
@@ -47,6 +57,10 @@ class ModelPicker(Struct, frozen=True, kw_only=True):
     options: list[ModelOption]
 
 
+class ModelNames(Struct, frozen=True):
+    names: list[str]
+
+
 class FetchableModels(Struct, frozen=True, kw_only=True):
     models: list[FetchableModel]
 
@@ -64,16 +78,16 @@ class ModelRoutes:
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
+        operation = partial(Operation, max_body_bytes=_MAX_BODY_BYTES, access=Access.OPERATOR)
         return (
-            Operation(
+            operation(
                 method="GET",
                 path=PATH,
                 summary="The model that answers, and the models that can be picked, with those found on this machine",
                 handle=self._show,
                 answer=ModelPicker,
-                access=Access.OPERATOR,
             ),
-            Operation(
+            operation(
                 method="PUT",
                 path=PATH,
                 summary="Test a model, and let it answer everybody from the next turn on",
@@ -81,18 +95,24 @@ class ModelRoutes:
                 body=(EmbeddedChoice, EndpointChoice, FileChoice),
                 answer=ModelPicker,
                 refusals=(409, 422),
-                max_body_bytes=_MAX_BODY_BYTES,
-                access=Access.OPERATOR,
             ),
-            Operation(
+            operation(
+                method="POST",
+                path=f"{PATH}/names",
+                summary="Names of the models for chat that an endpoint lists",
+                handle=self._list,
+                body=(EndpointAddress,),
+                answer=ModelNames,
+                refusals=(422,),
+            ),
+            operation(
                 method="GET",
                 path="/api/models",
                 summary="Recommended models, and how far their download is",
                 handle=self._show_fetchable,
                 answer=FetchableModels,
-                access=Access.OPERATOR,
             ),
-            Operation(
+            operation(
                 method="POST",
                 path=DOWNLOAD_PATH,
                 summary="Begin or continue to download a recommended model",
@@ -100,16 +120,13 @@ class ModelRoutes:
                 body=(FetchRequest,),
                 answer=FetchableModels,
                 refusals=(409, 422),
-                max_body_bytes=_MAX_BODY_BYTES,
-                access=Access.OPERATOR,
             ),
-            Operation(
+            operation(
                 method="DELETE",
                 path=DOWNLOAD_PATH,
                 summary="Stop the download; what has come is kept",
                 handle=self._stop_fetching,
                 answer=FetchableModels,
-                access=Access.OPERATOR,
             ),
         )
 
@@ -128,6 +145,13 @@ class ModelRoutes:
         named = {key: value for key, value in msgspec.to_builtins(choice).items() if key != "api_key"}
         self._audit.append(call.entry("model", "picked", details=named))
         return ApiAnswer(await self._picker())
+
+    async def _list(self, call: ApiCall) -> ApiAnswer:
+        address = self._with_kept_key(await call.body(EndpointAddress, code="model_invalid"))
+        try:
+            return ApiAnswer(ModelNames(await self._models.list_models(address.base_url, address.api_key)))
+        except ProviderError as error:
+            raise Refusal(422, error.code, str(error)) from None
 
     async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
@@ -148,9 +172,9 @@ class ModelRoutes:
         await self._fetcher.stop()
         return await self._show_fetchable(call)
 
-    def _with_kept_key(self, choice: ModelChoice) -> ModelChoice:
+    def _with_kept_key(self, choice: Choice) -> Choice:
         match choice, self._models.choice:
-            case EndpointChoice(base_url=url, api_key=None), EndpointChoice(base_url=kept, api_key=key) if url == kept:
+            case EndpointAddress(base_url=url, api_key=None), EndpointChoice(base_url=kept, api_key=key) if url == kept:
                 return msgspec.structs.replace(choice, api_key=key)
         return choice
 

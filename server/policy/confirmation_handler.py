@@ -147,7 +147,7 @@ class DangerousConfirmation:
         if any(fits(ctx.tool_name) for fits in self._never):
             return SAFE
         if any(fits(ctx.tool_name) for fits in self._always):
-            return dangerous("is on the list of tools to ask about")
+            return dangerous("always needs your approval")
         permission: Permission = ctx.metadata.get("permission", "EXTERNAL")
         if permission == "READ":
             return SAFE

@@ -17,7 +17,7 @@ from server.session.approvals import Approvals
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
-from server.session.settings import ClientRights, ClientSettings, TurnRequest, check_formats, enabled_skills
+from server.session.settings import ClientRights, ClientSettings, TurnRequest, check_formats
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
@@ -87,6 +87,10 @@ class Session:
         self._on_turn_over = on_turn_over
 
     @property
+    def _skills(self) -> SkillsSnapshot:
+        return self._rights.skills(self._services.skills.current)
+
+    @property
     def is_idle(self) -> bool:
         """Whether the user is silent, no turn runs or is to follow what was said, and the last one has been heard out."""
         return all(turns.is_idle for turns in (self._turns, *self._asides)) and not self._speech_input.is_busy
@@ -96,8 +100,9 @@ class Session:
         self._nudges.stir()
 
     def greet(self) -> None:
-        self.send(ready_frame(self._services, self._principal, self.id, shows_texts=self._rights.may_trace))
-        if (skills := self._skills_frame(self._services.skills.current)).diagnostics:
+        shows_texts = self._rights.may_trace
+        self.send(ready_frame(self._services, self._principal, self.id, self._skills, shows_texts=shows_texts))
+        if (skills := self._skills_frame(self._skills)).diagnostics:
             self.send(skills)
         for notice in self._services.open_notices():
             self.send(notice)
@@ -107,7 +112,7 @@ class Session:
         self._outbox.send(frame)
 
     def send_skills(self, snapshot: SkillsSnapshot) -> None:
-        self.send(self._skills_frame(snapshot))
+        self.send(self._skills_frame(self._rights.skills(snapshot)))
         self._nudges.rearm()
 
     def _skills_frame(self, snapshot: SkillsSnapshot) -> wire.Skills:
@@ -337,7 +342,7 @@ class Session:
     def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
         """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
         self._check_tool_names(frame)
-        settings, snapshot = self._rights.lay_over(self._settings.turn, frame), self._services.skills.current
+        settings, snapshot = self._rights.lay_over(self._settings.turn, frame), self._skills
         if frame.hook_texts is UNSET or not frame.hook_texts:
             return settings, snapshot
         if not self._principal.is_operator:
@@ -420,7 +425,7 @@ class Session:
             messages=messages,
             settings=settings,
             output=self._settings.output,
-            snapshot=self._services.skills.current if snapshot is None else snapshot,
+            snapshot=self._skills if snapshot is None else snapshot,
             principal=self._principal,
             system_messages=self._rights.system_messages,
             received_s=received_s if words is None else words.stopped_s,
@@ -434,8 +439,7 @@ class Session:
     # --- nudges; these are for Nudges (NudgedSession), and for a timeout of the Realtime dialect
 
     def triggers(self) -> Sequence[TriggerInfo]:
-        snapshot = self._services.skills.current
-        return snapshot.triggers(enabled_skills(self._settings.turn.skills, snapshot))
+        return self._skills.triggers(self._settings.turn.skills)
 
     def trigger_facts(self) -> HookFacts:
         return self._with_model(self._request("", "nudge", [], self._settings.turn))

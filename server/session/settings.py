@@ -41,6 +41,10 @@ class ClientRights(NamedTuple):
             system_messages=("allow" if is_own else "demote") if system == "auto" else system,
         )
 
+    def skills(self, snapshot: SkillsSnapshot) -> SkillsSnapshot:
+        """Return the skills that the client may choose from; one that is off by default takes the right to instruct."""
+        return snapshot if self.may_instruct else snapshot.without_offered
+
     def lay_over(self, settings: wire.TurnSettings, choices: wire.TurnChoices) -> wire.TurnSettings:
         """Return the settings with the client's choices; those that it may not make count as none."""
         laid = _lay_over(settings, choices)
@@ -102,8 +106,8 @@ class TurnRequest:
 
     @cached_property
     def skills(self) -> list[str]:
-        """Names of the skills that are on: the operator's, narrowed to the client's selection."""
-        return enabled_skills(self.settings.skills, self.snapshot)
+        """Names of the skills that are on: the client's selection, else those that are on by default."""
+        return [skill.name for skill in self.snapshot.select(self.settings.skills)]
 
     @cached_property
     def facts(self) -> TurnFacts:
@@ -118,12 +122,6 @@ class TurnRequest:
             language=self.settings.language,
             address=self.principal.address,
         )
-
-
-def enabled_skills(selected: Sequence[str] | None, snapshot: SkillsSnapshot) -> list[str]:
-    """Narrow the operator's skills to the client's selection, if it made one."""
-    known = dict.fromkeys(skill.name for skill in snapshot.skills)
-    return list(known) if selected is None else [name for name in dict.fromkeys(selected) if name in known]
 
 
 def check_formats(frame: wire.Configure, opus: wire.SpeechPart) -> None:

@@ -19,13 +19,15 @@ MAX_HOOK_TEXTS_CHARS: Final = 200_000
 """Limit of the characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
 
 
-def ready_frame(services: Services, principal: Principal, session_id: str, *, shows_texts: bool) -> wire.Ready:
+def ready_frame(
+    services: Services, principal: Principal, session_id: str, snapshot: SkillsSnapshot, *, shows_texts: bool
+) -> wire.Ready:
     tests = _shown_tests(services, principal)
     return wire.Ready(
         protocol=wire.PROTOCOL,
         session_id=session_id,
         server=f"parley/{__version__}",
-        skills=_skill_items(services.skills.current, None, tests, shows_texts=shows_texts),
+        skills=_skill_items(snapshot, None, tests, shows_texts=shows_texts),
         model=model_item(services),
         speech=services.speech.status,
         limits=msgspec.convert(services.limits, wire.LimitItems, from_attributes=True),
@@ -68,19 +70,21 @@ def _shown_tests(services: Services, principal: Principal) -> dict[str, SkillTes
 def _skill_items(
     snapshot: SkillsSnapshot, selected: Sequence[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
 ) -> list[wire.SkillItem]:
-    """List every skill of the operator; `enabled` says what the client's own selection leaves on."""
-    count = sum(len(skill.hooks) for skill in snapshot.skills)
+    """List every skill that the client may choose; `enabled` says whether its own selection leaves it on."""
+    skills = (*snapshot.skills, *snapshot.offered)
+    count = sum(len(skill.hooks) for skill in skills)
     text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
     return [
         wire.SkillItem(
             name=skill.name,
             description=skill.description,
-            enabled=selected is None or skill.name in selected,
+            enabled=skill.on_by_default if selected is None else skill.name in selected,
+            default=UNSET if skill.on_by_default else "off",
             hooks=_hook_items(skill, text_chars),
             tests=_tests_item(tests.get(skill.name)),
             triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
         )
-        for skill in snapshot.skills
+        for skill in skills
     ]
 
 

@@ -45,6 +45,8 @@ class SkillItem(Struct, kw_only=True, frozen=True):
     description: str
     enabled: bool
     hooks: list[HookItem]
+    default: Literal["off"] | UnsetType = UNSET
+    """off: the skill is on only for a client whose `skills` name it; left out for the others."""
     tests: SkillTestsItem | UnsetType = UNSET
     triggers: list[TriggerItem] | UnsetType = UNSET
     """The occasions on which a `nudge` may come; left out where there are none."""

@@ -52,7 +52,7 @@ async def test_who_guesses_waits_longer_and_longer_even_with_the_right_token() -
     clock = Clock()
     made = accounts(clock, tokens=[ANNA])
     for _ in range(FREE_TRIES):
-        with pytest.raises(AuthError, match="unknown"):
+        with pytest.raises(AuthError, match="token is wrong"):
             await made.by_token("wrong", "1.2.3.4")
 
     with pytest.raises(TooManyAttempts, match="try again in 1 s") as caught:

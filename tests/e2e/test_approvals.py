@@ -40,7 +40,7 @@ async def page(new_page: Callable[[str], ParleyPage], asking: Parley) -> ParleyP
 async def ask_for_the_time(page: ParleyPage, model: OpenAIServer) -> None:
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("What time is it in Tokyo?")
-    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await expect(page.tab.get_by_role("alertdialog", name="Allow current_time?")).to_be_visible()
     await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
 
 
@@ -78,7 +78,7 @@ async def test_on_a_phone_the_question_fits_and_long_arguments_can_be_read_besid
 async def test_a_tool_runs_when_it_was_allowed_with_the_keyboard_alone(page: ParleyPage, model: OpenAIServer) -> None:
     await ask_for_the_time(page, model)
     await expect(page.tab.get_by_role("alertdialog")).to_be_focused()  # and none of its buttons
-    await expect(page.tab).to_have_title("May current_time run? – Parley")  # which other tabs show
+    await expect(page.tab).to_have_title("Allow current_time? – Parley")  # which other tabs show
     await page.tab.keyboard.press("Enter")
     await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
 
@@ -97,7 +97,7 @@ async def test_escape_ends_a_composition_then_leaves_the_editor_and_only_then_sa
 ) -> None:
     await ask_for_the_time(page, model)
     escape = "new KeyboardEvent('keydown', {key: 'Escape', isComposing: true, bubbles: true})"
-    await page.tab.get_by_label("If not allowed, reason").evaluate(f"field => field.dispatchEvent({escape})")
+    await page.tab.get_by_label("If you don't allow it, why?").evaluate(f"field => field.dispatchEvent({escape})")
     await expect(arguments(page).get_by_role("row")).to_have_text("timezoneAsia/Tokyo")
     await page.button("Edit…").click()
     editor = page.tab.get_by_label("Arguments of current_time, as JSON")
@@ -229,7 +229,7 @@ async def test_what_is_remembered_for_the_conversation_is_not_asked_again(
     page: ParleyPage, model: OpenAIServer
 ) -> None:
     await ask_for_the_time(page, model)
-    await page.tab.get_by_label("If allowed, remember").select_option("in this conversation")
+    await page.tab.get_by_label("If you allow it, for how long?").select_option("in this conversation")
     await page.button("Allow").click()
     await page.idle()
 

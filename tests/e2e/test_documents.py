@@ -68,8 +68,10 @@ async def test_what_cannot_be_read_is_said(page: ParleyPage) -> None:
         ("latin.csv", b"\xe4;1", "latin.csv is not UTF-8 text"),
         ("empty.md", b" \n", "empty.md holds no text"),
         ("torn.pdf", b"%PDF-1.4 torn", "torn.pdf cannot be read as a PDF"),
+        ("x.docx", b"PK", "x.docx cannot be attached: it is neither a picture nor text, Markdown, CSV or PDF."),
     ):
         await give(page, name, data)
+        await expect(page.tab.locator(".lines .line")).to_have_count(1)  # the one before is over
         await expect(page.tab.locator(".lines")).to_contain_text(said)
 
     await expect(page.tab.locator(".attachments .document")).to_have_count(0)

@@ -53,7 +53,7 @@ async def test_one_logs_in_once_comes_back_to_the_conversation_and_finds_it_afte
     await expect(page.tab.get_by_label("Access token")).to_be_focused()  # nothing needs to be clicked first
 
     await log_in(page.tab, "wrong-token-0123456789")
-    await expect(page.tab.get_by_role("alert")).to_have_text("The token is unknown here.")
+    await expect(page.tab.get_by_role("alert")).to_have_text("This access token is wrong.")
     await log_in(page.tab)
 
     await expect(page.tab).to_have_url(f"{guarded.url}/#talk1")

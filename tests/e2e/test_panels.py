@@ -45,6 +45,26 @@ async def test_a_saved_hook_is_in_force_and_a_broken_one_is_explained(
             file.write_text(content)
 
 
+async def test_a_skill_that_is_off_by_default_is_switched_on_in_the_panel(
+    page: ParleyPage, model: OpenAIServer, skills: Path
+) -> None:
+    for answer in ("One.", "Two."):
+        model.say(answer)
+    panel = await page.open_panel("Skills")
+    try:
+        write_skill(skills, "asleep", "Yawns.\ndefault: off", {"yawn": ("after_user_input", False)})
+        switch = panel.get_by_role("switch", name="asleep")
+        await expect(switch).not_to_be_checked()
+        await page.ask_and_wait("First")
+        await switch.press("Space")
+        await expect(switch).to_be_checked()
+        await page.ask_and_wait("Second")
+    finally:
+        shutil.rmtree(skills / "asleep")
+
+    assert ["The text of asleep/yawn." in request.contents for request in model.requests] == [False, True]
+
+
 async def test_after_a_save_the_tests_of_a_skill_run_and_the_panel_says_which_fail(
     page: ParleyPage, skills: Path
 ) -> None:

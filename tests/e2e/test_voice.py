@@ -211,7 +211,7 @@ async def test_who_speaks_into_a_reply_stops_it_and_what_was_not_heard_is_forgot
     assert len(kept[0]) < len(whole)
     assert whole.startswith(kept[0])
     assert whole not in model.requests[1].contents
-    await expect(talk.page.tab.get_by_text("The pale part was not played.")).to_be_visible()
+    await expect(talk.page.tab.get_by_text("The greyed-out part was not spoken.")).to_be_visible()
 
 
 async def test_on_a_phone_the_talk_fills_the_screen_and_captions_what_is_said(

@@ -81,7 +81,7 @@ async def test_typing_clicking_and_selecting_record_nothing(
     if is_running:
         await page.ask("What time is it?")
         await expect(page.tab.get_by_role("alertdialog")).to_be_visible()
-    reason = page.tab.get_by_label("If not allowed, reason") if is_running else None
+    reason = page.tab.get_by_label("If you don't allow it, why?") if is_running else None
 
     await type_and_select(page, page.input, page.replies.first)  # at a desk
     await page.input.fill("")

@@ -64,7 +64,7 @@ test("each model stands with its place and what its test has shown", () => {
   assert.match(text, /q\.gguf\|A file on this machine · first word after 2\.0 s\|/);
 });
 
-test("a pick is sent once, said, and answered", () => {
+test("a pick is sent once and said, and the picker closes once the model answers", () => {
   const page = loaded(EMBEDDED, FOUND);
   const { key } = page.state.models.options[1];
 
@@ -77,7 +77,8 @@ test("a pick is sent once, said, and answered", () => {
     { ...FOUND, is_current: true },
   ];
   page.dispatch({ type: "model_picked", ...answer(now) });
-  assert.match(shown(page), /qwen3:8b answers from now on\./);
+  assert.equal(page.state.models.isOpen, false);
+  assert.match(page.state.announcements.at(-1).text, /qwen3:8b answers from now on\./);
   assert.equal(page.state.models.options[1].isCurrent, true);
 });
 
@@ -93,6 +94,36 @@ test("a model that fails its test is said, and another can be picked", () => {
   assert.doesNotMatch(shown(page), /the key was refused/);
   page.dispatch({ type: "model_picked", status: 0, body: null });
   assert.match(shown(page), /does not answer/);
+  assert.equal(page.state.models.isOpen, true);
+});
+
+test("an error that names settings of the server is said in words of the form", () => {
+  const page = opened(loaded(EMBEDDED)).dispatch({ type: "pick_endpoint", choice: CHOICE });
+  const message = "h:1 refused a call without a key (HTTP 401): check llm.api_key or OPENAI_API_KEY";
+
+  page.dispatch({ type: "model_picked", status: 422, body: { error: { code: "provider_auth", message } } });
+
+  assert.match(shown(page), /Check the key\./);
+  assert.doesNotMatch(shown(page), /llm\.|OPENAI_/);
+});
+
+test("the models of an endpoint can be listed before one is picked", () => {
+  const page = opened(loaded(EMBEDDED));
+  const address = { base_url: CHOICE.base_url, api_key: "sk" };
+  const namesOffered = () => elements(modelsView(page.state)).filter(({ tag }) => tag === "option");
+
+  page.dispatch({ type: "list_endpoint", address });
+  assert.deepEqual(ofType(page.effects, "list_models"), [{ type: "list_models", address }]);
+  page.dispatch({ type: "endpoint_listed", status: 200, body: { names: ["big", "bigger"] } });
+  assert.deepEqual(
+    namesOffered().map(({ attributes }) => attributes.value),
+    ["big", "bigger"],
+  );
+  assert.match(shown(page), /2 models, to choose in the field “Model”: big, bigger/);
+
+  page.dispatch({ type: "endpoint_listed", status: 422, body: { error: { message: "no answer from h" } } });
+  assert.deepEqual(namesOffered(), []);
+  assert.match(shown(page), /no answer from h/);
 });
 
 test("a setting that decides is named, and nothing can be picked", () => {

@@ -391,6 +391,7 @@ test("the server is told once what the user wants, and again after each connecti
       skills: null,
       enable_tools: true,
       language: null,
+      instructions: null,
       speaker: null,
       speed: 1,
       conversation: "c1",
@@ -414,12 +415,33 @@ test("the server is told once what the user wants, and again after each connecti
   );
 });
 
+test("instructions of the user's own go with every turn until they are taken away", () => {
+  const page = new Page();
+  page.dispatch({ type: "set", change: { instructions: " Speak slowly. " } });
+  page.dispatch({ type: "set", change: { instructions: " " } });
+
+  assert.deepEqual(pluck(page.sentOf("configure"), "instructions"), [null, "Speak slowly.", null]);
+});
+
 test("a skill that appears is on, also for those who switched another off", () => {
   const page = new Page().dispatch({ type: "toggle_skill", name: "calm" });
 
   page.receive({ type: "skills", skills: [skill("calm"), skill("clock"), skill("new")], diagnostics: [] });
 
   assert.deepEqual(page.sentOf("configure").at(-1).skills, ["clock", "new"]);
+});
+
+test("a skill that is off by default is on only for those who switched it on, and then the server is told of all", () => {
+  const page = new Page();
+  const skills = [skill("calm"), skill("tutor", { enabled: false, default: "off" })];
+  page.receive({ type: "skills", skills, diagnostics: [] });
+  assert.equal(page.sentOf("configure").at(-1).skills, null);
+
+  page.dispatch({ type: "toggle_skill", name: "tutor" });
+  assert.deepEqual(page.sentOf("configure").at(-1).skills, ["calm", "tutor"]);
+
+  page.dispatch({ type: "toggle_skill", name: "tutor" });
+  assert.equal(page.sentOf("configure").at(-1).skills, null);
 });
 
 test("opening another conversation stops the turn; its late hooks still find it", () => {
@@ -516,6 +538,23 @@ test("the views and traces of turns do not grow without end", () => {
   assert.equal(Object.keys(page.state.views).length, 300);
   assert.equal(Object.keys(page.state.traces).length, 20);
   assert.equal(page.state.notices.length, 5);
+});
+
+test("a warning goes when the user goes on; one of a state that lasts stays", () => {
+  const page = new Page();
+  const codes = () => page.state.notices.map(({ code }) => code);
+  page.dispatch({ type: "warn", code: "storage_missing", message: "Nothing is stored." });
+  page.dispatch({ type: "warn", code: "image_unreadable", message: "a.docx: no." });
+  page.dispatch({ type: "reading_images", count: 1 }).dispatch({ type: "attach", image: null });
+  page.dispatch({ type: "warn", code: "image_unreadable", message: "b.docx: no." });
+  assert.deepEqual(
+    page.state.notices.map(({ message }) => message),
+    ["Nothing is stored.", "b.docx: no."],
+  );
+
+  page.ask("Hello", "t1");
+
+  assert.deepEqual(codes(), ["storage_missing"]);
 });
 
 test("a login that is over keeps what was heard and leads to the login page", () => {

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { conversationView } from "../../frontend/js/render/conversation_view.js";
-import { elements, Page, pluck, READY, turn } from "./support.js";
+import { settingsView } from "../../frontend/js/render/settings_view.js";
+import { elements, Page, pluck, READY, textOf, turn } from "./support.js";
 
 const t1 = turn("t1");
 const r1 = turn("r1");
@@ -105,4 +106,21 @@ test("reading is not offered without a voice, without sound, nor while a turn ru
   assert.equal(button(answered({ tts: { ...PART, state: "loading" } })), undefined);
   assert.equal(button(answered().dispatch({ type: "no_sound", reason: "x", isNotLoaded: false })), undefined);
   assert.equal(button(answered().ask("More", "t2")), undefined);
+});
+
+test("a voice can be heard in the settings before one chooses, and stopped", () => {
+  const page = new Page().receive({ ...READY, speech: { stt: PART, vad: PART, tts: PART, voices: ["anna", "ben"] } });
+  const sample = () =>
+    elements(settingsView(page.state)).find(({ attributes }) => attributes["data-action"] === "hear-voice");
+
+  page.dispatch({ type: "set", change: { speaker: "ben" } }).dispatch({ type: "hear_voice", id: "s1" });
+
+  assert.equal(page.sentOf("configure").at(-1).speaker, "ben");
+  assert.deepEqual(page.sentOf("speak"), [{ type: "speak", id: "s1", text: "This is how replies will sound." }]);
+  assert.equal(textOf(sample()), "Stop");
+  page.dispatch({ type: "hear_voice", id: "s2" });
+  assert.equal(textOf(sample()), "Hear this voice");
+  assert.equal(page.sentOf("speak").length, 1);
+  page.lose();
+  assert.equal(sample().attributes.disabled, true);
 });

@@ -167,6 +167,14 @@ test("words appear as they are understood", () => {
   assert.equal(textOf(withClass(composerView(page.state), "voice-transcript")), "<b>Wh");
 });
 
+test("on a device that only a finger points at, push-to-talk speaks of no space bar", () => {
+  const page = listening({ turnDetection: "push_to_talk" });
+
+  page.dispatch({ type: "narrow", isNarrow: true, isTouch: true });
+
+  assert.equal(textOf(withClass(composerView(page.state), "voice-hint")), "Hold the button while you speak.");
+});
+
 test("push-to-talk has a button that says what its release does", () => {
   const page = listening({ turnDetection: "push_to_talk" });
   assert.match(textOf(withClass(composerView(page.state), "voice-hint")), /Hold the space bar/);
@@ -262,7 +270,7 @@ test("what speech cut off unheard stays, paler, and says so", () => {
   page.receive(t.end("interrupted"));
 
   assert.equal(marked(page, "unheard"), "three four. Five.");
-  assert.match(textOf(conversationView(page.state)), /The pale part was not played/);
+  assert.match(textOf(conversationView(page.state)), /The greyed-out part was not spoken/);
 });
 
 const ERROR = { type: "error", code: "provider_unreachable", message: "refused: ECONNREFUSED" };

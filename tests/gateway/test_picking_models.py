@@ -97,6 +97,27 @@ def reply_of(frames: list[dict[str, Any]]) -> str:
     return "".join(frame["delta"] for frame in frames if frame["type"] == "text")
 
 
+@pytest.mark.parametrize(
+    ("path", "key", "answer"),
+    [
+        ("/v1", "sk-typed", (200, ["big", "small"])),
+        ("/v1", "sk-wrong", (422, "provider_auth")),
+        ("/none", "sk-typed", (422, "provider_protocol")),
+    ],
+)
+async def test_an_endpoint_lists_its_models_before_one_is_picked_or_says_why_not(
+    tmp_path: Path, path: str, key: str, answer: tuple[int, Any]
+) -> None:
+    async with serving(tmp_path, model=ClosableModel()) as server, answering("Hi.") as other, ClientSession() as http:
+        other.api_key = "sk-typed"
+        address = {"base_url": other.url.removesuffix("/v1") + path, "api_key": key}
+
+        async with http.post(f"{server.url}{PATH}/names", json=address) as listed:
+            body = await listed.json()
+
+    assert (listed.status, body["names"] if listed.status == 200 else body["error"]["code"]) == answer
+
+
 async def test_a_found_model_is_told_at_the_start_and_listed_and_not_used_unasked(tmp_path: Path) -> None:
     async with answering("Hello.") as found:
         llm = config.LlmSettings(discover_urls=[found.url])

@@ -23,7 +23,7 @@ TABLE = {
     Access.SOCKET: "/ws",
     Access.KEY: "/v1/realtime /openai/v1/realtime",
     Access.OPERATOR: (
-        "/metrics /api/audit/verification /api/hooks/processes /api/model /api/models /api/models/download /api/skills "
+        "/metrics /api/audit/verification /api/hooks/processes /api/model /api/model/names /api/models /api/models/download /api/skills "
         "/api/skills/{skill} /api/skills/{skill}/name /api/skills/{skill}/undo /api/skills/{skill}/redo "
         "/api/skills/{skill}/zip /api/skills/{skill}/file /api/skills/{skill}/file/name /api/skills/{skill}/preview "
         "/api/skills/{skill}/try"

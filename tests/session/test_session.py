@@ -1,7 +1,9 @@
 """server/session/session.py: one client's frames, and at most one turn alive."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,6 +148,48 @@ async def test_a_skills_frame_tells_what_the_clients_selection_leaves_on() -> No
         [frame] = await harness.flushed()
 
     assert [(s["name"], s["enabled"]) for s in frame["skills"]] == [("a", False), ("b", True), ("c", False)]
+
+
+async def turns_skills(harness: SessionHarness) -> list[list[str]]:
+    """Return the skills that a turn has by default, and those where its client names one that is on and one that is off."""
+    harness.chat(id="t1")
+    await harness.until("turn_end")
+    harness.chat(id="t2", skills=["asleep", "a", "unknown"])
+    await harness.until("turn_end", 2)
+    return [frame["skills"] for frame in harness.frames if frame["type"] == "turn_start"]
+
+
+WITH_ONE_OFF = SkillsSnapshot(
+    (skill("a"), skill("b")), (), 1, offered=(replace(skill("asleep", "yawn"), on_by_default=False),)
+)
+
+
+async def test_a_skill_that_is_off_by_default_is_on_for_a_client_that_names_it() -> None:
+    async with SessionHarness(FakeAgent([say("1."), say("2.")]), snapshot=WITH_ONE_OFF) as harness:
+        harness.session.greet()
+        [ready] = await harness.flushed()
+        found = await turns_skills(harness)
+
+    shown = [(item["name"], item["enabled"], item.get("default")) for item in ready["skills"]]
+    assert shown == [("a", True, None), ("b", True, None), ("asleep", False, "off")]
+    assert found == [["a", "b"], ["asleep", "a"]]
+
+
+@pytest.mark.parametrize(
+    ("policy", "principal"),
+    [("auto", Principal("10.0.0.1", is_local=False)), ("deny", Principal("::1", is_local=True))],
+)
+async def test_a_client_that_may_not_instruct_can_switch_no_skill_on(policy: Any, principal: Principal) -> None:
+    security = config.SecuritySettings(client_instructions=policy)
+    agent = FakeAgent([say("1."), say("2.")])
+    async with SessionHarness(agent, snapshot=WITH_ONE_OFF, security=security, principal=principal) as harness:
+        harness.session.greet()
+        harness.session.send_skills(WITH_ONE_OFF)
+        frames = await harness.flushed()
+        found = await turns_skills(harness)
+
+    assert [[item["name"] for item in frame["skills"]] for frame in frames] == [["a", "b"]] * 2
+    assert found == [["a", "b"], ["a"]]
 
 
 # frames

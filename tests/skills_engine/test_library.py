@@ -76,16 +76,18 @@ def test_a_folder_that_holds_skills_one_level_down_says_so_until_they_are_moved(
 OFF_MD = "---\nname: {name}\ndescription: x\ndefault: off\n---\nThe body.\n"
 
 
-def test_a_skill_that_is_off_by_default_needs_its_name_in_enabled(tmp_path: Path) -> None:
+def test_a_skill_that_is_off_by_default_is_on_where_a_selection_or_the_operator_names_it(tmp_path: Path) -> None:
     make_skill(tmp_path, "a", entry())
     make_skill(tmp_path, "b", entry(), skill_md=OFF_MD)
 
     snapshot = load_snapshot(tmp_path)
 
     assert [skill.name for skill in snapshot.skills] == ["a"]
-    assert snapshot.select(["a", "b"]) == snapshot.skills
-    off = Diagnostic("info", "b", "SKILL.md", "$.default", "off: name the skill in skills.also to use it")
-    assert snapshot.diagnostics == (off,)
+    assert [skill.name for skill in snapshot.select(None)] == ["a"]
+    assert [skill.name for skill in snapshot.select(["b", "a"])] == ["b", "a"]
+    assert [hook.skill for hook in snapshot.hooks(["b"])] == ["b"]
+    assert snapshot.without_offered.select(["a", "b"]) == snapshot.skills
+    assert load_snapshot(tmp_path, enabled=["a"]).select(["a", "b"]) == snapshot.skills
     named = load_snapshot(tmp_path, enabled=["b"])
     assert ([skill.name for skill in named.skills], len(named.hooks(None)), named.diagnostics) == (["b"], 1, ())
 

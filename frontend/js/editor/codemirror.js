@@ -167,7 +167,7 @@ function extensionsOf({ label, help, language, isReadOnly, problems }) {
   return [
     LANGUAGES[language]?.() ?? [],
     EditorState.readOnly.of(isReadOnly),
-    EditorView.contentAttributes.of({ ...described, spellcheck: String(language === "markdown") }),
+    EditorView.contentAttributes.of({ ...described, tabindex: "0", spellcheck: String(language === "markdown") }),
   ];
 }
 

@@ -100,7 +100,7 @@ function attachButton(disabled) {
         title: t.composer.attachHelp,
         disabled,
       },
-      icon("file"),
+      icon("attach"),
     ),
   ];
 }

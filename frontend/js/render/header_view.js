@@ -45,7 +45,6 @@ export function headerView(state) {
       },
       icon("menu"),
     ),
-    h("h1", { class: "visually-hidden" }, "Parley"),
     h("input", {
       class: "title",
       dir: "auto",
@@ -98,18 +97,18 @@ function modelView({ server, models }) {
   const { name, host, location } = server.model;
   const where = location === "local" ? "local" : "cloud";
   const isPicker = server.user?.is_operator;
-  const label = isPicker ? t.header.pickModel(name, host) : t.header.modelAt(name, host);
-  const opener = { type: "button", "data-action": "models", "aria-label": label, "aria-haspopup": "dialog" };
+  const opener = { type: "button", "data-action": "models", "aria-haspopup": "dialog" };
   return h(
     isPicker ? "button" : "p",
     {
       class: `model model-${where}`,
-      title: label,
+      title: t.header.modelAt(name, host),
       ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }),
     },
     icon(where),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-where" }, location === "local" ? t.header.local : t.header.cloud(host)),
+    isPicker && h("span", { class: "visually-hidden" }, t.header.pickModel),
   );
 }
 

@@ -79,7 +79,7 @@ function hookView(hook) {
     ),
     hook.isArmed === false && hook.armedReason && h("p", { class: "fine" }, t.hooks.notArmedBecause(hook.armedReason)),
     lastError && [
-      h("h4", {}, state === "up" ? t.hooks.lastErrorRecovered : t.hooks.lastError),
+      h("h3", {}, state === "up" ? t.hooks.lastErrorRecovered : t.hooks.lastError),
       h("pre", { tabindex: "0" }, lastError),
     ],
     warnings.length > 0 && warningsView(warnings),

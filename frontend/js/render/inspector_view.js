@@ -70,7 +70,7 @@ function describe(shown) {
       "summary",
       {},
       icon("chevron"),
-      h("span", { class: "trace-title" }, asked),
+      h("h3", { class: "trace-title" }, asked),
       h("span", { class: "tag" }, t.inspector.calls(trace.calls.length)),
     ),
     metrics && latencyView(metrics),

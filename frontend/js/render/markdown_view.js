@@ -14,7 +14,7 @@ import { h, memo } from "./dom.js";
 import { t } from "../strings.js";
 
 const TAGS = { strong: "strong", emphasis: "em", strike: "s" };
-const ABOVE = 2; // the headings of the page that a text stands under
+const ABOVE = 1; // the heading of the page that a text stands under
 
 /** @param {string} source */
 export const markdownView = (source) => growingView()(source);

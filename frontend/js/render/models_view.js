@@ -43,8 +43,8 @@ function pickerView(models, downloads) {
       { class: "model-options", "aria-label": t.models.all, "aria-busy": String(models.options === null) },
       models.options?.map((option) => optionView(option, models)),
     ),
-    h("p", { class: "fine", role: "status", key: "news" }, newsOf(models)),
-    models.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, models.problem),
+    h("p", { class: "fine", role: "status", key: "news" }, !models.isOfForm && newsOf(models)),
+    !models.isOfForm && problemView(models),
     downloadsView(downloads),
     h(
       "details",
@@ -56,7 +56,20 @@ function pickerView(models, downloads) {
         field("base_url", t.models.address, { type: "url", required: true, placeholder: "http://127.0.0.1:8000/v1" }),
         field("api_key", t.models.key, { type: "password", "aria-describedby": "other-model-key" }),
         h("p", { class: "fine", id: "other-model-key" }, t.models.keyHelp),
-        field("model", t.models.model, { type: "text", required: true, placeholder: "qwen3:8b" }),
+        field("model", t.models.model, {
+          type: "text",
+          required: true,
+          placeholder: "qwen3:8b",
+          list: "listed-models",
+        }),
+        h(
+          "datalist",
+          { id: "listed-models" },
+          models.listed?.map((name) => h("option", { value: name, key: name })),
+        ),
+        h("p", { class: "fine", role: "status", key: "news" }, models.isOfForm && newsOf(models)),
+        models.isOfForm && problemView(models),
+        h("button", { type: "button", class: "button", "data-action": "list-models" }, t.models.list),
         h("button", { class: "button primary", "aria-disabled": String(Boolean(models.testing)) }, t.models.testAndUse),
       ),
     ),
@@ -86,9 +99,14 @@ function optionView(option, { testing }) {
 }
 
 /** @param {Models} models */
-function newsOf({ options, testing, picked }) {
+function problemView({ problem }) {
+  return problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, problem);
+}
+
+/** @param {Models} models */
+function newsOf({ options, testing, listed }) {
   if (testing) return t.models.testing(testing);
-  if (picked) return t.models.picked(picked);
+  if (listed) return t.models.listed(listed);
   return options === null ? t.models.looking : "";
 }
 

@@ -79,6 +79,7 @@ function pageView(state) {
     h(
       "main",
       { class: "main", "data-talk": sizeOf(state) },
+      h("h1", { class: "visually-hidden" }, "Parley"),
       headerView(state),
       h(
         "section",
@@ -316,6 +317,9 @@ export function approvalFields() {
   };
 }
 
+/** Return whether only a finger points here: such a device has no keyboard of its own. */
+export const isTouch = () => matchMedia("(hover: none) and (pointer: coarse)").matches;
+
 /** Report whether the screen is narrow, at once and whenever it changes. @param {(isNarrow: boolean) => void} onChange */
 export function watchWidth(onChange) {
   const query = matchMedia("(max-width: 46rem)"); // as in layout.css
@@ -337,6 +341,15 @@ export function isMenuOpen() {
 /** @param {EventTarget | null} target */
 export function isPicker(target) {
   return target instanceof HTMLDialogElement && target.id === "models";
+}
+
+/** Return the address in the form for another model, to list its models; null if it is none, which the browser says. */
+export function endpointAddress() {
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("other-model"));
+  const address = /** @type {HTMLInputElement} */ (form.elements.namedItem("base_url"));
+  if (!address.reportValidity()) return null;
+  const { base_url, api_key } = /** @type {any} */ (otherEndpoint(form));
+  return { base_url, ...(api_key && { api_key }) };
 }
 
 /** Return what the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null for another form */

@@ -46,7 +46,12 @@ export function drawPanelTabs(state, view) {
     Object.assign(tab.document.documentElement, { lang, dir }).dataset.theme = state.settings.theme;
     tab.document.title = `${t.panels[panel]} · Parley`;
     draw(root, [
-      h("header", { class: "panel-head" }, h("h1", {}, t.panels[panel])),
+      h(
+        "header",
+        { class: "panel-head" },
+        h("h1", { class: "visually-hidden" }, "Parley"),
+        h("h2", {}, t.panels[panel]),
+      ),
       h("main", { class: "panel-body", "aria-label": t.panels[panel] }, view(panel)),
     ]);
   }

@@ -1,8 +1,10 @@
 /** Settings of this browser. @typedef {import("../state.js").State} State */
 
-import { hasTriggers } from "../state.js";
+import { VOICE_SAMPLE } from "../reduce_speak.js";
+import { canSpeak, hasTriggers } from "../state.js";
 import { LANGUAGES as PAGE_LANGUAGES, t } from "../strings.js";
 import { h } from "./dom.js";
+import { icon } from "./icons.js";
 import { languageProblem } from "./voice_view.js";
 
 /** Languages that may be spoken, each in its own words. */
@@ -51,6 +53,7 @@ export function settingsView(state) {
         SPEEDS.map((speed) => [speed, `${speed}×`]),
         settings.speed,
       ),
+    voices.length > 0 && sampleView(state),
     selectView(
       t.settings.howToTalk,
       "turnDetection",
@@ -62,6 +65,7 @@ export function settingsView(state) {
     ),
     microphones.length > 0 &&
       selectView(t.settings.microphone, "microphone", [["", t.settings.asSystem], ...microphones], settings.microphone),
+    instructionsView(settings.instructions),
     switchView(t.settings.tools, t.settings.toolsHelp, "tools", settings.tools),
     hasTriggers(state) && switchView(t.settings.nudges, t.settings.nudgesHelp, "nudges", settings.nudges),
     switchView(t.settings.inspector, t.settings.inspectorHelp, "trace", settings.trace),
@@ -97,6 +101,48 @@ export function settingsView(state) {
         h("p", { class: "fine" }, t.settings.aboutServer(server.server, server.protocol)),
       ),
   ];
+}
+
+/** Return the button by which the chosen voice can be heard. @param {State} state */
+function sampleView(state) {
+  const isHeard = state.speakTurn?.turnId === VOICE_SAMPLE;
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "button small",
+      key: "sample",
+      "data-action": "hear-voice",
+      disabled: !isHeard && !canSpeak(state),
+    },
+    icon(isHeard ? "stop" : "sound"),
+    isHeard ? t.settings.stopSample : t.settings.hearVoice,
+  );
+}
+
+const MAX_INSTRUCTIONS_CHARS = 4000; // the server takes four times as many
+
+/** @param {string} text */
+function instructionsView(text) {
+  return h(
+    "label",
+    { class: "field", key: "instructions" },
+    h("span", {}, t.settings.instructions),
+    h(
+      "textarea",
+      {
+        rows: "3",
+        dir: "auto",
+        maxlength: MAX_INSTRUCTIONS_CHARS,
+        placeholder: t.settings.instructionsExample,
+        "aria-describedby": "instructions-help",
+        "data-change": "setting",
+        "data-name": "instructions",
+      },
+      text, // its start only: from then on it is the user's
+    ),
+    h("span", { class: "fine", id: "instructions-help" }, t.settings.instructionsHelp),
+  );
 }
 
 /** @param {string} label @param {string} name @param {string[][]} options @param {string} value */

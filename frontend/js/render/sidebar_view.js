@@ -53,7 +53,7 @@ export function sidebarView(state) {
       state.search.text.trim() && shown(state).length === 0 && h("p", { class: "fine" }, t.list.nothingFound),
     ),
     h("input", { type: "file", id: "import-picker", hidden: true, accept: ".json,application/json" }),
-    h("button", { type: "button", class: "button quiet wide", "data-action": "import" }, icon("file"), t.list.import),
+    h("button", { type: "button", class: "button quiet wide", "data-action": "import" }, icon("import"), t.list.import),
   );
 }
 

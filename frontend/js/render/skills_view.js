@@ -4,6 +4,7 @@
  * @typedef {import("../state.js").State} State
  */
 
+import { isSkillOn } from "../state.js";
 import { comparedCalls, hookCosts, hookActivity, hookKey, tracedTurns } from "../hook_costs.js";
 import { h } from "./dom.js";
 import { hookCostView } from "./hook_costs_view.js";
@@ -36,7 +37,7 @@ export function skillsView(state) {
       skills.map((skill) =>
         skillView(
           skill,
-          !settings.skillsOff.includes(skill.name),
+          isSkillOn(settings, skill),
           diagnostics.filter((diagnostic) => diagnostic.skill === skill.name),
           usage,
         ),
@@ -75,7 +76,7 @@ function usageOf(state) {
  * @param {import("../../sdk/frames.js").Diagnostic[]} diagnostics
  * @param {Usage} usage
  */
-function skillView({ name, description, enabled, hooks, tests, triggers = [] }, isOn, diagnostics, usage) {
+function skillView({ name, description, hooks, tests, triggers = [] }, isOn, diagnostics, usage) {
   const tokens = hooks.reduce((sum, { name: hook }) => sum + (costOf(usage, name, hook)?.tokens ?? 0), 0);
   return h(
     "li",
@@ -87,14 +88,12 @@ function skillView({ name, description, enabled, hooks, tests, triggers = [] }, 
       h("input", {
         type: "checkbox",
         role: "switch",
-        checked: enabled && isOn,
-        disabled: !enabled,
+        checked: isOn,
         "data-change": "skill",
         "data-name": name,
       }),
     ),
     h("p", {}, description),
-    !enabled && h("p", { class: "fine" }, t.skills.offByOperator),
     diagnostics.map(diagnosticView),
     tests && testsView(tests),
     triggers.length > 0 &&

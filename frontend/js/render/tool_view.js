@@ -36,9 +36,9 @@ export function toolView(call, result, { isAsked = false, isRefused = false } = 
     h(
       "div",
       { class: "tool-body" },
-      h("h4", {}, t.tools.arguments),
+      h("p", { class: "tool-part" }, t.tools.arguments),
       h("pre", { tabindex: "0" }, pretty(ran)),
-      result && h("h4", {}, result.is_error ? t.tools.error : t.tools.result),
+      result && h("p", { class: "tool-part" }, result.is_error ? t.tools.error : t.tools.result),
       result && h("pre", { tabindex: "0" }, result.content || t.tools.nothing),
     ),
   );

@@ -39,7 +39,7 @@ export function talkHint(state) {
     whyNot(state) ??
     languageProblem(state) ??
     voiceNews(state) ??
-    (isPushToTalk(state) ? t.voice.holdAndSpeak : t.voice.justSpeak)
+    (isPushToTalk(state) ? (state.isTouch ? t.voice.holdButton : t.voice.holdAndSpeak) : t.voice.justSpeak)
   );
 }
 

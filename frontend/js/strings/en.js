@@ -42,7 +42,7 @@ export const en = {
     clear: "Clear",
     delete: "Delete",
     local: "local",
-    pickModel: (/** @type {string} */ name, /** @type {string} */ host) => `Model: ${name} at ${host}. Pick another`,
+    pickModel: ". Pick another model",
     modelAt: (/** @type {string} */ name, /** @type {string} */ host) => `${name} at ${host}`,
     cloud: (/** @type {string} */ host) => `cloud: ${host}`,
     logOut: (/** @type {string} */ name) => `Log out ${name}`,
@@ -83,7 +83,7 @@ export const en = {
     picked: (/** @type {string} */ name) => `${name} answers from now on.`,
     fetch: "Download a model",
     fetchAbout:
-      "The server downloads it and checks it. Nothing is downloaded unless you ask. These models were not tried out by us.",
+      "The server downloads it and checks it. Nothing is downloaded unless you ask. We have not tested these models.",
     fetchIt: "Download",
     fetchNamed: (/** @type {string} */ name) => `Download ${name}`,
     fetchOn: "Continue",
@@ -99,6 +99,11 @@ export const en = {
     key: "Key",
     keyHelp: "Sent to this address only, kept on the server, and never shown again. Leave it empty if none is needed.",
     model: "Model",
+    list: "List models",
+    listed: (/** @type {readonly string[]} */ names) =>
+      names.length
+        ? `${count(names.length, "model")}, to choose in the field “Model”: ${names.slice(0, 5).join(", ")}${names.length > 5 ? " …" : ""}`
+        : "This address lists no models. Write the name.",
     testAndUse: "Test and use",
     offer: (/** @type {string} */ name, /** @type {string} */ place) => `${name} is available: ${place}.`,
     use: "Use it",
@@ -106,6 +111,17 @@ export const en = {
     useReal: "Use a real one",
     noAnswer: "The server does not answer. Try again.",
     failed: (/** @type {number} */ status) => `The server refused (${status}); its log says why.`,
+    /** What the user can do about an error, by its code, in the words of the picker. @type {Record<string, string>} */
+    cures: {
+      model_invalid: "Check the fields: an address looks like http://127.0.0.1:8000/v1, without a password in it.",
+      model_missing: "There is no model of this name at this address. “List models” shows which there are.",
+      provider_unreachable:
+        "This address does not answer. Check that the model server runs and that the address is right.",
+      provider_auth: "The model server wants a key, or refused this one. Check the key.",
+      provider_rate_limited: "The model server limits requests, or its quota is used up. Try again later.",
+      provider_timeout: "The model did not answer in time. It may still be loading: try again.",
+      provider_protocol: "No chat model answers at this address. Check address (it usually ends in /v1) and model.",
+    },
   },
 
   composer: {
@@ -141,7 +157,8 @@ export const en = {
     remove: (/** @type {string} */ name) => `Remove ${name}`,
     added: (/** @type {string} */ name) => `Attached: ${name}`,
     removed: (/** @type {string} */ name) => `Removed: ${name}`,
-    onlyPictures: "Only pictures, text, Markdown, CSV and PDF files can be attached.",
+    otherKind: (/** @type {string} */ name) =>
+      `${name} cannot be attached: it is neither a picture nor text, Markdown, CSV or PDF. Save a document as PDF or text, and attach that.`,
     tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} files. The others were left out.`,
     tooLarge: (/** @type {string} */ name, /** @type {number} */ mb) =>
       `${name} is larger than ${mb} MB. Scale it down first.`,
@@ -189,6 +206,7 @@ export const en = {
     ready: "Ready",
     justSpeak: "Just speak, and talk over a reply to interrupt it.",
     holdAndSpeak: "Hold the space bar or the button while you speak.",
+    holdButton: "Hold the button while you speak.",
     sayAgain: "Say it again, or press Retry.",
     microphoneProblems: {
       unplugged: "The microphone was unplugged.",
@@ -213,21 +231,27 @@ export const en = {
 
   settings: {
     appearance: "Appearance",
-    theme: { auto: "As the system", light: "Light", dark: "Dark" },
+    theme: { auto: "Same as the system", light: "Light", dark: "Dark" },
     pageLanguage: "Language of this page",
-    asBrowser: "As the browser",
+    asBrowser: "Same as the browser",
     language: "Language of the conversation",
-    notSaid: "Not said",
+    notSaid: "Not set",
     readAloud: "Read replies aloud",
     speaker: "Voice",
     speed: "Speed of the voice",
     readAloudWhen: { spoken: "When I speak", always: "Always", never: "Never" },
+    hearVoice: "Hear this voice",
+    stopSample: "Stop",
+    sample: "This is how replies will sound.",
+    instructions: "Instructions of your own",
+    instructionsExample: "Speak slowly, I am learning English.",
+    instructionsHelp: "The model reads them before every message, in all your conversations in this browser.",
     howToTalk: "How to talk",
     handsFree: "Hands-free: just speak",
     pushToTalk: "Push to talk: hold a key or a button",
     microphone: "Microphone",
     aMicrophone: "A microphone",
-    asSystem: "As the system",
+    asSystem: "System default",
     tools: "Tools",
     nudges: "Skills may speak first",
     nudgesHelp: "A skill may greet you, or say something after a silence.",
@@ -277,7 +301,7 @@ export const en = {
     lost: "Not answered: the connection was lost.",
     stopped: "Stopped.",
     restarted: "The server had to restart.",
-    unplayed: " The pale part was not played.",
+    unplayed: " The greyed-out part was not spoken.",
     failed: "Not answered.",
     tooLong: "This message is longer than the server accepts. Shorten it and send it again.",
     shortened: (/** @type {number} */ turns) =>
@@ -332,10 +356,10 @@ export const en = {
 
   approval: {
     /** What stands before and after the tool's name. */
-    question: ["May ", " run?"],
+    question: ["Allow ", "?"],
     /** How the server asks where the asker gives no text of its own. */
     plain: (/** @type {string} */ tool) => `May I use ${tool}?`,
-    asked: (/** @type {string} */ tool) => `May ${tool} run? – Parley`,
+    asked: (/** @type {string} */ tool) => `Allow ${tool}? – Parley`,
     touches: {
       READ: "It only reads.",
       WRITE: "It can change things on this server.",
@@ -345,8 +369,8 @@ export const en = {
     limit: (/** @type {string} */ duration) => `Without an answer in ${duration}: no.`,
     minutes: (/** @type {number} */ minutes, /** @type {number} */ seconds) => `${minutes} min ${seconds} s`,
     seconds: (/** @type {number} */ seconds) => `${seconds} s`,
-    reason: "If not allowed, reason ",
-    remember: "If allowed, remember ",
+    reason: "If you don't allow it, why? ",
+    remember: "If you allow it, for how long? ",
     once: "only this time",
     conversation: "in this conversation",
     always: "always",
@@ -383,8 +407,7 @@ export const en = {
     help: "A skill is a folder on the server. A change applies from your next message; what a skill has already added to a conversation stays there.",
     none: "This server has no skills.",
     studio: "Skill studio",
-    unused: (/** @type {number} */ n) => `${count(n, "folder")} not in use`,
-    offByOperator: "Switched off by the operator.",
+    unused: (/** @type {number} */ n) => `${count(n, "unused folder")}`,
     hooks: (/** @type {number} */ n) => count(n, "hook"),
     speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",

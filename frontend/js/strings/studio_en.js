@@ -64,7 +64,8 @@ export const en = {
   question: "The user says",
   defaultQuestion: "(the user's message)",
   tools: "Tools that the model calls",
-  toolsHelp: "One round: read_file, current_time: error. Further rounds after a semicolon. Empty: it answers at once.",
+  toolsHelp:
+    "One round: read_file, current_time: error. Separate further rounds with semicolons. If this is empty, the model answers at once.",
   facts: "More about the turn",
   channel: "Began by",
   channels: { text: "typing", voice: "speaking" },

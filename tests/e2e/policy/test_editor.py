@@ -32,7 +32,7 @@ async def test_a_policy_that_is_saved_stops_the_next_dangerous_call(
     await page.open()
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("What time is it?")
-    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await expect(page.tab.get_by_role("alertdialog", name="Allow current_time?")).to_be_visible()
     await page.button("Don't allow").click()
     await page.idle()
     result = next(m["content"] for m in reversed(model.requests[-1].messages) if m["role"] == "tool")

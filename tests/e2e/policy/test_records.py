@@ -147,7 +147,7 @@ async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_agai
     await page.open()
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("What time is it?")
-    await page.tab.get_by_label("If allowed, remember").select_option("always")
+    await page.tab.get_by_label("If you allow it, for how long?").select_option("always")
     await page.button("Allow").click()
     await page.idle()
     tab = await opened("approvals")
@@ -164,7 +164,7 @@ async def test_a_remembered_approval_is_revoked_and_the_call_is_asked_about_agai
 
     model.queue(calls(("current_time", ZONE)), text("Done."))
     await page.ask("And now?")
-    await expect(page.tab.get_by_role("alertdialog", name="May current_time run?")).to_be_visible()
+    await expect(page.tab.get_by_role("alertdialog", name="Allow current_time?")).to_be_visible()
     await expect(page.tab.locator(".approval [inert]")).to_have_count(0)
     await page.tab.keyboard.press("Escape")
     await page.idle()

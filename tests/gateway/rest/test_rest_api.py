@@ -61,6 +61,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/approvals/{id}", "delete"),
         ("/api/model", "get"),
         ("/api/model", "put"),
+        ("/api/model/names", "post"),
         ("/api/models", "get"),
         ("/api/models/download", "delete"),
         ("/api/models/download", "post"),

@@ -67,7 +67,7 @@ function filterView({ audit, principal }) {
     field(p.audit.until, "until", { type: "datetime-local" }),
     field(p.audit.text, "text", { type: "search", placeholder: p.audit.textHint }),
     h("div", { class: "filter-actions" }, [
-      h("button", { type: "submit", class: "button primary" }, icon("inspect"), p.audit.show),
+      h("button", { type: "submit", class: "button primary" }, icon("search"), p.audit.show),
       button("clear_filter", p.audit.clear, { class: "button" }),
       exporters,
     ]),
