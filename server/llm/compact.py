@@ -6,8 +6,10 @@ them. It repeats what it sees: at most two exchanges of the conversation, and no
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from server.llm.language_model import Message
 from server.speech.sentences import CLOSERS, STOPS, TERMINALS
@@ -117,6 +119,16 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
     """Return a turn that may come after these messages, as `compact_turn` would, with the hooks of the turn before."""
     system, rest = _split_system(messages)
     return CompactTurn(system=system, history=_history(rest), question=question, instructions=instructions)
+
+
+def is_in_other_script(text: str) -> bool:
+    """Return whether at least half of the words are written in other letters than Latin ones."""
+    are_latin = [
+        is_latin
+        for word in text.split()
+        for is_latin, _ in groupby(filter(str.isalpha, word), lambda letter: "LATIN" in unicodedata.name(letter, ""))
+    ]
+    return 2 * are_latin.count(False) >= len(are_latin) > 0
 
 
 def is_looping(text: str) -> bool:

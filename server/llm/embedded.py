@@ -2,7 +2,7 @@
 
 The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
 talks to it. What is added here makes a very small model useful: words choose
-tools, prompts are plain, replies are kept short.
+tools, deeds without a tool are declined, prompts are plain, replies are kept short.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any
 
 from server.config import LlmSettings
-from server.errors import ProviderError
+from server.errors import LanguageUnknown, ProviderError
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
 from server.llm.compact import (
@@ -22,10 +22,12 @@ from server.llm.compact import (
     MAX_LOOP_CHARS,
     CompactTurn,
     compact_turn,
+    is_in_other_script,
     is_looping,
     turn_to_prefill,
 )
 from server.llm.compact_reply import NO_ANSWER, ReplyGuard, quotation, unlike
+from server.llm.deed_decision import CANNOT, asks_for_deed
 from server.llm.embedded_process import (
     MODEL_NAME,
     EmbeddedProcess,
@@ -48,6 +50,7 @@ from server.llm.language_model import (
 
 logger = logging.getLogger(__name__)
 
+LANGUAGES = ("en",)
 DEFAULT_MAX_TOKENS = 160
 MAX_REQUEST_CHARS = 500
 """The longest question in which words are looked for that ask for a tool."""
@@ -72,7 +75,9 @@ class EmbeddedModel:
         settings: ModelProcessSettings | None = None,
         *,
         start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
+        asks_for_deed: Callable[[OpenAICompatible, str], Awaitable[bool]] = asks_for_deed,
     ) -> None:
+        self._asks_for_deed = asks_for_deed
         self._config = config
         self._settings = settings or default_settings()
         self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
@@ -83,7 +88,7 @@ class EmbeddedModel:
 
     @property
     def info(self) -> ModelInfo:
-        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", options=_DEFAULTS)
+        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", languages=LANGUAGES, options=_DEFAULTS)
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
@@ -157,12 +162,14 @@ class EmbeddedModel:
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         turn = compact_turn(request.messages, request.question, request.denied)
+        if is_in_other_script(turn.question):
+            raise LanguageUnknown(f"{MODEL_NAME} knows only English: ask in English, or pick another model")
         await self._use_prefill(turn)
         self._instructions = turn.instructions
         is_planning = request.purpose == "planning"
         tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
-        may_call = len(turn.question) <= MAX_REQUEST_CHARS and request.tool_choice != "none"
-        if may_call and not turn.results:
+        is_request = 0 < len(turn.question) <= MAX_REQUEST_CHARS and not turn.results
+        if is_request and request.tool_choice != "none":
             name = tool_choice.chosen_tool(turn, tools)
             if name is not None and is_planning:
                 yield TextDelta("<need_tool>")
@@ -172,7 +179,15 @@ class EmbeddedModel:
                 yield call
                 yield Finished(reason="tool_calls")
                 return
-        if (answer := quotation(turn)) is not None:
+        answer = quotation(turn)
+        if (
+            answer is None
+            and is_request
+            and not turn.base_question
+            and await self._asks_for_deed(client, turn.question)
+        ):
+            answer = CANNOT
+        if answer is not None:
             yield TextDelta(unlike(answer, turn.last_reply))
             yield Finished(reason="stop")
             return
@@ -227,6 +242,7 @@ class EmbeddedModel:
         self._instructions = turn.instructions
         try:
             await client.read(turn.messages())
+            await self._asks_for_deed(client, "Hi")  # what it reads each time is then known
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 

@@ -117,6 +117,8 @@ class ModelInfo:
     location: Literal["local", "cloud"]
     key_source: str | None = None
     """`OPENAI_API_KEY`, `parley.yaml`, `none` …; never the key."""
+    languages: Sequence[str] = ()
+    """Languages (BCP 47) that the model knows; empty where they are not known."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its requests where the settings do not say otherwise, such as `temperature`."""
 

@@ -62,6 +62,8 @@ class ModelItem(Struct, kw_only=True, frozen=True):
     name: str
     host: str
     location: Literal["local", "cloud"]
+    languages: list[str] = []
+    """Languages (BCP 47) that the model knows; empty where they are not known."""
 
 
 class UserItem(Struct, kw_only=True, frozen=True):
@@ -349,6 +351,7 @@ ErrorCode = Literal[
     "rate_limited",
     "hook_signature_invalid",
     "context_overflow",
+    "language_unknown",
     "model_missing",
     "provider_unreachable",
     "provider_auth",
