@@ -38,7 +38,7 @@ from server.llm.language_model import LanguageModel, Message, ModelInfo
 from server.media.references import MediaError, UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
-from server.models.file_model import FileModel
+from server.models.file_model import FileModel, free_memory
 from server.models.model_choice import ModelChoice, load_choice
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_files import ModelFolder
@@ -170,7 +170,7 @@ class App:
                 use=self._agent.use_model,
             ),
         )
-        self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ)
+        self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ, free_memory_bytes=free_memory())
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         services = self._build_services(signer)

@@ -93,6 +93,9 @@ class EmbeddedModel:
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
 
+    async def problem(self) -> str:
+        return self._process.problem
+
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
         await asyncio.to_thread(tool_choice.cities)  # reads files

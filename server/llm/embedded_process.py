@@ -161,6 +161,13 @@ class EmbeddedProcess:
         """The client to the process, while it lives; never starts one."""
         return self._client if self.process is not None and self.process.is_alive else None
 
+    @property
+    def problem(self) -> str:
+        """The reason why there is no process although there was one, or ""."""
+        if self.process is None or self.process.is_alive:
+            return ""
+        return f"the process of {self._settings.model_name} has ended; the next message starts it again"
+
     async def connected(self) -> OpenAICompatible:
         """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.
 

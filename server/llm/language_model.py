@@ -151,6 +151,9 @@ class LanguageModel(Protocol):
     async def context_tokens(self) -> int | None:
         """Return how many tokens fit, as the endpoint reports it, or None if it does not. Cached, never raises."""
 
+    async def problem(self) -> str:
+        """Return why the model cannot answer now, or "" if nothing is known to be wrong. Never raises."""
+
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:

@@ -293,6 +293,20 @@ async def test_a_death_in_mid_stream_is_told_and_the_next_call_starts_another(
     assert len(workers.started) == 2
 
 
+async def test_a_process_that_has_ended_is_a_problem_until_the_next_one_runs(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    server.respond = always("Hello.")
+    await ask(model, asking("Hi"))
+    assert await model.problem() == ""
+
+    workers.started[0].is_alive = False
+    assert "has ended; the next message starts it again" in await model.problem()
+
+    await ask(model, asking("Hi"))
+    assert await model.problem() == ""
+
+
 async def test_two_streams_that_die_together_start_one_other(
     server: OpenAIServer, workers: Workers, model: EmbeddedModel
 ) -> None:
