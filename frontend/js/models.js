@@ -13,6 +13,7 @@
  * @property {string} server the program or address behind which it is; empty if our server runs it
  * @property {boolean} isHere on the server's machine
  * @property {boolean} isCurrent
+ * @property {string} problem why it cannot answer although it is the current one, or empty
  * @property {number | null} firstTokenMs as its last test has shown; null if it was not tested
  * @property {boolean | null} callsTools
  *
@@ -102,7 +103,7 @@ function known(body) {
 }
 
 /** @param {any} option @returns {ModelOption} */
-function asOption({ kind, name, server, base_url, is_on_this_machine, is_current, measured }) {
+function asOption({ kind, name, server, base_url, is_on_this_machine, is_current, problem, measured }) {
   /** @type {ModelChoice} */
   const choice =
     kind === "endpoint"
@@ -117,6 +118,7 @@ function asOption({ kind, name, server, base_url, is_on_this_machine, is_current
     server: server ? String(server) : "",
     isHere: is_on_this_machine === true,
     isCurrent: is_current === true,
+    problem: problem ? String(problem) : "",
     firstTokenMs: measured ? Number(measured.first_token_ms) : null,
     callsTools: measured?.calls_tools ?? null,
   };

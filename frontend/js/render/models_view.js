@@ -5,9 +5,10 @@
  * @typedef {import("../models.js").ModelOption} ModelOption
  */
 
+import { suggestionOf } from "../downloads.js";
 import { isDemo, offerOf } from "../models.js";
 import { h } from "./dom.js";
-import { downloadsView } from "./downloads_view.js";
+import { downloadsView, suggestionView } from "./downloads_view.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
@@ -36,8 +37,11 @@ export function modelsView({ models, downloads, server }) {
 
 /** @param {Models} models @param {import("../downloads.js").Downloads} downloads */
 function pickerView(models, downloads) {
+  const isServerFound = models.options?.some(({ choice }) => choice.kind === "endpoint") ?? true;
+  const suggested = isServerFound ? null : suggestionOf(downloads);
   return [
     h("p", { class: "fine" }, t.models.about),
+    suggested && suggestionView(downloads, suggested),
     h(
       "ul",
       { class: "model-options", "aria-label": t.models.all, "aria-busy": String(models.options === null) },
@@ -45,7 +49,7 @@ function pickerView(models, downloads) {
     ),
     h("p", { class: "fine", role: "status", key: "news" }, newsOf(models)),
     models.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, models.problem),
-    downloadsView(downloads),
+    downloadsView(downloads, suggested),
     h(
       "details",
       { key: `other-${models.picks}` },
@@ -79,8 +83,11 @@ function optionView(option, { testing }) {
         "aria-disabled": String(Boolean(testing)),
       },
       h("strong", { dir: "auto" }, option.name),
-      option.isCurrent && h("span", { class: "tag tag-accent" }, t.models.current),
+      option.problem
+        ? h("span", { class: "tag tag-warning" }, t.models.silent)
+        : option.isCurrent && h("span", { class: "tag tag-accent" }, t.models.current),
       h("span", { class: "fine" }, [placeOf(option), ...factsOf(option)].join(" · ")),
+      option.problem && h("span", { class: "fine" }, option.problem),
     ),
   );
 }
