@@ -112,7 +112,6 @@ async def _get(folder: ModelFolder, name: str, sha256: str | None, environ: Mapp
         sha256=sha256 or (model.sha256 if model else None),
         size_bytes=model.size_bytes if model else None,
         on_progress=_ProgressLine(),
-        on_trouble=lambda reason: print(reason, file=sys.stderr),
     )
     pinned = folder.pin(download.name)
     found = await download.run()
@@ -138,6 +137,9 @@ class _ProgressLine:
         self._next_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
+        if progress.trouble:
+            print(progress.trouble, file=sys.stderr)
+            return
         percent = 100 * progress.done_bytes // progress.total_bytes
         text = f"{progress.stage} {percent:3} % of {gigabytes(progress.total_bytes)}"
         if self._is_terminal:

@@ -170,7 +170,7 @@ class App:
                 use=self._agent.use_model,
             ),
         )
-        self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ, free_memory_bytes=free_memory())
+        self._fetcher = ModelFetcher(ModelFolder(data_dir / MODELS_FOLDER), environ)
         accounts = Accounts(settings.security, signer.derived_keys("session cookies"), self.storage.page_sessions)
         authenticator = Authenticator(settings.listen, settings.security, settings.proxies, accounts)
         services = self._build_services(signer)
@@ -358,7 +358,7 @@ class App:
                 *PolicyRoutes(self.policies, self._policy_engine, storage.audit).operations(),
                 *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
                 *ApprovalRoutes(storage.approvals, storage.audit).operations(),
-                *ModelRoutes(self.models, self._fetcher, storage.audit).operations(),
+                *ModelRoutes(self.models, self._fetcher, storage.audit, free_memory_bytes=free_memory()).operations(),
                 *SessionRoutes(storage.page_sessions, storage.audit).operations(),
                 *SkillRoutes(skill_files, storage.audit).operations(),
                 *SkillTrialRoutes(skill_files, trial).operations(),

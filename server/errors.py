@@ -198,8 +198,6 @@ class ModelMissing(ProviderError):
 
 
 class LanguageUnknown(ProviderError):
-    """The question is written in letters that the model does not know; it would answer nonsense."""
-
     code = "language_unknown"
 
 

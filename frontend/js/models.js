@@ -13,7 +13,6 @@
  * @property {string} server the program or address behind which it is; empty if our server runs it
  * @property {boolean} isHere on the server's machine
  * @property {boolean} isCurrent
- * @property {string} problem why it cannot answer although it is the current one, or empty
  * @property {number | null} firstTokenMs as its last test has shown; null if it was not tested
  * @property {boolean | null} callsTools
  *
@@ -21,6 +20,7 @@
  * @property {boolean} isOpen the picker is shown
  * @property {readonly ModelOption[] | null} options null until they are known
  * @property {string | null} decidedBy the setting that decides the model, so that none can be picked
+ * @property {string} silence why the current model cannot answer now, or empty
  * @property {string} testing the name of the model that is being tested, or empty
  * @property {string} picked the name of the model that was picked last, or empty
  * @property {string} problem
@@ -99,11 +99,12 @@ function known(body) {
   return {
     options: options.filter(Boolean).map(asOption),
     decidedBy: body?.decided_by ? String(body.decided_by) : null,
+    silence: String(body?.problem ?? ""),
   };
 }
 
 /** @param {any} option @returns {ModelOption} */
-function asOption({ kind, name, server, base_url, is_on_this_machine, is_current, problem, measured }) {
+function asOption({ kind, name, server, base_url, is_on_this_machine, is_current, measured }) {
   /** @type {ModelChoice} */
   const choice =
     kind === "endpoint"
@@ -118,7 +119,6 @@ function asOption({ kind, name, server, base_url, is_on_this_machine, is_current
     server: server ? String(server) : "",
     isHere: is_on_this_machine === true,
     isCurrent: is_current === true,
-    problem: problem ? String(problem) : "",
     firstTokenMs: measured ? Number(measured.first_token_ms) : null,
     callsTools: measured?.calls_tools ?? null,
   };

@@ -134,6 +134,7 @@ export const NO_MODELS = {
   isOpen: false,
   options: null,
   decidedBy: null,
+  silence: "",
   testing: "",
   picked: "",
   problem: "",

@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 _TAIL_TIMEOUT_S = 0.1  # for the end of the body behind `[DONE]`, so that the connection can be kept
 _USAGE_TIMEOUT_S = 2.0  # for what may follow a finish_reason
 _EVENTS_AT_ONCE = 16  # of a stream, before others run: each may be 0.1 ms of work for those who read it
-_PROBE_TIMEOUT_S = 2.0
 _MAX_CONNECTIONS = 1000
 _OWN_FIELDS = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
 
@@ -77,15 +76,7 @@ class OpenAICompatible:
         return await self._discovery.context_tokens()
 
     async def problem(self) -> str:
-        """Ask for the list of models: any answer shows that the server is there."""
-        try:
-            async with asyncio.timeout(_PROBE_TIMEOUT_S):
-                await (await asyncio.to_thread(self._connected)).get("/models")
-        except Refused:
-            pass
-        except (Unreachable, TimeoutError):
-            return f"no answer from {self._endpoint.host}: is it running?"
-        return ""
+        return "" if await self._discovery.has_answer() else f"no answer from {self._endpoint.host}: is it running?"
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """Do nothing: every token may cost money."""

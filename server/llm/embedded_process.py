@@ -163,10 +163,9 @@ class EmbeddedProcess:
 
     @property
     def problem(self) -> str:
-        """The reason why there is no process although there was one, or ""."""
-        if self.process is None or self.process.is_alive:
-            return ""
-        return f"the process of {self._settings.model_name} has ended; the next message starts it again"
+        """The reason why no process runs although one did, or ""."""
+        has_ended = self.process is not None and not self.process.is_alive
+        return "its process has ended; the next message restarts it" if has_ended else ""
 
     async def connected(self) -> OpenAICompatible:
         """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.

@@ -33,11 +33,13 @@ _SPARE_BYTES: Final = 256 << 20  # of the disk
 _TRANSIENT: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Progress:
     stage: Literal["downloading", "checking"]
     done_bytes: int
     total_bytes: int
+    trouble: str = ""
+    """Reason why a connection broke, while the next one is tried."""
 
 
 class _Broken(Exception):
@@ -49,7 +51,6 @@ class ModelDownload:
 
     sha256: the hash that it must have; without it, that of its first download, if there was one.
     size_bytes: its size, where it is known beforehand; another one is refused.
-    on_trouble: called with the reason of each broken connection after which another one is tried.
     pause_s: the wait after the first failure; it doubles with each.
     """
 
@@ -61,7 +62,6 @@ class ModelDownload:
         sha256: str | None = None,
         size_bytes: int | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
-        on_trouble: Callable[[str], None] = lambda _: None,
         stall_s: float = STALL_S,
         pause_s: float = 1.0,
     ) -> None:
@@ -73,7 +73,6 @@ class ModelDownload:
         self._sha256 = sha256
         self._size_bytes = size_bytes
         self._on_progress = on_progress
-        self._on_trouble = on_trouble
         self._stall_s = stall_s
         self._pause_s = pause_s
 
@@ -126,16 +125,15 @@ class ModelDownload:
                 except _Broken as error:
                     failures = 0 if part.seek(0, os.SEEK_END) > before + _PIECE_BYTES else failures + 1
                     if failures >= MAX_FAILURES:
-                        has_come = part.seek(0, os.SEEK_END) > 0
-                        cure = (
-                            "what has come is kept: try again later to continue"
-                            if has_come
-                            else "nothing has come: check the network"
+                        kept = (
+                            "what has come is kept: try again later to continue" if part.tell() else "nothing has come"
                         )
                         raise ModelFileError(
-                            f"{self._host} failed {failures} times in a row ({error}); {cure}"
+                            f"{self._host} failed {failures} times in a row ({error}); {kept}"
                         ) from error
-                    self._on_trouble(f"{self._host} cannot be reached or broke off ({error}); trying again")
+                    trouble = f"{self._host} cannot be reached or broke off ({error}); trying again"
+                    total = self._folder.source(self.name).total_bytes or self._size_bytes or 0
+                    self._on_progress(Progress("downloading", part.tell(), total, trouble))
                     logger.info("download of %s: %s; trying again", self.name, error)
                     await asyncio.sleep(self._pause_s * 2 ** max(0, failures - 1))
 

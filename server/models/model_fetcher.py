@@ -8,15 +8,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from server.models.model_download import ModelDownload, Progress
-from server.models.model_files import (
-    RECOMMENDED,
-    ModelFile,
-    ModelFileError,
-    ModelFolder,
-    RecommendedModel,
-    find_model,
-    suggest_model,
-)
+from server.models.model_files import RECOMMENDED, ModelFile, ModelFileError, ModelFolder, RecommendedModel, find_model
 
 logger = logging.getLogger(__name__)
 
@@ -46,26 +38,12 @@ class FetchableModel(Struct, frozen=True, kw_only=True):
     """The reason why the last download failed, or why the one that runs had to try again."""
 
 
-class FetchableModels(Struct, frozen=True, kw_only=True):
-    models: list[FetchableModel]
-    free_memory_bytes: int
-    """Memory of this machine that was free when the server started."""
-    suggested: str | None
-    """Name of the largest of the models that runs well in that memory, if there is one."""
-
-
 class ModelFetcher:
     """Owner of the download that runs, and of the error of the last one. Nothing begins without `start`."""
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        environ: Mapping[str, str],
-        *,
-        free_memory_bytes: int,
-        table: Sequence[RecommendedModel] = RECOMMENDED,
+        self, folder: ModelFolder, environ: Mapping[str, str], *, table: Sequence[RecommendedModel] = RECOMMENDED
     ) -> None:
-        self._free_memory_bytes = free_memory_bytes
         self._folder = folder
         self._table = table
         self._environ = environ
@@ -94,14 +72,9 @@ class ModelFetcher:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def models(self) -> FetchableModels:
+    async def models(self) -> list[FetchableModel]:
         files = {file.name: file for file in await asyncio.to_thread(self._folder.files)}
-        suggested = suggest_model(self._free_memory_bytes, self._table)
-        return FetchableModels(
-            models=[self._fetchable(model, files.get(model.name)) for model in self._table],
-            free_memory_bytes=self._free_memory_bytes,
-            suggested=suggested.name if suggested else None,
-        )
+        return [self._fetchable(model, files.get(model.name)) for model in self._table]
 
     def _fetchable(self, model: RecommendedModel, file: ModelFile | None) -> FetchableModel:
         state: FetchState = "absent" if file is None else "complete" if file.is_complete else "partial"
@@ -110,7 +83,7 @@ class ModelFetcher:
         if model.name == self._name and self._is_running:
             progress = self._progress or Progress(stage="downloading", done_bytes=done_bytes, total_bytes=total_bytes)
             state, done_bytes, total_bytes = progress.stage, progress.done_bytes, progress.total_bytes
-            error = self._error
+            error = progress.trouble or None
         elif model.name == self._name and self._error and state != "complete":
             state, error = "failed", self._error
         return FetchableModel(
@@ -126,26 +99,21 @@ class ModelFetcher:
 
     async def _fetch(self, model: RecommendedModel) -> None:
         try:
-            url = model.url(self._environ)
             download = ModelDownload(
                 self._folder,
-                url,
+                model.url(self._environ),
                 sha256=model.sha256,
                 size_bytes=model.size_bytes,
                 on_progress=self._set_progress,
-                on_trouble=self._set_error,
             )
             sha256 = await download.run()
             logger.info("%s was downloaded (SHA-256 %s)", model.name, sha256)
         except ModelFileError as error:
-            self._set_error(str(error))
+            self._error = str(error)[:_MAX_ERROR_CHARACTERS]
             logger.warning("%s was not downloaded: %s", model.name, error)
         except Exception:  # the boundary of a task that is awaited when it is stopped only
             self._error = "an unexpected error; the server's log has the details"
             logger.exception("%s was not downloaded", model.name)
 
     def _set_progress(self, progress: Progress) -> None:
-        self._progress, self._error = progress, None
-
-    def _set_error(self, reason: str) -> None:
-        self._error = reason[:_MAX_ERROR_CHARACTERS]
+        self._progress = progress

@@ -47,55 +47,8 @@ class RecommendedModel:
         return f"{(environ.get('HF_ENDPOINT') or _HUB).rstrip('/')}/{self.path}"
 
 
-def _model(path: str, size_bytes: int, parameters: str, sha256: str) -> RecommendedModel:
-    repository, _, file = path.rpartition("/")
-    return RecommendedModel(
-        path=f"{repository}/resolve/main/{file}",
-        size_bytes=size_bytes,
-        sha256=sha256,
-        licence="Apache-2.0",
-        parameters=parameters,
-    )
-
-
-RECOMMENDED: Final = (
-    _model(
-        "Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf",
-        639_446_688,
-        "0.6 B",
-        "9465e63a22add5354d9bb4b99e90117043c7124007664907259bd16d043bb031",
-    ),
-    _model(
-        "Qwen/Qwen3-1.7B-GGUF/Qwen3-1.7B-Q8_0.gguf",
-        1_834_426_016,
-        "1.7 B",
-        "061b54daade076b5d3362dac252678d17da8c68f07560be70818cace6590cb1a",
-    ),
-    _model(
-        "ggml-org/SmolLM3-3B-GGUF/SmolLM3-Q4_K_M.gguf",
-        1_915_305_312,
-        "3 B",
-        "8334b850b7bd46238c16b0c550df2138f0889bf433809008cc17a8b05761863e",
-    ),
-    _model(
-        "ibm-granite/granite-4.0-micro-GGUF/granite-4.0-micro-Q4_K_M.gguf",
-        2_099_502_528,
-        "3 B",
-        "97c417dcc0534b0737c74016fb2af083cb17c3b51eaac621192d23961b7024eb",
-    ),
-    _model(
-        "unsloth/Qwen3-4B-Instruct-2507-GGUF/Qwen3-4B-Instruct-2507-Q4_K_M.gguf",
-        2_497_281_120,
-        "4 B",
-        "3605803b982cb64aead44f6c1b2ae36e3acdb41d8e46c8a94c6533bc4c67e597",
-    ),
-    _model(
-        "Qwen/Qwen3-8B-GGUF/Qwen3-8B-Q4_K_M.gguf",
-        5_027_783_488,
-        "8 B",
-        "d98cdcbd03e17ce47681435b5150e34c1417f50b5c0019dd560e4882c5745785",
-    ),
-)
+_TABLE: Final = Path(__file__).with_name("recommended.json")
+RECOMMENDED: Final = msgspec.json.decode(_TABLE.read_bytes(), type=tuple[RecommendedModel, ...])
 
 
 def find_model(name: str, table: Sequence[RecommendedModel] = RECOMMENDED) -> RecommendedModel | None:
@@ -104,13 +57,10 @@ def find_model(name: str, table: Sequence[RecommendedModel] = RECOMMENDED) -> Re
     return next((model for model in table if model.name.lower() == file_name), None)
 
 
-def suggest_model(free_bytes: int, table: Sequence[RecommendedModel] = RECOMMENDED) -> RecommendedModel | None:
-    """Return the largest model that takes at most a sixth of the memory.
-
-    Its context and other programs need memory, too, and on a processor a larger model writes slowly.
-    """
-    fitting = [model for model in table if 6 * model.size_bytes <= free_bytes]
-    return max(fitting, key=lambda model: model.size_bytes, default=None)
+def suggest_model(free_bytes: int) -> str | None:
+    """Return the name of the largest model that takes at most a sixth of the memory; larger ones fit, but are slow."""
+    fitting = [model for model in RECOMMENDED if 6 * model.size_bytes <= free_bytes]
+    return max(fitting, key=lambda model: model.size_bytes).name if fitting else None
 
 
 def gigabytes(count: int) -> str:

@@ -151,7 +151,6 @@ class ModelHost:
         )
 
     async def problem(self) -> str:
-        """Return why the model that answers cannot do so now, or ""."""
         return await self._model.problem()
 
     async def offer(self) -> FoundServer | None:

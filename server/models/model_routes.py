@@ -1,12 +1,10 @@
 """`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
 
-import asyncio
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from server.errors import ConfigError, ProviderError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
@@ -14,8 +12,8 @@ from server.gateway.routes import Access
 from server.llm.embedded_process import MODEL_NAME
 from server.models.found_servers import FoundServer
 from server.models.model_choice import EmbeddedChoice, EndpointChoice, FileChoice, ModelChoice, without_key
-from server.models.model_fetcher import FetchableModels, FetchBusy, ModelFetcher
-from server.models.model_files import ModelFileError
+from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
+from server.models.model_files import ModelFileError, suggest_model
 from server.models.model_host import ModelHost, ModelMeasurement, PickRefused
 from server.openai_client import is_loopback_name
 from server.storage.audit_log import AuditLog
@@ -38,17 +36,25 @@ class ModelOption(Struct, frozen=True, kw_only=True):
     is_current: bool = False
     has_key: bool = False
     """Whether a key is kept for the model, which a PUT of the same `base_url` without `api_key` uses again."""
-    problem: str | None = None
-    """The reason why the current model cannot answer now, if there is one."""
     measured: ModelMeasurement | None = None
     """Results of its last test, if there was one since the server was started."""
 
 
 class ModelPicker(Struct, frozen=True, kw_only=True):
     model: ModelItem
+    problem: str
+    """The reason why that model cannot answer now, or ""."""
     decided_by: str | None
     """The setting or variable because of which none can be picked, if there is one."""
     options: list[ModelOption]
+
+
+class FetchableModels(Struct, frozen=True, kw_only=True):
+    models: list[FetchableModel]
+    free_memory_bytes: int
+    """Memory of this machine that was free when the server started."""
+    suggested: str | None
+    """Name of the model that runs well in that memory, if there is one."""
 
 
 class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,7 +64,8 @@ class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class ModelRoutes:
     """The model of the whole server, shown to operators, picked and fetched by them."""
 
-    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog) -> None:
+    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog, *, free_memory_bytes: int) -> None:
+        self._free_memory_bytes = free_memory_bytes
         self._models = models
         self._fetcher = fetcher
         self._audit = audit
@@ -130,7 +137,10 @@ class ModelRoutes:
         return ApiAnswer(await self._picker())
 
     async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
-        return ApiAnswer(await self._fetcher.models())
+        models, free_bytes = await self._fetcher.models(), self._free_memory_bytes
+        return ApiAnswer(
+            FetchableModels(models=models, free_memory_bytes=free_bytes, suggested=suggest_model(free_bytes))
+        )
 
     async def _fetch(self, call: ApiCall) -> ApiAnswer:
         asked = await call.body(FetchRequest, code="model_invalid")
@@ -156,21 +166,19 @@ class ModelRoutes:
 
     async def _picker(self) -> ModelPicker:
         decided_by = self._models.decided_by
-        servers, files, problem = await asyncio.gather(
-            self._models.find(), self._models.files(), self._models.problem()
-        )
-        options = self._options(servers, files, problem) if decided_by is None else []
+        servers, files = await self._models.find(), await self._models.files()
+        options = self._options(servers, files) if decided_by is None else []
         item = msgspec.convert(self._models.info, ModelItem, from_attributes=True)
-        return ModelPicker(model=item, decided_by=decided_by, options=options)
+        problem = await self._models.problem()
+        return ModelPicker(model=item, problem=problem, decided_by=decided_by, options=options)
 
-    def _options(self, servers: list[FoundServer], files: list[str], problem: str) -> list[ModelOption]:
+    def _options(self, servers: list[FoundServer], files: list[str]) -> list[ModelOption]:
         """Return the embedded model, files, models that were found and the picked one, each once."""
         offered: dict[ModelChoice, FoundServer | None] = dict.fromkeys((EmbeddedChoice(), *map(FileChoice, files)))
         for server in servers:
             offered |= {EndpointChoice(base_url=server.base_url, model=name): server for name in server.models}
         offered.setdefault(without_key(self._models.choice), None)
-        options = [self._option(choice, server) for choice, server in offered.items()]
-        return [replace(each, problem=problem) if problem and each.is_current else each for each in options]
+        return [self._option(choice, server) for choice, server in offered.items()]
 
     def _option(self, choice: ModelChoice, server: FoundServer | None) -> ModelOption:
         picked = self._models.choice

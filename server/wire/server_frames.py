@@ -63,7 +63,6 @@ class ModelItem(Struct, kw_only=True, frozen=True):
     host: str
     location: Literal["local", "cloud"]
     languages: list[str] = []
-    """Languages (BCP 47) that the model knows; empty where they are not known."""
 
 
 class UserItem(Struct, kw_only=True, frozen=True):

@@ -65,8 +65,15 @@ test("each model stands with its place and what its test has shown", () => {
 });
 
 test("a current model that cannot answer is not said to answer", () => {
-  const problem = "no answer from 127.0.0.1:11434: is it running?";
-  const text = shown(opened(loaded({ ...EMBEDDED, is_current: false }, { ...FOUND, is_current: true, problem })));
+  const page = loaded(EMBEDDED);
+  const body = {
+    options: [
+      { ...EMBEDDED, is_current: false },
+      { ...FOUND, is_current: true },
+    ],
+    problem: "no answer from 127.0.0.1:11434: is it running?",
+  };
+  const text = shown(opened(page.dispatch({ type: "models_loaded", status: 200, body })));
 
   assert.match(text, /qwen3:8b\|Does not answer\|.*\|no answer from 127\.0\.0\.1:11434/);
   assert.doesNotMatch(text, /Answers now/);

@@ -301,7 +301,7 @@ async def test_a_process_that_has_ended_is_a_problem_until_the_next_one_runs(
     assert await model.problem() == ""
 
     workers.started[0].is_alive = False
-    assert "has ended; the next message starts it again" in await model.problem()
+    assert "process has ended; the next message restarts it" in await model.problem()
 
     await ask(model, asking("Hi"))
     assert await model.problem() == ""

@@ -16,8 +16,7 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.errors import ProviderAuth, ProviderUnreachable
 from server.llm.client import OpenAICompatible
-from server.llm.deed_decision import CANNOT
-from server.llm.embedded import EmbeddedModel
+from server.llm.embedded import CANNOT, EmbeddedModel
 from server.llm.embedded_process import ModelProcessSettings, default_settings, start_process
 from server.llm.endpoint import ModelEndpoint
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec

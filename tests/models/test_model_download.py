@@ -144,15 +144,14 @@ async def test_a_server_that_cannot_be_reached_is_told_at_once_and_nothing_is_sa
     folder: ModelFolder, files: FileServer
 ) -> None:
     files.always = Fault(cut_after=0)
-    troubles: list[str] = []
+    seen: list[Progress] = []
 
-    with pytest.raises(
-        ModelFileError, match=rf"failed {MAX_FAILURES} times in a row \(.+\); nothing has come: check the network"
-    ):
-        await download(folder, files, on_trouble=troubles.append).run()
+    with pytest.raises(ModelFileError, match=rf"failed {MAX_FAILURES} times in a row \(.+\); nothing has come"):
+        await download(folder, files, on_progress=seen.append).run()
 
-    assert len(troubles) == MAX_FAILURES - 1
-    assert "trying again" in troubles[0]
+    assert len(seen) == MAX_FAILURES - 1
+    assert seen[0].done_bytes == 0
+    assert "trying again" in seen[0].trouble
 
 
 async def test_a_server_that_never_sends_all_is_given_up_and_what_came_is_kept(

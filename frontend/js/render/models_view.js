@@ -68,7 +68,7 @@ function pickerView(models, downloads) {
 }
 
 /** @param {ModelOption} option @param {Models} models */
-function optionView(option, { testing }) {
+function optionView(option, { testing, silence }) {
   return h(
     "li",
     { key: option.key },
@@ -83,11 +83,12 @@ function optionView(option, { testing }) {
         "aria-disabled": String(Boolean(testing)),
       },
       h("strong", { dir: "auto" }, option.name),
-      option.problem
-        ? h("span", { class: "tag tag-warning" }, t.models.silent)
-        : option.isCurrent && h("span", { class: "tag tag-accent" }, t.models.current),
+      option.isCurrent &&
+        (silence
+          ? h("span", { class: "tag tag-warning" }, t.models.silent)
+          : h("span", { class: "tag tag-accent" }, t.models.current)),
       h("span", { class: "fine" }, [placeOf(option), ...factsOf(option)].join(" · ")),
-      option.problem && h("span", { class: "fine" }, option.problem),
+      option.isCurrent && silence && h("span", { class: "fine" }, silence),
     ),
   );
 }
