@@ -48,7 +48,7 @@ export function languageFor(chosen, preferred) {
 export function unknownLanguage(known = [], wanted) {
   if (!known.length || known.some((tag) => primary(tag) === primary(wanted))) return null;
   const names = new Intl.DisplayNames([locale], { type: "language" });
-  const nameOf = (/** @type {string} */ tag) => names.of(tag) ?? tag;
+  const nameOf = (/** @type {string} */ tag) => names.of(primary(tag)) ?? tag;
   return { wanted: nameOf(wanted), known: new Intl.ListFormat([locale]).format(known.map(nameOf)) };
 }
 
