@@ -198,10 +198,8 @@ class EmbeddedModel:
                 yield Finished(reason="tool_calls")
                 return
         answer = quotation(turn)
-        if answer is None and is_request and await self._asks_for_deed(client, turn.question):
-            answer = CANNOT
-        if answer is not None:
-            yield TextDelta(unlike(answer, turn.last_reply))
+        if answer or (is_request and await self._asks_for_deed(client, turn.question)):
+            yield TextDelta(unlike(answer or CANNOT, turn.last_reply))
             yield Finished(reason="stop")
             return
         async with aclosing(self._answer(client, turn, request.options)) as events:
