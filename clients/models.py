@@ -88,7 +88,7 @@ def _list(folder: ModelFolder, data_dir: Path, environ: Mapping[str, str]) -> No
         is_chosen = isinstance(chosen, FileChoice) and chosen.name == file.name
         print(f"{'*' if is_chosen else ' '} {_described(file)}")
     there = {file.name for file in files if file.is_complete}
-    print("\nrecommended (instruct models that call tools; not run here, and sizes as their publishers state them):")
+    print("\nrecommended (instruct models that call tools; not run here):")
     for model in RECOMMENDED:
         if model.name not in there:
             size = gigabytes(model.size_bytes)
@@ -109,13 +109,21 @@ async def _get(folder: ModelFolder, name: str, sha256: str | None, environ: Mapp
     download = ModelDownload(
         folder,
         model.url(environ) if model else name,
-        sha256=sha256,
-        about_bytes=model.size_bytes if model else None,
+        sha256=sha256 or (model.sha256 if model else None),
+        size_bytes=model.size_bytes if model else None,
         on_progress=_ProgressLine(),
     )
     pinned = folder.pin(download.name)
     found = await download.run()
-    compared = "as given" if sha256 else "as the first time" if pinned else "computed and pinned"
+    compared = (
+        "as given"
+        if sha256
+        else "as recommended"
+        if model
+        else "as the first time"
+        if pinned
+        else "computed and pinned"
+    )
     print(f"{download.name} is complete\nSHA-256 {found} ({compared})")
     print(f"`python -m server.models use {download.name.removesuffix('.gguf')}` makes it answer")
 
@@ -129,6 +137,9 @@ class _ProgressLine:
         self._next_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
+        if progress.trouble:
+            print(progress.trouble, file=sys.stderr)
+            return
         percent = 100 * progress.done_bytes // progress.total_bytes
         text = f"{progress.stage} {percent:3} % of {gigabytes(progress.total_bytes)}"
         if self._is_terminal:

@@ -36,7 +36,7 @@ from server.llm.language_model import LanguageModel, Message, ModelInfo
 from server.media.references import MediaError, UrlSigner
 from server.media.store import MediaStore
 from server.metrics import Metrics
-from server.models.file_model import FileModel
+from server.models.file_model import FileModel, free_memory
 from server.models.model_choice import ModelChoice, load_choice
 from server.models.model_fetcher import ModelFetcher
 from server.models.model_files import ModelFolder
@@ -334,7 +334,7 @@ class App:
                 *PolicyRoutes(self.policies, self._policy_engine, storage.audit).operations(),
                 *AuditRoutes(storage.database, keep_days=storage.audit_days).operations(),
                 *ApprovalRoutes(storage.approvals, storage.audit).operations(),
-                *ModelRoutes(self.models, self._fetcher, storage.audit).operations(),
+                *ModelRoutes(self.models, self._fetcher, storage.audit, free_memory_bytes=free_memory()).operations(),
                 *SessionRoutes(storage.page_sessions, storage.audit).operations(),
                 *SkillRoutes(skill_files, storage.audit).operations(),
                 *SkillTrialRoutes(skill_files, trial).operations(),

@@ -26,7 +26,8 @@ ServerError                 code                     who can act on it
     │   ├── ImageRefused    provider_protocol        the model sees no pictures
     │   └── ToolChoiceRefused provider_protocol      the model or its server can force no call of a tool
     ├── ContextTooLong      context_overflow         the prompt does not fit the model's context
-    └── ModelMissing        model_missing            no model named and none to be found out
+    ├── ModelMissing        model_missing            no model named and none to be found out
+    └── LanguageUnknown     language_unknown         the user: ask in another language, or an operator picks another model
 
 A code never changes; its text may, and never holds a secret.
 """
@@ -194,6 +195,10 @@ class ContextTooLong(ProviderError):
 
 class ModelMissing(ProviderError):
     code = "model_missing"
+
+
+class LanguageUnknown(ProviderError):
+    code = "language_unknown"
 
 
 def is_cancelled() -> bool:

@@ -14,6 +14,8 @@
  *
  * @typedef {object} Downloads
  * @property {readonly Download[]} all
+ * @property {string} suggested the name of the one that fits the server's memory, or empty
+ * @property {number} freeBytes of that memory
  * @property {string} problem why nothing could be begun
  * @property {number} asked requests and pauses under way: the next begins after the last of them
  */
@@ -51,7 +53,8 @@ export function loaded(state, status, body) {
     return again({ ...state, downloads: { ...before, asked, problem } });
   }
   const all = Array.isArray(body?.models) ? body.models.filter(Boolean).map(asDownload) : [];
-  const next = { ...state, downloads: { ...before, asked, all } };
+  const known = { suggested: String(body?.suggested ?? ""), freeBytes: Number(body?.free_memory_bytes) };
+  const next = { ...state, downloads: { ...before, asked, all, ...known } };
   const complete = (/** @type {readonly Download[]} */ list) => list.filter(({ state }) => state === "complete").length;
   return again(complete(all) > complete(before.all) && before.all.length ? withModels(next) : next);
 }
@@ -64,6 +67,11 @@ function again(state) {
 /** @param {Downloads} downloads */
 export function isBusy({ all }) {
   return all.some(({ state }) => state === "downloading" || state === "checking");
+}
+
+/** Return the model that the picker suggests, until it is there. @param {Downloads} downloads @returns {Download | null} */
+export function suggestionOf({ all, suggested }) {
+  return all.find(({ name, state }) => name === suggested && state !== "complete") ?? null;
 }
 
 /** @param {any} model @returns {Download} */

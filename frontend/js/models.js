@@ -21,6 +21,7 @@
  * @property {boolean} isOpen the picker is shown
  * @property {readonly ModelOption[] | null} options null until they are known
  * @property {string | null} decidedBy the setting that decides the model, so that none can be picked
+ * @property {string} silence why the current model cannot answer now, or empty
  * @property {string} testing the name of the model that is being tested, or empty
  * @property {readonly string[] | null} listed the models at the address in the form; null if it was not asked
  * @property {string} problem
@@ -125,6 +126,7 @@ function known(body) {
   return {
     options: options.filter(Boolean).map(asOption),
     decidedBy: body?.decided_by ? String(body.decided_by) : null,
+    silence: String(body?.problem ?? ""),
   };
 }
 

@@ -140,6 +140,7 @@ export const NO_MODELS = {
   isOpen: false,
   options: null,
   decidedBy: null,
+  silence: "",
   testing: "",
   listed: null,
   isOfForm: false,
@@ -148,7 +149,7 @@ export const NO_MODELS = {
 };
 
 /** @type {import("./downloads.js").Downloads} */
-export const NO_DOWNLOADS = { all: [], problem: "", asked: 0 };
+export const NO_DOWNLOADS = { all: [], suggested: "", freeBytes: 0, problem: "", asked: 0 };
 
 const MAX_NOTICES = 5;
 const MAX_ANNOUNCEMENTS = 200; // more than come between two drawings

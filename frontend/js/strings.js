@@ -40,6 +40,18 @@ export function languageFor(chosen, preferred) {
   return /** @type {typeof LANGUAGES[number]} */ (known ?? ours[0] ?? LANGUAGES[0]);
 }
 
+/**
+ * Return a language and those that are known, in words, if it is none of them; null if it is, or if none are listed.
+ *
+ * @param {readonly string[] | undefined} known @param {string} wanted
+ */
+export function unknownLanguage(known = [], wanted) {
+  if (!known.length || known.some((tag) => primary(tag) === primary(wanted))) return null;
+  const names = new Intl.DisplayNames([locale], { type: "language" });
+  const nameOf = (/** @type {string} */ tag) => names.of(primary(tag)) ?? tag;
+  return { wanted: nameOf(wanted), known: new Intl.ListFormat([locale]).format(known.map(nameOf)) };
+}
+
 /** Return what the user can do about an error; empty if nothing is known. @param {{code: string, retry_after_ms?: number}} error */
 export function adviceOn({ code, retry_after_ms }) {
   const wait = retry_after_ms ? t.retryIn(Math.max(1, Math.ceil(retry_after_ms / 1000))) : "";

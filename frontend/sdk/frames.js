@@ -9,7 +9,7 @@
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
  * @typedef {{name: string, file: string, line: number, details: string}} FailedTest
  * @typedef {{severity: string, skill: string | null, file: string | null, path: string | null, message: string}} Diagnostic
- * @typedef {{name: string, host: string, location: "local" | "cloud"}} ModelItem
+ * @typedef {{name: string, host: string, location: "local" | "cloud", languages?: string[]}} ModelItem
  * @typedef {{max_message_bytes: number, max_messages: number}} Limits
  * @typedef {{state: "ready" | "loading" | "missing", name: string | null, reason: string | null}} SpeechPart
  * @typedef {{stt: SpeechPart, tts: SpeechPart, vad: SpeechPart, opus?: SpeechPart, stt_languages?: string[],

@@ -85,6 +85,9 @@ class OpenAICompatible:
     async def context_tokens(self) -> int | None:
         return await self._discovery.context_tokens()
 
+    async def problem(self) -> str:
+        return "" if await self._discovery.has_answer() else f"no answer from {self._endpoint.host}: is it running?"
+
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """Do nothing: every token may cost money."""
 

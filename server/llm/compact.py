@@ -7,9 +7,11 @@ Results of tools are quoted, and sentences of its reply may be left out.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import groupby
 
 from server.llm.language_model import Message
 from server.speech.sentences import CLOSERS, STOPS, TERMINALS
@@ -28,10 +30,37 @@ _EXCHANGES = (
     ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
 )
-_ROLES = ("user", "assistant")
-EXAMPLES: tuple[Message, ...] = tuple(
-    {"role": role, "content": text} for each in _EXCHANGES for role, text in zip(_ROLES, each, strict=True)
+_DEEDS_AND_QUESTIONS = (
+    ("Turn off the radio.", "What is a radio?"),
+    ("Remind me to buy bread.", "Tell me a riddle."),
+    ("Send Tom a letter.", "Thank you"),
+    ("Can you open the window?", "How do I open a tin?"),
+    ("Book a flight to Rome.", "I have been to Rome."),
+    ("Set an alarm for eight.", "Hello"),
+    ("Please play the radio.", "Write a poem about radio."),
+    ("Order new shoes.", "Give me an idea for lunch."),
+    ("Put eggs on my list.", "And in summer?"),
+    ("Could you close the curtains?", "Could you explain rain?"),
+    ("Delete the old files.", "Can you help me?"),
+    ("Buy a ticket for the train.", "Recommend a film."),
+    ("Write to Ben and send it.", "Spell bicycle."),
+    ("Make it darker in here.", "Make it shorter."),
+    ("Would you wash the car?", "How do I wash a car?"),
 )
+HANDS, WORDS = "hands", "words"  # what a sentence needs; one token each
+_ROLES = ("user", "assistant")
+
+
+def _examples(exchanges: Iterable[tuple[str, str]]) -> tuple[Message, ...]:
+    return tuple({"role": role, "content": text} for each in exchanges for role, text in zip(_ROLES, each, strict=True))
+
+
+EXAMPLES = _examples(_EXCHANGES)
+SORTING: tuple[Message, ...] = (
+    {"role": "system", "content": f"Say {WORDS} if words are enough, and {HANDS} if hands are needed."},
+    *_examples(pair for deed, question in _DEEDS_AND_QUESTIONS for pair in ((deed, HANDS), (question, WORDS))),
+)
+"""Messages after which the model says whether a sentence asks for a deed, for which words are not enough."""
 EXAMPLE_TOKENS = 300  # as the model counts, and room for the frame around the question
 MAX_SHOWN_MESSAGES = 4  # of the conversation: two exchanges
 MAX_SHOWN_CHARS = 200  # of each
@@ -130,6 +159,16 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
     """Return a turn that may come after these messages, as `compact_turn` would, with the hooks of the turn before."""
     system, rest = _split_system(messages)
     return CompactTurn(system=system, history=_history(rest), question=question, instructions=instructions)
+
+
+def is_in_other_script(text: str) -> bool:
+    """Return whether at least half of the words are written in other letters than Latin ones."""
+    are_latin = [
+        is_latin
+        for word in text.split()
+        for is_latin, _ in groupby(filter(str.isalpha, word), lambda letter: "LATIN" in unicodedata.name(letter, ""))
+    ]
+    return 2 * are_latin.count(False) >= len(are_latin) > 0
 
 
 def is_looping(text: str) -> bool:

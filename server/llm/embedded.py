@@ -2,7 +2,7 @@
 
 The child is an OpenAI-compatible server like any other, so `OpenAICompatible`
 talks to it. What is added here makes a very small model useful: words choose
-tools, prompts are plain, replies are kept short.
+tools, deeds without a tool are declined, prompts are plain, replies are kept short.
 """
 
 import asyncio
@@ -14,16 +14,20 @@ from contextlib import aclosing
 from typing import Any
 
 from server.config import LlmSettings
-from server.errors import ProviderError
+from server.errors import LanguageUnknown, ProviderError
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
 from server.llm.compact import (
     EXAMPLE_TOKENS,
+    HANDS,
     MAX_LOOP_CHARS,
     NO_ANSWER,
+    SORTING,
+    WORDS,
     CompactTurn,
     ReplyGuard,
     compact_turn,
+    is_in_other_script,
     is_looping,
     quotation,
     turn_to_prefill,
@@ -55,7 +59,21 @@ DEFAULT_MAX_TOKENS = 160
 MAX_REQUEST_CHARS = 500
 """The longest question in which words are looked for that ask for a tool."""
 _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, "max_tokens": DEFAULT_MAX_TOKENS}
+_ONE_LABEL: Mapping[str, Any] = {
+    "temperature": 0,
+    "max_tokens": 1,
+    "grammar": f'root ::= "{HANDS}" | "{WORDS}"',
+    "logit_bias": [[WORDS, 5.6]],  # found with 160 sentences that no test has: a lower one takes questions for deeds
+}
+CANNOT = "I can't do that here: I have no tool for it."
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
+
+
+async def asks_for_deed(client: OpenAICompatible, sentence: str) -> bool:
+    """Let the model decide whether words are not enough to answer. Raises ProviderError."""
+    request = ModelRequest(messages=[*SORTING, {"role": "user", "content": sentence}])
+    async with aclosing(client.stream_with(request, {**_ONE_LABEL})) as events:
+        return HANDS in [event.text async for event in events if isinstance(event, TextDelta)]
 
 
 class EmbeddedModel:
@@ -75,7 +93,9 @@ class EmbeddedModel:
         settings: ModelProcessSettings | None = None,
         *,
         start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
+        asks_for_deed: Callable[[OpenAICompatible, str], Awaitable[bool]] = asks_for_deed,
     ) -> None:
+        self._asks_for_deed = asks_for_deed
         self._config = config
         self._settings = settings or default_settings()
         self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
@@ -86,10 +106,13 @@ class EmbeddedModel:
 
     @property
     def info(self) -> ModelInfo:
-        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", options=_DEFAULTS)
+        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", languages=("en",), options=_DEFAULTS)
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS
+
+    async def problem(self) -> str:
+        return self._process.problem
 
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it is not installed or does not start."""
@@ -160,12 +183,14 @@ class EmbeddedModel:
 
     async def _reply(self, client: OpenAICompatible, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         turn = compact_turn(request.messages, request.question, request.denied)
+        if is_in_other_script(turn.question):
+            raise LanguageUnknown(f"{MODEL_NAME} knows only English: ask in English, or pick another model")
         await self._use_prefill(turn)
         self._instructions = turn.instructions
         is_planning = request.purpose == "planning"
         tools = request.tool_names if is_planning else [tool.name for tool in request.tools]
-        may_call = len(turn.question) <= MAX_REQUEST_CHARS and request.tool_choice != "none"
-        if may_call and not turn.results:
+        is_request = 0 < len(turn.question) <= MAX_REQUEST_CHARS and not turn.results
+        if is_request and request.tool_choice != "none":
             name = tool_choice.chosen_tool(turn, tools)
             if name is not None and is_planning:
                 yield TextDelta("<need_tool>")
@@ -175,8 +200,9 @@ class EmbeddedModel:
                 yield call
                 yield Finished(reason="tool_calls")
                 return
-        if (answer := quotation(turn)) is not None:
-            yield TextDelta(unlike(answer, turn.last_reply))
+        answer = quotation(turn)
+        if answer or (is_request and await self._asks_for_deed(client, turn.question)):
+            yield TextDelta(unlike(answer or CANNOT, turn.last_reply))
             yield Finished(reason="stop")
             return
         async with aclosing(self._answer(client, turn, request.options)) as events:
@@ -230,6 +256,7 @@ class EmbeddedModel:
         self._instructions = turn.instructions
         try:
             await client.read(turn.messages())
+            await self._asks_for_deed(client, "Hi")  # what it reads each time is then known
         except ProviderError as error:
             logger.warning("the embedded model could not be warmed up: %s", error)
 

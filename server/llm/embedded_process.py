@@ -162,6 +162,12 @@ class EmbeddedProcess:
         """The client to the process, while it lives; never starts one."""
         return self._client if self.process is not None and self.process.is_alive else None
 
+    @property
+    def problem(self) -> str:
+        """The reason why no process runs although one did, or ""."""
+        has_ended = self.process is not None and not self.process.is_alive
+        return "its process has ended; the next message restarts it" if has_ended else ""
+
     async def connected(self) -> OpenAICompatible:
         """Return the client to a living process; starts one where there is none. Raises ProviderUnreachable.
 

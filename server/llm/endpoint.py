@@ -194,6 +194,10 @@ class Discovery:
         self.known_model = only
         return only
 
+    async def has_answer(self) -> bool:
+        """Ask for the list of models: any answer shows that the server is there."""
+        return await self._fetch("/models") is not None
+
     async def context_tokens(self) -> int | None:
         """Return the size if it is known. Waits for the first answer only: no turn is held up by asking again."""
         listing = await self._list(is_needed=not self._has_asked)

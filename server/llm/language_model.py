@@ -117,6 +117,8 @@ class ModelInfo:
     location: Literal["local", "cloud"]
     key_source: str | None = None
     """`OPENAI_API_KEY`, `parley.yaml`, `none` …; never the key."""
+    languages: Sequence[str] = ()
+    """Languages (BCP 47) that the model knows; empty where they are not known."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its requests where the settings do not say otherwise, such as `temperature`."""
 
@@ -148,6 +150,9 @@ class LanguageModel(Protocol):
 
     async def context_tokens(self) -> int | None:
         """Return how many tokens fit, as the endpoint reports it, or None if it does not. Cached, never raises."""
+
+    async def problem(self) -> str:
+        """Return why the model cannot answer now, or "" if nothing is known to be wrong. Never raises."""
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]: ...
 

@@ -74,6 +74,9 @@ class FileModel:
     async def context_tokens(self) -> int | None:
         return self._tokens
 
+    async def problem(self) -> str:
+        return self._process.problem if self._process else ""
+
     async def start(self) -> None:
         """Load the model. Raises ProviderUnreachable where it cannot be read or there is too little memory."""
         await (await self._prepared()).connected()

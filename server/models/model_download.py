@@ -34,15 +34,16 @@ _PIECE_BYTES: Final = 1 << 20
 _BUFFER_BYTES: Final = 1 << 17  # lost when the connection breaks
 _HASHED_BYTES: Final = 8 << 20
 _SPARE_BYTES: Final = 256 << 20  # of the disk
-_SIZE_TOLERANCE: Final = 0.1
 _TRANSIENT: Final = frozenset((408, 425, 429, 500, 502, 503, 504))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Progress:
     stage: Literal["downloading", "checking"]
     done_bytes: int
     total_bytes: int
+    trouble: str = ""
+    """Reason why a connection broke, while the next one is tried."""
 
 
 class _Broken(Exception):
@@ -58,7 +59,7 @@ class ModelDownload:
     """One file on its way into the folder. `run` it once; cancelled, it keeps what has come for the next time.
 
     sha256: the hash that it must have; without it, that of its first download, if there was one.
-    about_bytes: its size, where it is known beforehand; another one by more than a tenth is refused.
+    size_bytes: its size, where it is known beforehand; another one is refused.
     pause_s: the wait after the first failure; it doubles with each.
     """
 
@@ -68,7 +69,7 @@ class ModelDownload:
         url: str,
         *,
         sha256: str | None = None,
-        about_bytes: int | None = None,
+        size_bytes: int | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         stall_s: float = STALL_S,
         pause_s: float = 1.0,
@@ -79,7 +80,7 @@ class ModelDownload:
         self._url = url
         self._host = urlsplit(url).netloc
         self._sha256 = sha256
-        self._about_bytes = about_bytes
+        self._size_bytes = size_bytes
         self._on_progress = on_progress
         self._stall_s = stall_s
         self._pause_s = pause_s
@@ -134,10 +135,15 @@ class ModelDownload:
                     failures = 0 if part.seek(0, os.SEEK_END) > before + _PIECE_BYTES else failures + 1
                     wait_s = max(error.wait_s, self._pause_s * 2 ** max(0, failures - 1))
                     if failures >= MAX_FAILURES or wait_s > MAX_WAIT_S:
+                        kept = (
+                            "what has come is kept: try again later to continue" if part.tell() else "nothing has come"
+                        )
                         raise ModelFileError(
-                            f"{self._host} failed {failures} times in a row ({error}); what has come is kept: "
-                            "try again later to continue"
+                            f"{self._host} failed {failures} times in a row ({error}); {kept}"
                         ) from error
+                    trouble = f"{self._host} cannot be reached or broke off ({error}); trying again"
+                    total = self._folder.source(self.name).total_bytes or self._size_bytes or 0
+                    self._on_progress(Progress("downloading", part.tell(), total, trouble))
                     logger.info("download of %s: %s; trying again", self.name, error)
                     await asyncio.sleep(wait_s)
 
@@ -200,11 +206,10 @@ class ModelDownload:
             raise ModelFileError(f"{self._host} does not say how large the file is, so it cannot be checked")
 
     def _refuse_size(self, total: int, *, missing_bytes: int) -> None:
-        about = self._about_bytes
-        if about and abs(total - about) > about * _SIZE_TOLERANCE:
+        if self._size_bytes not in (None, total):
             raise ModelFileError(
-                f"{self._host} has a file of {gigabytes(total)}, not of about {gigabytes(about)}: "
-                "it is another file than the recommended one"
+                f"{self._host} has a file of {total} bytes, not of {self._size_bytes}: it is another file than the "
+                f"recommended one; to take it as it is: `python -m server.models get {self._url}`"
             )
         free = shutil.disk_usage(self._folder.folder).free
         if missing_bytes + _SPARE_BYTES > free:

@@ -33,9 +33,9 @@ class FetchableModel(Struct, frozen=True, kw_only=True):
     state: FetchState
     done_bytes: int
     total_bytes: int
-    """Size of the file; until the download has begun, about what its publisher states."""
+    """Size of the file."""
     error: str | None = None
-    """The reason why the last download failed."""
+    """The reason why the last download failed, or why the one that runs had to try again."""
 
 
 class ModelFetcher:
@@ -83,6 +83,7 @@ class ModelFetcher:
         if model.name == self._name and self._is_running:
             progress = self._progress or Progress(stage="downloading", done_bytes=done_bytes, total_bytes=total_bytes)
             state, done_bytes, total_bytes = progress.stage, progress.done_bytes, progress.total_bytes
+            error = progress.trouble or None
         elif model.name == self._name and self._error and state != "complete":
             state, error = "failed", self._error
         return FetchableModel(
@@ -98,8 +99,13 @@ class ModelFetcher:
 
     async def _fetch(self, model: RecommendedModel) -> None:
         try:
-            url = model.url(self._environ)
-            download = ModelDownload(self._folder, url, about_bytes=model.size_bytes, on_progress=self._set_progress)
+            download = ModelDownload(
+                self._folder,
+                model.url(self._environ),
+                sha256=model.sha256,
+                size_bytes=model.size_bytes,
+                on_progress=self._set_progress,
+            )
             sha256 = await download.run()
             logger.info("%s was downloaded (SHA-256 %s)", model.name, sha256)
         except ModelFileError as error:

@@ -30,10 +30,11 @@ class ModelFileError(ServerError):
 
 @dataclass(frozen=True, kw_only=True)
 class RecommendedModel:
-    """A model that calls tools and may be used for any purpose. `size_bytes` is about what its publisher states."""
+    """A model that calls tools and may be used for any purpose, with the size and SHA-256 of its publisher's file."""
 
     path: str
     size_bytes: int
+    sha256: str
     licence: str
     parameters: str
 
@@ -46,30 +47,20 @@ class RecommendedModel:
         return f"{(environ.get('HF_ENDPOINT') or _HUB).rstrip('/')}/{self.path}"
 
 
-def _model(path: str, megabytes: int, parameters: str) -> RecommendedModel:
-    repository, _, file = path.rpartition("/")
-    return RecommendedModel(
-        path=f"{repository}/resolve/main/{file}",
-        size_bytes=megabytes * 1_000_000,
-        licence="Apache-2.0",
-        parameters=parameters,
-    )
-
-
-RECOMMENDED: Final = (
-    _model("Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf", 639, "0.6 B"),
-    _model("Qwen/Qwen3-1.7B-GGUF/Qwen3-1.7B-Q8_0.gguf", 1834, "1.7 B"),
-    _model("ggml-org/SmolLM3-3B-GGUF/SmolLM3-Q4_K_M.gguf", 1920, "3 B"),
-    _model("ibm-granite/granite-4.0-micro-GGUF/granite-4.0-micro-Q4_K_M.gguf", 2100, "3 B"),
-    _model("unsloth/Qwen3-4B-Instruct-2507-GGUF/Qwen3-4B-Instruct-2507-Q4_K_M.gguf", 2500, "4 B"),
-    _model("Qwen/Qwen3-8B-GGUF/Qwen3-8B-Q4_K_M.gguf", 5030, "8 B"),
-)
+_TABLE: Final = Path(__file__).with_name("recommended.json")
+RECOMMENDED: Final = msgspec.json.decode(_TABLE.read_bytes(), type=tuple[RecommendedModel, ...])
 
 
 def find_model(name: str, table: Sequence[RecommendedModel] = RECOMMENDED) -> RecommendedModel | None:
     """Find a recommended model by its file's name, with or without `.gguf`."""
     file_name = f"{name.lower().removesuffix('.gguf')}.gguf"
     return next((model for model in table if model.name.lower() == file_name), None)
+
+
+def suggest_model(free_bytes: int) -> str | None:
+    """Return the name of the largest model that takes at most a sixth of the memory; larger ones fit, but are slow."""
+    fitting = [model for model in RECOMMENDED if 6 * model.size_bytes <= free_bytes]
+    return max(fitting, key=lambda model: model.size_bytes).name if fitting else None
 
 
 def gigabytes(count: int) -> str:

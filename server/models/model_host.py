@@ -156,6 +156,9 @@ class ModelHost:
             lambda: sorted(path.name for path in self._folder.glob("[!.]*.gguf"))[:_MAX_FILES]
         )
 
+    async def problem(self) -> str:
+        return await self._model.problem()
+
     async def offer(self) -> FoundServer | None:
         """Return the first server that is found, while the embedded model answers because nothing was set or picked."""
         servers = await self.find() if self._is_default else []

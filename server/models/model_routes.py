@@ -21,7 +21,7 @@ from server.models.model_choice import (
     without_key,
 )
 from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
-from server.models.model_files import ModelFileError
+from server.models.model_files import ModelFileError, suggest_model
 from server.models.model_host import ModelHost, ModelMeasurement, PickRefused
 from server.openai_client import is_loopback_name
 from server.storage.audit_log import AuditLog
@@ -52,6 +52,8 @@ class ModelOption(Struct, frozen=True, kw_only=True):
 
 class ModelPicker(Struct, frozen=True, kw_only=True):
     model: ModelItem
+    problem: str
+    """The reason why that model cannot answer now, or ""."""
     decided_by: str | None
     """The setting or variable because of which none can be picked, if there is one."""
     options: list[ModelOption]
@@ -63,6 +65,10 @@ class ModelNames(Struct, frozen=True):
 
 class FetchableModels(Struct, frozen=True, kw_only=True):
     models: list[FetchableModel]
+    free_memory_bytes: int
+    """Memory of this machine that was free when the server started."""
+    suggested: str | None
+    """Name of the model that runs well in that memory, if there is one."""
 
 
 class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +78,8 @@ class FetchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class ModelRoutes:
     """The model of the whole server, shown to operators, picked and fetched by them."""
 
-    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog) -> None:
+    def __init__(self, models: ModelHost, fetcher: ModelFetcher, audit: AuditLog, *, free_memory_bytes: int) -> None:
+        self._free_memory_bytes = free_memory_bytes
         self._models = models
         self._fetcher = fetcher
         self._audit = audit
@@ -154,7 +161,10 @@ class ModelRoutes:
             raise Refusal(422, error.code, str(error)) from None
 
     async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
-        return ApiAnswer(FetchableModels(models=await self._fetcher.models()))
+        models, free_bytes = await self._fetcher.models(), self._free_memory_bytes
+        return ApiAnswer(
+            FetchableModels(models=models, free_memory_bytes=free_bytes, suggested=suggest_model(free_bytes))
+        )
 
     async def _fetch(self, call: ApiCall) -> ApiAnswer:
         asked = await call.body(FetchRequest, code="model_invalid")
@@ -183,7 +193,8 @@ class ModelRoutes:
         servers, files = await self._models.find(), await self._models.files()
         options = self._options(servers, files) if decided_by is None else []
         item = msgspec.convert(self._models.info, ModelItem, from_attributes=True)
-        return ModelPicker(model=item, decided_by=decided_by, options=options)
+        problem = await self._models.problem()
+        return ModelPicker(model=item, problem=problem, decided_by=decided_by, options=options)
 
     def _options(self, servers: list[FoundServer], files: list[str]) -> list[ModelOption]:
         """Return the embedded model, files, models that were found and the picked one, each once."""

@@ -64,6 +64,7 @@ class ModelItem(Struct, kw_only=True, frozen=True):
     name: str
     host: str
     location: Literal["local", "cloud"]
+    languages: list[str] = []
 
 
 class UserItem(Struct, kw_only=True, frozen=True):
@@ -351,6 +352,7 @@ ErrorCode = Literal[
     "rate_limited",
     "hook_signature_invalid",
     "context_overflow",
+    "language_unknown",
     "model_missing",
     "provider_unreachable",
     "provider_auth",

@@ -57,6 +57,32 @@ test("a download that was asked for is shown until it ends, and then can be pick
   assert.equal(asked(page).length, 3, "nothing is under way");
 });
 
+test("a model that fits the memory is suggested first, until it is there, where no server was found", () => {
+  const page = opened();
+  const answered = (...models) => {
+    const body = { models, suggested: "small.gguf", free_memory_bytes: 16.7e9 };
+    page.dispatch({ type: "downloads_loaded", status: 200, body });
+    return texts(page);
+  };
+  const suggested = /16 GB of memory are free here\. This model fits: 0\.64 GB to download, about 1 min at 100 Mbit/;
+  const text = answered(SMALL, BIG);
+
+  assert.match(text, suggested);
+  assert.ok(text.indexOf("small") < text.indexOf("Download a model"));
+  assert.equal(text.split("|").filter((each) => each === "small").length, 1);
+  assert.doesNotMatch(answered({ ...SMALL, state: "complete" }, BIG), suggested);
+  const found = { kind: "endpoint", name: "qwen3:8b", base_url: "http://127.0.0.1:11434/v1" };
+  page.dispatch({ type: "models_loaded", status: 200, body: { options: [found] } });
+  assert.doesNotMatch(answered(SMALL, BIG), suggested);
+});
+
+test("why a download tries again is shown while it runs", () => {
+  const page = opened();
+  answer(page, { ...RUNNING, error: "huggingface.co cannot be reached; trying again" });
+
+  assert.match(texts(page), /cannot be reached; trying again/);
+});
+
 test("a download is stopped, and can be continued", () => {
   const page = opened();
   answer(page, RUNNING);

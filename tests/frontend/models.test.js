@@ -64,6 +64,38 @@ test("each model stands with its place and what its test has shown", () => {
   assert.match(text, /q\.gguf\|A file on this machine · first word after 2\.0 s\|/);
 });
 
+test("a current model that cannot answer is not said to answer", () => {
+  const page = loaded(EMBEDDED);
+  const body = {
+    options: [
+      { ...EMBEDDED, is_current: false },
+      { ...FOUND, is_current: true },
+    ],
+    problem: "no answer from 127.0.0.1:11434: is it running?",
+  };
+  const text = shown(opened(page.dispatch({ type: "models_loaded", status: 200, body })));
+
+  assert.match(text, /qwen3:8b\|Does not answer\|.*\|no answer from 127\.0\.0\.1:11434/);
+  assert.doesNotMatch(text, /Answers now/);
+});
+
+test("where the model does not know the page's language, that is said, and another one is offered", () => {
+  const page = (languages, ...options) => {
+    const model = { ...READY.model, languages };
+    const page = new Page().receive({ ...OPERATOR, model });
+    return textOf(conversationView(page.dispatch({ type: "models_loaded", ...answer(options) }).state));
+  };
+
+  assert.match(
+    page(["fr"], EMBEDDED),
+    /This model knows only French\. The examples are in English\.\|Use another model/,
+  );
+  assert.match(page(["fr"], EMBEDDED, FOUND), /knows only French.*\|qwen3:8b is available.*\|Use it/);
+  assert.doesNotMatch(page(["fr"], EMBEDDED, FOUND), /Use another model/);
+  assert.doesNotMatch(page(["en"], EMBEDDED), /knows only/);
+  assert.doesNotMatch(page([], EMBEDDED), /knows only/);
+});
+
 test("a pick is sent once and said, and the picker closes once the model answers", () => {
   const page = loaded(EMBEDDED, FOUND);
   const { key } = page.state.models.options[1];

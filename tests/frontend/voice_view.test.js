@@ -222,6 +222,16 @@ test("a language that is not understood here is said at the choice and at Talk, 
   ]);
 });
 
+test("where model and ears do not know the language of the page, Talk says so before any language is chosen", () => {
+  const speech = { ...SPEECH, stt_languages: ["fr"] };
+  const page = new Page().receive({ ...READY, model: { ...READY.model, languages: ["fr"] }, speech });
+  const said = "The model and the speech recognition on this server understand only French, not English.";
+
+  assert.ok(talkHint(page.state)?.startsWith(said));
+  page.receive({ ...READY, model: { ...READY.model, languages: ["fr"] }, speech: SPEECH });
+  assert.equal(talkHint(page.state), "This model knows only French.");
+});
+
 test("voice and speed can be chosen where there is a voice, and only what there is", () => {
   const page = new Page();
   const choices = () =>

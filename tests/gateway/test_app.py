@@ -102,6 +102,7 @@ async def test_whoever_came_before_the_model_had_its_name_is_told_of_it(tmp_path
             "name": "qwen3",
             "host": "127.0.0.1:1",
             "location": "local",
+            "languages": [],
         }
         async with client(server.ws_url) as other:
             assert other.frames[0]["model"]["name"] == "qwen3"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from aiohttp import ClientSession
 
 from server import config
 from server.models.model_fetcher import FetchableModel, FetchBusy, ModelFetcher
-from server.models.model_files import ModelFileError, ModelFolder, RecommendedModel
+from server.models.model_files import ModelFileError, ModelFolder, RecommendedModel, suggest_model
 from tests.gateway.test_picking_models import TOKEN, serving
 from tests.support.file_server import Fault, FileServer, file_server
 from tests.support.gguf_files import header
@@ -84,7 +85,7 @@ async def test_what_cannot_be_fetched_is_shown_with_the_reason(tmp_path: Path, f
         await ask(server, "POST", body={"name": NAME})
         failed = await until_shown(server, lambda model: model["state"] == "failed")
 
-    assert "has a file of 0.00 GB, not of about 0.64 GB" in failed["error"]
+    assert f"has a file of {len(BODY)} bytes, not of {STATED}: it is another file" in failed["error"]
 
 
 @pytest.mark.parametrize(
@@ -121,9 +122,55 @@ async def test_only_operators_fetch(tmp_path: Path) -> None:
             assert (status, answer["error"]["code"]) == (403, "operators_only")
 
 
+def fetcher_of(folder: Path, files: FileServer, body: bytes) -> ModelFetcher:
+    """Return a fetcher of one model, whose file the table expects to be `body`."""
+    model = RecommendedModel(
+        path="a/model.gguf",
+        size_bytes=len(body),
+        sha256=sha256(body).hexdigest(),
+        licence="MIT",
+        parameters="1 B",
+    )
+    return ModelFetcher(ModelFolder(folder), mirror(files), table=[model])
+
+
+async def until_fetcher(fetcher: ModelFetcher, is_so: Callable[[FetchableModel], bool]) -> FetchableModel:
+    async with asyncio.timeout(LIMIT_S):
+        while not is_so(model := (await fetcher.models())[0]):  # noqa: ASYNC110  # as above
+            await asyncio.sleep(0.01)
+    return model
+
+
+async def test_a_file_of_the_right_size_that_is_another_one_is_not_kept(tmp_path: Path, files: FileServer) -> None:
+    fetcher = fetcher_of(tmp_path, files, bytes(len(BODY)))
+    fetcher.start("model")
+    model = await until_fetcher(fetcher, lambda model: model.state == "failed")
+
+    assert "not the one given; it was deleted" in str(model.error)
+    assert [*tmp_path.glob("model.gguf*")] == []
+
+
+async def test_why_a_download_tries_again_is_shown_while_it_runs(tmp_path: Path, files: FileServer) -> None:
+    files.always = Fault(cut_after=0)
+    fetcher = fetcher_of(tmp_path, files, BODY)
+    fetcher.start("model")
+    model = await until_fetcher(fetcher, lambda model: model.error is not None)
+
+    assert (model.state, model.done_bytes) == ("downloading", 0)
+    assert "trying again" in str(model.error)
+    await fetcher.stop()
+
+
+@pytest.mark.parametrize(
+    ("free_gb", "name"),
+    [(3, None), (5, "Qwen3-0.6B-Q8_0.gguf"), (13, "granite-4.0-micro-Q4_K_M.gguf"), (40, "Qwen3-8B-Q4_K_M.gguf")],
+)
+def test_the_largest_model_that_fits_the_memory_is_suggested(free_gb: float, name: str | None) -> None:
+    assert suggest_model(int(free_gb * 1e9)) == name
+
+
 async def test_a_whole_download_ends_complete(tmp_path: Path, files: FileServer) -> None:
-    model = RecommendedModel(path="a/model.gguf", size_bytes=len(BODY), licence="MIT", parameters="1 B")
-    fetcher = ModelFetcher(ModelFolder(tmp_path), mirror(files), table=[model])
+    fetcher = fetcher_of(tmp_path, files, BODY)
     fetcher.start("model")
     with pytest.raises(FetchBusy, match=r"model\.gguf is being downloaded; stop it first"):
         fetcher.start("model")

@@ -158,6 +158,7 @@ async def test_a_model_that_is_picked_answers_everybody_and_after_a_restart(tmp_
                 "name": "big",
                 "host": big.url.removeprefix("http://").removesuffix("/v1"),
                 "location": "local",
+                "languages": [],
             }
             assert reply_of(await me.turn()) == "I am the big one."
             [option] = [option for option in picker["options"] if option["is_current"]]
@@ -169,6 +170,16 @@ async def test_a_model_that_is_picked_answers_everybody_and_after_a_restart(tmp_
         async with serving(tmp_path) as server, client(server.ws_url) as me:
             assert reply_of(await me.turn()) == "I am the big one."
             assert big.requests[-1].headers["Authorization"] == "Bearer sk-secret"
+
+
+async def test_a_picked_model_whose_server_is_gone_is_not_shown_as_answering(tmp_path: Path) -> None:
+    async with serving(tmp_path, model=ScriptedModel()) as server:
+        async with answering("Hello.") as big:
+            _, picker = await ask(server, "PUT", endpoint(big))
+            assert picker["problem"] == ""
+        _, picker = await ask(server)
+
+    assert picker["problem"] == f"no answer from {big.url.removeprefix('http://').removesuffix('/v1')}: is it running?"
 
 
 async def test_another_model_of_the_same_address_is_picked_with_the_key_that_is_kept(tmp_path: Path) -> None:

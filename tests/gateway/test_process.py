@@ -29,7 +29,9 @@ async def test_it_listens_says_so_answers_and_ends_on_sigterm(tmp_path: Path, mo
         assert server.lines == [f"listening on {server.url}"]
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+", server.url)
         async with client(server.ws_url) as me:
-            assert me.frames[0]["model"] == {"name": "scripted", "host": model.url.split("/")[2], "location": "local"}
+            host = model.url.split("/")[2]
+            known = {"name": "scripted", "host": host, "location": "local", "languages": []}
+            assert me.frames[0]["model"] == known
             assert (await me.turn(id="t1"))[-1]["reason"] == "completed"
             server.signal(signal.SIGTERM)
             assert await me.closed() == 1001

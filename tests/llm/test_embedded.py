@@ -9,7 +9,8 @@ import pytest
 import pytest_asyncio
 
 from server.config import LlmSettings
-from server.errors import ProviderUnreachable
+from server.errors import LanguageUnknown, ProviderUnreachable
+from server.llm.client import OpenAICompatible
 from server.llm.embedded import EmbeddedModel
 from server.llm.embedded_process import ModelProcess, ModelProcessSettings
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
@@ -77,9 +78,13 @@ async def workers(server: OpenAIServer) -> Workers:
 
 @pytest_asyncio.fixture
 async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
-    model = EmbeddedModel(LlmSettings(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start, asks_for_deed=is_watering)
     yield model
     await model.aclose()
+
+
+async def is_watering(_client: OpenAICompatible, sentence: str) -> bool:
+    return "water" in sentence.lower()
 
 
 def asking(question: str, **more: object) -> ModelRequest:
@@ -205,6 +210,44 @@ async def test_a_reply_that_repeats_itself_is_ended(server: OpenAIServer, model:
     assert server.requests[0].closed_early
 
 
+async def test_a_deed_without_a_tool_for_it_is_declined_and_not_promised(
+    server: OpenAIServer, model: EmbeddedModel
+) -> None:
+    events = await ask(model, asking("Water the plants.", purpose="planning", tool_names=["current_time"]))
+
+    assert events == [TextDelta("I can't do that here: I have no tool for it."), Finished("stop")]
+    assert server.requests == []
+
+
+async def test_a_deed_with_a_tool_for_it_is_done(model: EmbeddedModel) -> None:
+    tool = ToolSpec(name="water_plants", description="", parameters={"type": "object", "properties": {}})
+
+    call, _ = await ask(model, asking("Water the plants.", purpose="round", tools=[tool]))
+
+    assert isinstance(call, ToolCall)
+
+
+@pytest.mark.parametrize("question", ["现在东京几点?", "Который час?", "Docker 是什么", "ما هو الوقت؟"])
+async def test_a_question_in_a_script_that_the_model_does_not_know_is_refused(
+    server: OpenAIServer, model: EmbeddedModel, question: str
+) -> None:
+    with pytest.raises(LanguageUnknown, match="knows only English"):
+        await ask(model, asking(question, purpose="planning", tool_names=["current_time"]))
+
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "question", ["My name is Ольга.", "Who was 孔子 really?", "Read 说明/SKILL.md", "2 + 2?", "🙂"]
+)
+async def test_a_foreign_word_in_an_english_question_does_not_matter(
+    server: OpenAIServer, model: EmbeddedModel, question: str
+) -> None:
+    server.queue(text("Nice."))
+
+    assert (await ask(model, asking(question)))[0] == TextDelta("Nice.")
+
+
 async def test_a_warm_up_reads_what_every_turn_begins_with(server: OpenAIServer, model: EmbeddedModel) -> None:
     server.respond = always("Hello.")
     hook: Json = {"role": "system", "content": "Be brief."}
@@ -243,6 +286,20 @@ async def test_a_death_in_mid_stream_is_told_and_the_next_call_starts_another(
 
     assert (await ask(model, asking("Hi")))[0] == TextDelta("Hello again.")
     assert len(workers.started) == 2
+
+
+async def test_a_process_that_has_ended_is_a_problem_until_the_next_one_runs(
+    server: OpenAIServer, workers: Workers, model: EmbeddedModel
+) -> None:
+    server.respond = always("Hello.")
+    await ask(model, asking("Hi"))
+    assert await model.problem() == ""
+
+    workers.started[0].is_alive = False
+    assert "process has ended; the next message restarts it" in await model.problem()
+
+    await ask(model, asking("Hi"))
+    assert await model.problem() == ""
 
 
 async def test_two_streams_that_die_together_start_one_other(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import sys
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.errors import ProviderAuth, ProviderUnreachable
 from server.llm.client import OpenAICompatible
-from server.llm.embedded import EmbeddedModel
+from server.llm.embedded import CANNOT, EmbeddedModel
 from server.llm.embedded_process import ModelProcessSettings, default_settings, start_process
 from server.llm.endpoint import ModelEndpoint
 from server.llm.language_model import Finished, ModelEvent, ModelRequest, TextDelta, ToolCall, ToolSpec
@@ -92,6 +93,17 @@ async def test_a_greeting_needs_no_tool(model: EmbeddedModel) -> None:
     plan = await ask(model, "Hello", purpose="planning", tool_names=[tool.name for tool in TOOLS])
 
     assert said(plan) not in ("", "<need_tool>")
+
+
+async def test_of_twenty_deeds_at_least_fifteen_are_declined_and_of_twenty_questions_none(model: EmbeddedModel) -> None:
+    corpus = tomllib.loads((Path(__file__).parents[1] / "corpora" / "deeds.toml").read_text("utf-8"))
+    declined = {
+        kind: [each for each in sentences if said(await ask(model, each, purpose="planning")) == CANNOT]
+        for kind, sentences in corpus.items()
+    }
+
+    assert len(declined["deeds"]) >= 15
+    assert declined["questions"] == []
 
 
 async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: EmbeddedModel) -> None:

@@ -8,7 +8,7 @@ import pytest_asyncio
 from server.config import LlmSettings
 from server.llm.embedded import EmbeddedModel
 from server.llm.language_model import ModelRequest, TextDelta
-from tests.llm.test_embedded import SYSTEM, FakeProcess, Workers, always, ask
+from tests.llm.test_embedded import SYSTEM, FakeProcess, Workers, always, ask, is_watering
 from tests.support.openai_script import Gate, Json, text
 from tests.support.openai_server import OpenAIServer, Request
 
@@ -30,7 +30,7 @@ async def workers(server: OpenAIServer) -> Workers:
 
 @pytest_asyncio.fixture
 async def model(workers: Workers) -> AsyncIterator[EmbeddedModel]:
-    model = EmbeddedModel(LlmSettings(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start, asks_for_deed=is_watering)
     await model.start()
     yield model
     await model.aclose()
@@ -128,7 +128,7 @@ async def test_there_is_no_prefill_while_a_reply_is_under_way(server: OpenAIServ
 
 async def test_a_model_that_is_not_loaded_is_not_started_for_a_prefill(server: OpenAIServer) -> None:
     workers = Workers(server)
-    model = EmbeddedModel(LlmSettings(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start, asks_for_deed=is_watering)
     model.prefill([SYSTEM], question="Why?", tool_names=[])
     await model.aclose()
 
@@ -138,7 +138,7 @@ async def test_a_model_that_is_not_loaded_is_not_started_for_a_prefill(server: O
 async def test_closing_ends_a_prefill(server: OpenAIServer, workers: Workers) -> None:
     gate = Gate()
     server.respond = lambda _: text(gate, "Hello.")
-    model = EmbeddedModel(LlmSettings(), start=workers.start)
+    model = EmbeddedModel(LlmSettings(), start=workers.start, asks_for_deed=is_watering)
     await model.start()
     model.prefill([SYSTEM], question="Why?", tool_names=[])
     await gate.reached.wait()

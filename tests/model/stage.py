@@ -81,6 +81,9 @@ class ScriptedModel:
     async def context_tokens(self) -> int | None:
         return None
 
+    async def problem(self) -> str:
+        return ""
+
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         raise Broken("no prefill comes during a turn")
 

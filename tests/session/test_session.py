@@ -42,7 +42,7 @@ async def test_ready_comes_first_and_tells_all_that_a_client_needs() -> None:
     assert ready["type"] == "ready"
     assert ready["protocol"] == "parley.v1"
     assert ready["session_id"] == harness.session.id
-    assert ready["model"] == {"name": "fake", "host": "nowhere", "location": "local"}
+    assert ready["model"] == {"name": "fake", "host": "nowhere", "location": "local", "languages": []}
     assert [(s["name"], s["enabled"], len(s["hooks"])) for s in ready["skills"]] == [
         ("a", True, 1),
         ("b", True, 2),

@@ -85,6 +85,9 @@ class ScriptedModel:
     async def context_tokens(self) -> int | None:
         return self._context_tokens
 
+    async def problem(self) -> str:
+        return ""
+
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         self.requests.append(replace(request, messages=copy.deepcopy(list(request.messages))))
         assert self.answers, "the script has no answer left"

@@ -10,11 +10,13 @@ import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
 import { canSpeak, isEmpty, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
+import { offerOf } from "../models.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
 import { talkButton, talkHint } from "./voice_view.js";
-import { t } from "../strings.js";
+import { locale, t, unknownLanguage } from "../strings.js";
+import { en } from "../strings/en.js";
 
 /** @param {State} state */
 export function conversationView(state) {
@@ -140,6 +142,7 @@ function emptyView(state) {
     { class: "empty", key: "empty", "aria-labelledby": "empty-title" },
     h("h2", { id: "empty-title" }, t.empty.title),
     h("p", {}, modelSentence(state)),
+    languageView(state),
     offerView(state.models),
     h("div", { class: "empty-talk" }, talkButton(state), h("p", { class: "fine" }, talkHint(state))),
     h("ul", { class: "suggestions", "aria-label": t.empty.suggestions }, suggestions(state).map(suggestionView)),
@@ -153,13 +156,27 @@ function modelSentence({ server }) {
   return location === "local" ? t.empty.local(name, host) : t.empty.cloud(name, host);
 }
 
+/** Say that the model does not know the language of the page, and offer another one where none was found. @param {State} state */
+function languageView({ server, models }) {
+  const unknown = unknownLanguage(server?.model.languages, locale);
+  if (!unknown) return null;
+  const canPick = server?.user?.is_operator && !offerOf(models);
+  return h(
+    "p",
+    { class: "model-offer", key: "language" },
+    t.models.knowsOnly(unknown.known) + t.empty.inEnglish,
+    canPick && h("button", { type: "button", class: "button small", "data-action": "models" }, t.models.useOther),
+  );
+}
+
 /** @param {State} state */
-function suggestions({ skills }) {
+function suggestions({ skills, server }) {
+  const texts = unknownLanguage(server?.model.languages, locale) ? en.empty : t.empty;
   const skill = skills.find(({ enabled }) => enabled)?.name;
   return [
-    { title: t.empty.ask, text: t.empty.askText },
-    { title: t.empty.tool, text: t.empty.toolText },
-    skill ? { title: t.empty.file, text: t.empty.fileText(skill) } : { title: t.empty.list, text: t.empty.listText },
+    { title: t.empty.ask, text: texts.askText },
+    { title: t.empty.tool, text: texts.toolText },
+    skill ? { title: t.empty.file, text: texts.fileText(skill) } : { title: t.empty.list, text: texts.listText },
   ];
 }
 

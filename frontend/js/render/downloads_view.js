@@ -10,9 +10,32 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
+const BITS_PER_S = 100e6; // of the connection that the stated time is for
+
+/** Suggest a model where no server was found. @param {Downloads} downloads @param {Download} model */
+export function suggestionView(downloads, model) {
+  const minutes = Math.ceil((model.totalBytes * 8) / BITS_PER_S / 60);
+  return h(
+    "section",
+    { class: "model-suggestion", key: "suggestion" },
+    h(
+      "p",
+      {},
+      t.models.suggestion(String(Math.floor(downloads.freeBytes / 1e9)), gigabytes(model.totalBytes), minutes),
+    ),
+    problemView(downloads),
+    h("ul", { class: "model-options" }, downloadView(model, isBusy(downloads))),
+  );
+}
+
 /** @param {Downloads} downloads */
-export function downloadsView(downloads) {
-  const missing = downloads.all.filter(({ state }) => state !== "complete");
+function problemView({ problem }) {
+  return problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, problem);
+}
+
+/** @param {Downloads} downloads @param {Download | null} suggested what stands above and is left out here */
+export function downloadsView(downloads, suggested) {
+  const missing = downloads.all.filter((model) => model.state !== "complete" && model !== suggested);
   if (!missing.length) return null;
   const hasBegun = missing.some(({ state }) => state !== "absent");
   return h(
@@ -20,7 +43,7 @@ export function downloadsView(downloads) {
     { key: "downloads", ...(hasBegun && { open: true }) },
     h("summary", {}, icon("chevron"), t.models.fetch),
     h("p", { class: "fine" }, t.models.fetchAbout),
-    downloads.problem && h("p", { class: "line line-error", role: "alert", key: "problem" }, downloads.problem),
+    !suggested && problemView(downloads),
     h(
       "ul",
       { class: "model-options" },

@@ -5,9 +5,10 @@
  * @typedef {import("../models.js").ModelOption} ModelOption
  */
 
+import { suggestionOf } from "../downloads.js";
 import { isDemo, offerOf } from "../models.js";
 import { h } from "./dom.js";
-import { downloadsView } from "./downloads_view.js";
+import { downloadsView, suggestionView } from "./downloads_view.js";
 import { icon } from "./icons.js";
 import { t } from "../strings.js";
 
@@ -36,8 +37,11 @@ export function modelsView({ models, downloads, server }) {
 
 /** @param {Models} models @param {import("../downloads.js").Downloads} downloads */
 function pickerView(models, downloads) {
+  const isServerFound = models.options?.some(({ choice }) => choice.kind === "endpoint") ?? true;
+  const suggested = isServerFound ? null : suggestionOf(downloads);
   return [
     h("p", { class: "fine" }, t.models.about),
+    suggested && suggestionView(downloads, suggested),
     h(
       "ul",
       { class: "model-options", "aria-label": t.models.all, "aria-busy": String(models.options === null) },
@@ -45,7 +49,7 @@ function pickerView(models, downloads) {
     ),
     h("p", { class: "fine", role: "status", key: "news" }, !models.isOfForm && newsOf(models)),
     !models.isOfForm && problemView(models),
-    downloadsView(downloads),
+    downloadsView(downloads, suggested),
     h(
       "details",
       { key: `other-${models.picks}` },
@@ -77,7 +81,7 @@ function pickerView(models, downloads) {
 }
 
 /** @param {ModelOption} option @param {Models} models */
-function optionView(option, { testing }) {
+function optionView(option, { testing, silence }) {
   return h(
     "li",
     { key: option.key },
@@ -92,8 +96,12 @@ function optionView(option, { testing }) {
         "aria-disabled": String(Boolean(testing)),
       },
       h("strong", { dir: "auto" }, option.name),
-      option.isCurrent && h("span", { class: "tag tag-accent" }, t.models.current),
+      option.isCurrent &&
+        (silence
+          ? h("span", { class: "tag tag-warning" }, t.models.silent)
+          : h("span", { class: "tag tag-accent" }, t.models.current)),
       h("span", { class: "fine" }, [placeOf(option), ...factsOf(option)].join(" · ")),
+      option.isCurrent && silence && h("span", { class: "fine" }, silence),
     ),
   );
 }

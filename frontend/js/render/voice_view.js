@@ -12,7 +12,7 @@ import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { errorView, noticeView } from "./lines_view.js";
 import { endView } from "./turn_view.js";
-import { locale, primary, t } from "../strings.js";
+import { locale, t, unknownLanguage } from "../strings.js";
 
 /** Return the button that begins to talk; null while the page listens. @param {State} state */
 export function talkButton(state) {
@@ -118,13 +118,14 @@ function troubleWith(state, asked) {
   ].filter(Boolean);
 }
 
-/** Return the warning that speech in the chosen language will not be understood, or null. @param {State} state */
-export function languageProblem({ settings: { language }, speech }) {
-  const known = speech?.stt_languages ?? [];
-  if (!language || !known.length || known.some((tag) => primary(tag) === primary(language))) return null;
-  const names = new Intl.DisplayNames([locale], { type: "language" });
-  const list = new Intl.ListFormat([locale]).format(known.map((tag) => names.of(tag) ?? tag));
-  return t.voice.languageUnknown(names.of(language) ?? language, list);
+/** Return the warning that speech in the chosen language, or the page's, will not be understood, or null. @param {State} state */
+export function languageProblem({ settings, speech, server }) {
+  const language = settings.language || locale;
+  const unheard = unknownLanguage(speech?.stt_languages, language);
+  const unread = unknownLanguage(server?.model.languages, language);
+  if (unheard && unread) return t.voice.languageUnknownToBoth(unheard.wanted, unheard.known);
+  if (unheard) return t.voice.languageUnknown(unheard.wanted, unheard.known);
+  return unread && t.models.knowsOnly(unread.known);
 }
 
 /** Return the news that the voice is loading or has just become ready, or null. @param {State} state */

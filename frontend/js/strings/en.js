@@ -75,6 +75,10 @@ export const en = {
     file: "A file on this machine",
     here: (/** @type {string} */ server) => `${server} on this machine`,
     current: "Answers now",
+    silent: "Does not answer",
+    knowsOnly: (/** @type {string} */ languages) => `This model knows only ${languages}.`,
+    suggestion: (/** @type {string} */ free, /** @type {string} */ size, /** @type {number} */ minutes) =>
+      `${free} GB of memory are free here. This model fits: ${size} GB to download, about ${minutes} min at 100 Mbit/s.`,
     firstWord: (/** @type {number} */ ms) => `first word after ${(ms / 1000).toFixed(ms < 100 ? 2 : 1)} s`,
     callsTools: "calls tools",
     noTools: "does not call tools",
@@ -109,6 +113,7 @@ export const en = {
     use: "Use it",
     isDemo: "This is the small demo model.",
     useReal: "Use a real one",
+    useOther: "Use another model",
     noAnswer: "The server does not answer. Try again.",
     failed: (/** @type {number} */ status) => `The server refused (${status}); its log says why.`,
     /** What the user can do about an error, by its code, in the words of the picker. @type {Record<string, string>} */
@@ -180,6 +185,8 @@ export const en = {
     mute: "Mute",
     languageUnknown: (/** @type {string} */ chosen, /** @type {string} */ known) =>
       `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator to set speech.stt to an endpoint that knows ${chosen}.`,
+    languageUnknownToBoth: (/** @type {string} */ chosen, /** @type {string} */ known) =>
+      `The model and the speech recognition on this server understand only ${known}, not ${chosen}. Speak ${known}, or ask the operator for others.`,
     muted: "Muted",
     unmuteToGoOn: "You are not heard until you press Mute again.",
     pushToTalk: "Push to talk",
@@ -284,6 +291,7 @@ export const en = {
     fileText: (/** @type {string} */ skill) => `Read ${skill}/SKILL.md`,
     list: "Write a list",
     listText: "Name three fruits.",
+    inEnglish: " The examples are in English.",
   },
 
   turns: {
@@ -581,6 +589,8 @@ export const en = {
     provider_protocol: "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
     model_missing: "No model is set. Set llm.model in the server's configuration, or OPENAI_MODEL.",
     context_overflow: "This conversation no longer fits the model. Start a new one, or shorten the message.",
+    language_unknown:
+      "The included model knows only English. Write in English, or use another model: click the model at the top.",
     message_too_large: "The message is too long for this server. Shorten it, or start a new conversation.",
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",

@@ -68,6 +68,10 @@ export const zh = {
     file: "本机上的模型文件",
     here: (server) => `本机上的 ${server}`,
     current: "正在使用",
+    silent: "没有响应",
+    knowsOnly: (languages) => `这个模型只懂${languages}。`,
+    suggestion: (free, size, minutes) =>
+      `本机有 ${free} GB 可用内存，适合运行此模型：需下载 ${size} GB，以 100 Mbit/s 计约 ${minutes} 分钟。`,
     firstWord: (ms) => `${(ms / 1000).toFixed(ms < 100 ? 2 : 1)} 秒后出现首个词`,
     callsTools: "可调用工具",
     noTools: "不能调用工具",
@@ -101,6 +105,7 @@ export const zh = {
     use: "使用",
     isDemo: "这是小型演示模型。",
     useReal: "换用真正的模型",
+    useOther: "换用其他模型",
     noAnswer: "服务器没有响应，请重试。",
     failed: (status) => `服务器拒绝了请求（${status}），原因见其日志。`,
     cures: {
@@ -165,6 +170,8 @@ export const zh = {
     mute: "静音",
     languageUnknown: (chosen, known) =>
       `此服务器的语音识别只懂${known}，不懂${chosen}。请改用打字，在设置中选择其他语言，或请管理员把 speech.stt 设为支持${chosen}的服务。`,
+    languageUnknownToBoth: (chosen, known) =>
+      `此服务器的模型和语音识别只懂${known}，不懂${chosen}。请说${known}，或请管理员换用其他模型和语音识别。`,
     muted: "已静音",
     unmuteToGoOn: "再次点按“静音”之前，没有人听到您。",
     pushToTalk: "按键说话",
@@ -263,6 +270,7 @@ export const zh = {
     fileText: (skill) => `读取 ${skill}/SKILL.md`,
     list: "写一个列表",
     listText: "说出三种水果。",
+    inEnglish: "下面的示例是英文的。",
   },
 
   turns: {
@@ -542,6 +550,7 @@ export const zh = {
     provider_protocol: "模型服务器返回了无效的回复。请重试；如果再次发生，请换一个模型。",
     model_missing: "没有设置模型。请在服务器配置中设置 llm.model，或设置 OPENAI_MODEL。",
     context_overflow: "此对话已超出模型的长度。请开始新对话，或缩短消息。",
+    language_unknown: "内置模型只懂英语。请用英语书写，或点按顶部的模型，换用其他模型。",
     message_too_large: "消息对此服务器来说太长。请缩短它，或开始新对话。",
     turn_refused_draining: "服务器即将重启。请几秒后重试。",
     too_many_turns: "服务器繁忙。请稍等片刻，然后重试。",
