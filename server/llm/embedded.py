@@ -90,14 +90,13 @@ class EmbeddedModel:
     def __init__(
         self,
         config: LlmSettings,
-        settings: ModelProcessSettings | None = None,
         *,
         start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
         asks_for_deed: Callable[[OpenAICompatible, str], Awaitable[bool]] = asks_for_deed,
     ) -> None:
         self._asks_for_deed = asks_for_deed
         self._config = config
-        self._settings = settings or default_settings()
+        self._settings = default_settings()
         self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
         self._prefix: list[Message] | None = None  # what `warm_up` was given
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation

@@ -142,7 +142,7 @@ class EmbeddedProcess:
         config: LlmSettings,
         settings: ModelProcessSettings,
         *,
-        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]],
+        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
         on_started: Callable[[OpenAICompatible], Awaitable[None]],
     ) -> None:
         self._config = config

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +16,8 @@ from server.errors import ProviderError, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.embedded_process import (
     EmbeddedProcess,
-    ModelProcess,
     ModelProcessSettings,
     available_cores,
-    start_process,
 )
 from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
 from server.models.gguf import ModelHeader, NotAModel, read_header
@@ -49,20 +47,12 @@ class FileModel:
     sees_images: bool | None = False
     late_system: LateSystem | None = None
 
-    def __init__(
-        self,
-        config: LlmSettings,
-        path: Path,
-        *,
-        free_bytes: Callable[[], int] | None = None,
-        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
-    ) -> None:
+    def __init__(self, config: LlmSettings, path: Path, *, free_bytes: Callable[[], int] | None = None) -> None:
         self._config = msgspec.structs.replace(
             config, first_token_timeout_s=max(config.first_token_timeout_s, _READING_S)
         )
         self._path = path
         self._free_bytes = free_bytes or free_memory
-        self._start_process = start
         self._process: EmbeddedProcess | None = None  # absent until the file has been looked at
         self._tokens: int | None = None
         self._prefix: list[Message] = []  # what `warm_up` was given
@@ -106,9 +96,7 @@ class FileModel:
             settings = await asyncio.to_thread(self._settings)
             if self._process is None:  # else another call was quicker
                 self._tokens = settings.slot_tokens
-                self._process = EmbeddedProcess(
-                    self._config, settings, start=self._start_process, on_started=self._read_prefix
-                )
+                self._process = EmbeddedProcess(self._config, settings, on_started=self._read_prefix)
         return self._process
 
     def _settings(self) -> ModelProcessSettings:
