@@ -135,6 +135,10 @@ class EmbeddedSynthesizer(WorkerProvider):
                         yield chunk
 
 
+_OpenAnswer = tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]
+"""A server that answers, the reader of its sound, the pieces of that, and the first piece, None if there is none."""
+
+
 class OpenAISynthesizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/speech`, streamed as PCM; a WAV that comes instead is understood."""
 
@@ -166,9 +170,7 @@ class OpenAISynthesizer(EndpointProvider):
                 f"{server.endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice"
             )
 
-    async def _open(
-        self, stack: AsyncExitStack, request: SpeechRequest
-    ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+    async def _open(self, stack: AsyncExitStack, request: SpeechRequest) -> _OpenAnswer:
         """Return an answer and its first piece, None if it is empty; a server without one is passed over."""
         body: dict[str, object] = {
             "model": self._endpoint.model,
@@ -179,9 +181,7 @@ class OpenAISynthesizer(EndpointProvider):
         if request.speed != 1:
             body["speed"] = request.speed  # some servers do not know it
 
-        async def ask(
-            server: SpeechEndpointClient,
-        ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+        async def ask(server: SpeechEndpointClient) -> _OpenAnswer:
             async with AsyncExitStack() as attempt:
                 response = await attempt.enter_async_context(server.api.stream("/audio/speech", body))
                 reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
