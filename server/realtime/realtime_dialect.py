@@ -180,19 +180,17 @@ class RealtimeDialect:
                         self._count_silence()  # the sound that was still to be played is cut
 
     def _ask(self, request: Request) -> Sequence[Action]:
+        answers: Sequence[wire.Answer]
         try:
-            answers = self._perform(request)
+            match request.frame:
+                case wire.Respond() as frame if request.is_aside:
+                    answers = self.session.respond_aside(frame, self._services.now_s())
+                case frame:
+                    answers = self.session.perform(frame, self._services.now_s())
         except (FrameError, TurnError) as error:
             self._services.metrics.errors.labels(error.code).inc()
             return request.refused(error)
         return request.answered(answers)
-
-    def _perform(self, request: Request) -> Sequence[wire.Answer]:
-        match request.frame:
-            case wire.Respond() as frame if request.is_aside:
-                return self.session.respond_aside(frame, self._services.now_s())
-            case frame:
-                return self.session.perform(frame, self._services.now_s())
 
     def _end_turn(self) -> None:
         self._count_silence()

@@ -189,8 +189,8 @@ class RealtimeRoutes:
         except RealtimeKeyTooLarge as error:
             raise Refusal(400, error.code, str(error), path="session") from None
         named = msgspec.structs.replace(config, model=self._model_name())
-        shown = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
-        return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=shown)
+        session = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
+        return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=session)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))
