@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -189,21 +189,15 @@ class ItemList:
         """Return the event for an item that is in the conversation."""
         return self._events.event(f"conversation.item.{what}", previous_item_id=self.before(item), item=item.shown())
 
-    # --- events of the client
+    # --- events of the client; each raises FrameError for a missing or impossible item
 
-    def answer(self, event: client.ItemDelete | client.ItemRetrieve | client.ItemTruncate) -> list[Event]:
-        """Apply an item event of the client; return its answers. Raises FrameError for a missing or impossible item."""
-        match event:
-            case client.ItemDelete():
-                self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
-                return [self._deleted(event.item_id)]
-            case client.ItemRetrieve():
-                item = self._find(event.item_id, "item_retrieve_invalid_item_id")
-                return [self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))]
-            case client.ItemTruncate():
-                return [self._truncate(event)]
-            case _:
-                assert_never(event)
+    def delete(self, event: client.ItemDelete) -> Event:
+        self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
+        return self._deleted(event.item_id)
+
+    def retrieve(self, event: client.ItemRetrieve) -> Event:
+        item = self._find(event.item_id, "item_retrieve_invalid_item_id")
+        return self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))
 
     def items_of(
         self, given: Sequence[client.NewItem | client.ItemReference], sound: SoundFormat, *, at: str
@@ -226,7 +220,7 @@ class ItemList:
         return items
 
     def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
-        """Add an item of the client's, whose sound has that format. Raises FrameError for one that is impossible."""
+        """Add an item of the client's, whose sound has that format."""
         item = new_item(event.item, self._events.new_id("item"), sound)
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
@@ -235,7 +229,7 @@ class ItemList:
         self._insert(item, event.previous_item_id)
         return item, [self.event("added", item), self.event("done", item)]
 
-    def _truncate(self, event: client.ItemTruncate) -> Event:
+    def truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
         part = next(iter(item.data.get("content", ())), {"type": None})
         if part["type"] != "output_audio" or event.content_index != 0:

@@ -344,12 +344,14 @@ class RealtimeTranslator:
                 raise _transcription_only()
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
-                return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
+                return [self._conversation.truncate(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate():
                 item, events = self._conversation.create(event, self._config.audio.input.format)
                 return [*events, item] if item.is_waiting else events
-            case client.ItemDelete() | client.ItemRetrieve():
-                return self._conversation.answer(event)
+            case client.ItemDelete():
+                return [self._conversation.delete(event)]
+            case client.ItemRetrieve():
+                return [self._conversation.retrieve(event)]
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
