@@ -144,10 +144,8 @@ class OpenAISynthesizer(EndpointProvider):
 
     sample_rate: int | None = RAW_RATE
 
-    def __init__(
-        self, endpoints: Sequence[SpeechEndpoint], *, first_byte_s: float, timeout_s: float = FIRST_SOUND_TIMEOUT_S
-    ) -> None:
-        super().__init__(endpoints, timeout_s=timeout_s, first_byte_s=first_byte_s)
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
+        super().__init__(endpoints, timeout_s=timeout_s)
         self.voices = [self._endpoint.voice] if self._endpoint.voice else []
 
     async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
@@ -223,8 +221,7 @@ def synthesizer_of(
         case "none":
             return NoSynthesizer()
         case "openai":
-            endpoints = speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy")
-            return OpenAISynthesizer(endpoints, first_byte_s=config.first_byte_s)
+            return OpenAISynthesizer(speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy"))
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
             return EmbeddedSynthesizer(
