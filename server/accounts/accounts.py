@@ -129,7 +129,7 @@ class Accounts:
         """Return a key with the defaults of its sessions, and its content: it expires no later than the user's login.
 
         `name` is that of its holder, below the user's; without one, a name is made up. A request without login is an operator's by where it comes from, which no key is good for.
-        Raises RealtimeKeyTooLarge.
+        Raises FrameError for a session that is too large.
         """
         maker = msgspec.convert(user, Identity, from_attributes=True)
         content = RealtimeKey(

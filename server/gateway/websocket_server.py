@@ -124,8 +124,8 @@ class WebSocketServer:
             text = f"more than {MAX_UNREAD_BYTES >> 20} MiB of yours are unread"
             connection.outbox.finish(WSCloseCode.MESSAGE_TOO_BIG, text)
 
-        limit = self._limits.max_message_bytes
-        meter = UnreadMeter(self._unread, principal.share, free_bytes=limit, on_full=refuse)
+        free_bytes = self._limits.max_message_bytes
+        meter = UnreadMeter(self._unread, principal.share, free_bytes=free_bytes, on_full=refuse)
         if is_metered:
             meter.attach(transport)
         connection = Connection(

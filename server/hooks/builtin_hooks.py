@@ -130,13 +130,9 @@ class AskHumanSettings(config.Section, frozen=True, kw_only=True):
 
 
 class AskHumanApprover:
-    def __init__(self, settings: AskHumanSettings) -> None:
-        self._settings = settings
-
-    @classmethod
-    def from_config(cls, given: Any) -> "AskHumanApprover":
-        """Build the approver from its `config`. Raises msgspec.ValidationError."""
-        return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
+    def __init__(self, given: Any) -> None:
+        """Read the settings from the hook's `config`. Raises msgspec.ValidationError."""
+        self._settings = msgspec.convert(given, AskHumanSettings)
 
     async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
         settings = self._settings
@@ -161,8 +157,8 @@ class AskHumanApprover:
         return ApproverVerdict(approved=answer.approved, reason=reason, arguments=answer.arguments)
 
 
-BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover.from_config}
-"""Name → what makes the hook from the `config` of its entry, if it has one; raises msgspec.ValidationError."""
+BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover}
+"""Factories of the included hooks by name: each takes the `config` of its entry."""
 
 
 def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
@@ -176,11 +172,9 @@ def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
         known = f"there are: {', '.join(sorted(BUILTINS))}; one of your own needs `import`"
         raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; {known}')
     try:
-        if entry.factory is None:
-            implementation = BUILTINS[name](entry.config)
-        else:
-            module, _, attribute = entry.factory.partition(":")
-            implementation = getattr(import_module(module), attribute)(entry.config or {})
+        module, _, attribute = (entry.factory or "").partition(":")
+        factory = BUILTINS[name] if entry.factory is None else getattr(import_module(module), attribute)
+        implementation = factory({} if entry.config is None else entry.config)
         hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
         if not hook.stages:
             raise TypeError(f"it has none of the methods {', '.join(STAGES)}")

@@ -74,13 +74,13 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Par
 def _foreign_refusal(reply: Mapping[str, Any]) -> str | None:
     """Return the reason of a refusal in the words of another host, such as Claude Code; None if it is none."""
     inner = reply.get("hookSpecificOutput")
-    said = {**inner, **reply} if isinstance(inner, dict) else reply
-    decision = said.get("decision")
-    words = (decision.get("action") if isinstance(decision, dict) else decision, said.get("permissionDecision"))
+    fields = {**inner, **reply} if isinstance(inner, dict) else reply
+    decision = fields.get("decision")
+    words = (decision.get("action") if isinstance(decision, dict) else decision, fields.get("permissionDecision"))
     is_refusal = any(word in ("block", "deny", "ask", "deny_tool") for word in words)
-    if not is_refusal and not any(said.get(key) is False for key in ("continue", "allow", "allowed", "approved")):
+    if not is_refusal and not any(fields.get(key) is False for key in ("continue", "allow", "allowed", "approved")):
         return None
-    reasons = (said.get(key) for key in ("reason", "permissionDecisionReason", "stopReason"))
+    reasons = (fields.get(key) for key in ("reason", "permissionDecisionReason", "stopReason"))
     return next((reason for reason in reasons if isinstance(reason, str)), "")
 
 

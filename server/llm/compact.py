@@ -43,9 +43,6 @@ _DEEDS_AND_QUESTIONS = (
     ("Could you close the curtains?", "Could you explain rain?"),
     ("Delete the old files.", "Can you help me?"),
     ("Buy a ticket for the train.", "Recommend a film."),
-    ("Write to Ben and send it.", "Spell bicycle."),
-    ("Make it darker in here.", "Make it shorter."),
-    ("Would you wash the car?", "How do I wash a car?"),
 )
 HANDS, WORDS = "hands", "words"  # what a sentence needs; one token each
 _ROLES = ("user", "assistant")

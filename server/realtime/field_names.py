@@ -85,8 +85,8 @@ def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
         *parents, last = _BETA_PLACES.get(name, (name,))
         place = modern
         for parent in parents:
-            found = place.setdefault(parent, {})
-            place = found if isinstance(found, dict) else {}
+            inner = place.setdefault(parent, {})
+            place = inner if isinstance(inner, dict) else {}
         place[last] = _BETA_FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
     if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
         modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]

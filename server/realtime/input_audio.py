@@ -65,7 +65,7 @@ class InputBuffer:
         return [*actions, pcm]
 
     def commit(self, config: SessionConfig, event_id: str | None) -> list[Any]:
-        """End the utterance. Raises FrameError where there is none; the session may say so later (`nobody_spoke`)."""
+        """End the utterance. Raises FrameError where there is none; the session may say so later (`refuse_commit`)."""
         is_fresh, self._is_fresh = self._is_fresh, False
         if config.audio.input.turn_detection is not None:
             if self._speaking is None:
@@ -139,7 +139,7 @@ class InputBuffer:
         events = self._speech_stopped(recording, frame.audio_ms)
         return events if recording.is_dropped else [*events, *self._commit(recording)]
 
-    def nobody_spoke(self) -> list[Event]:
+    def refuse_commit(self) -> list[Event]:
         """Answer the commit that has waited until its sound was judged."""
         return [self._events.error(_empty(0.0), event_id=self._commits.popleft())] if self._commits else []
 
@@ -182,7 +182,7 @@ class InputBuffer:
     def _refuse_commits(self) -> list[Event]:
         """Answer the commits that wait with an error: their sound is dropped."""
         self._is_fresh = False
-        return [event for _ in tuple(self._commits) for event in self.nobody_spoke()]
+        return [event for _ in tuple(self._commits) for event in self.refuse_commit()]
 
     def _speech_stopped(self, recording: _Recording, audio_ms: float) -> list[Event]:
         self._speaking = None
@@ -242,11 +242,8 @@ class InputBuffer:
             return [self._events.event("conversation.item.input_audio_transcription.failed", **place, error=error)]
         events = self._delta(recording, text) if text.startswith(recording.shown) else []
         usage = {"type": "duration", "seconds": round(recording.sound_ms / 1000, 3)}
-        completed = "conversation.item.input_audio_transcription.completed"
-        return [
-            *events,
-            self._events.event(completed, **place, transcript=text, usage=usage),
-        ]
+        name = "conversation.item.input_audio_transcription.completed"
+        return [*events, self._events.event(name, **place, transcript=text, usage=usage)]
 
     def _delta(self, recording: _Recording, text: str) -> list[Event]:
         delta, recording.shown = text[len(recording.shown) :], text

@@ -2,11 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
-
-import msgspec
-from aiohttp import web
 
 from server.bounded.limits import TokenBucket
 from server.errors import FrameError, TurnError
@@ -14,7 +11,6 @@ from server.gateway.connection import LOGIN_OVER, TIME_OVER
 from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
 from server.realtime.conversation_items import Item
-from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import Action, RealtimeTranslator, Request
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
@@ -180,19 +176,17 @@ class RealtimeDialect:
                         self._count_silence()  # the sound that was still to be played is cut
 
     def _ask(self, request: Request) -> Sequence[Action]:
+        answers: Sequence[wire.Answer]
         try:
-            answers = self._perform(request)
+            match request.frame:
+                case wire.Respond() as frame if request.is_aside:
+                    answers = self.session.respond_aside(frame, self._services.now_s())
+                case frame:
+                    answers = self.session.perform(frame, self._services.now_s())
         except (FrameError, TurnError) as error:
             self._services.metrics.errors.labels(error.code).inc()
             return request.refused(error)
         return request.answered(answers)
-
-    def _perform(self, request: Request) -> Sequence[wire.Answer]:
-        match request.frame:
-            case wire.Respond() as frame if request.is_aside:
-                return self.session.respond_aside(frame, self._services.now_s())
-            case frame:
-                return self.session.perform(frame, self._services.now_s())
 
     def _end_turn(self) -> None:
         self._count_silence()
@@ -212,16 +206,3 @@ class RealtimeDialect:
             self.outbox.call_later(wait_s, self._check_silence)
         else:
             self.outbox.carry_out(self._translator.time_out())
-
-
-def realtime_defaults(
-    request: web.Request, key_session: bytes | None, *, mcp_servers: Collection[str]
-) -> SessionConfig:
-    """Return the configuration that a connection begins with: its key's, and what the address asks for.
-
-    Raises FrameError for a key's session that this server no longer takes.
-    """
-    session: dict[str, Any] = {} if key_session is None else msgspec.json.decode(key_session)
-    if request.query.get("intent") == "transcription":
-        session["type"] = "transcription"
-    return SessionConfig().updated(session, server_tools=ServerTools(mcp_servers))

@@ -102,7 +102,7 @@ class RealtimeTranslator:
             case wire.Error():
                 return self._error(frame)
             case wire.Notice(code="no_utterance"):
-                return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
+                return [*self._input.refuse_commit(), *self._events.extra(frame, self._config.extras)]
             case _ if (response := self._find(getattr(frame, "turn_id", None))) is not None:
                 return self._of_response(frame, response)
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
@@ -240,12 +240,8 @@ class RealtimeTranslator:
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
         def answered(answers: Sequence[wire.Answer]) -> list[Action]:
-            notices = [answer for answer in answers if isinstance(answer, wire.Notice)]
-            errors = [
-                *problems,
-                *(self._refusal(FrameError(each.code, each.message), event_id, at="session") for each in notices),
-            ]
-            is_silenced = any(notice.code == "instructions_not_allowed" for notice in notices)
+            errors = [*problems, *self._refusals(answers, event_id, at="session")]
+            is_silenced = any(isinstance(a, wire.Notice) and a.code == "instructions_not_allowed" for a in answers)
             self._config = msgspec.structs.replace(config, instructions="", tools=[]) if is_silenced else config
             self._settings |= changed
             dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
@@ -267,8 +263,8 @@ class RealtimeTranslator:
         return Request(wire.Configure(**changed), answered, refused)
 
     def _session_event(self, what: Literal["created", "updated"]) -> Event:
-        shown = self._config.shown(self._session_id, self._expires_at)
-        return self._events.event(f"session.{what}", session=shown)
+        session = self._config.shown(self._session_id, self._expires_at)
+        return self._events.event(f"session.{what}", session=session)
 
     def _created(self) -> list[Event]:
         conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
@@ -299,6 +295,11 @@ class RealtimeTranslator:
         path = (error.path if isinstance(error, FrameError) else None) or ""
         path = ".".join(filter(None, (at, path.removeprefix("$").removeprefix("."))))
         return self._events.error(FrameError(error.code, str(error), path=path or None), event_id=event_id)
+
+    def _refusals(self, answers: Sequence[wire.Answer], event_id: str | None, *, at: str) -> list[Event]:
+        """Return an `error` for each notice, which the session answers where it does not do what it was asked."""
+        notices = [answer for answer in answers if isinstance(answer, wire.Notice)]
+        return [self._refusal(FrameError(each.code, each.message), event_id, at=at) for each in notices]
 
     def _error(self, frame: wire.Error) -> list[Action]:
         if frame.turn_id is not UNSET:
@@ -343,12 +344,14 @@ class RealtimeTranslator:
                 raise _transcription_only()
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
-                return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
+                return [self._conversation.truncate(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate():
                 item, events = self._conversation.create(event, self._config.audio.input.format)
                 return [*events, item] if item.is_waiting else events
-            case client.ItemDelete() | client.ItemRetrieve():
-                return self._conversation.answer(event)
+            case client.ItemDelete():
+                return [self._conversation.delete(event)]
+            case client.ItemRetrieve():
+                return [self._conversation.retrieve(event)]
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
@@ -366,12 +369,11 @@ class RealtimeTranslator:
                 assert_never(event)
 
     def _approve(self, event: client.ParleyApproval) -> Request:
-        def answered(answers: Sequence[wire.Answer]) -> list[Action]:
-            unknown = [answer for answer in answers if isinstance(answer, wire.Notice)]
-            return [self._refusal(FrameError(each.code, each.message), event.event_id, at="id") for each in unknown]
-
-        answer = wire.Approval(id=event.id, approved=event.approved, reason=event.reason)
-        return Request(answer, answered, lambda error: [self._refusal(error, event.event_id)])
+        return Request(
+            wire.Approval(id=event.id, approved=event.approved, reason=event.reason),
+            lambda answers: [*self._refusals(answers, event.event_id, at="id")],
+            lambda error: [self._refusal(error, event.event_id)],
+        )
 
     def _silence(self, response_id: str | None) -> list[Action]:
         """Tell the session that the client no longer plays the last response, which is over."""

@@ -78,6 +78,8 @@ class SpeechEndpoint(OpenAIEndpoint):
     """The part of the configuration that it comes from (`speech.stt`), for the text of errors."""
     model: str
     voice: str
+    first_byte_s: float
+    """Time to the first byte of its answer after which another one is asked."""
 
     def error(self, error: Exception) -> SpeechError:
         """Translate a TimeoutError, a Refused or an Unreachable."""
@@ -160,11 +162,10 @@ class EndpointProvider:
 
     languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
-    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float, first_byte_s: float) -> None:
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float) -> None:
         self._servers = [SpeechEndpointClient(endpoint) for endpoint in endpoints]
         self._endpoint = endpoints[0]
         self._timeout_s = timeout_s
-        self._first_byte_s = first_byte_s
         hosts = ", ".join(endpoint.host for endpoint in endpoints)
         self.status = SpeechPart(state="ready", name=f"{self._endpoint.model} at {hosts}")
 
@@ -191,7 +192,7 @@ class EndpointProvider:
                     in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
                     in_order = [each for each in in_order if due_at[each] <= loop.time()]
                     for server in in_order:
-                        patience_s = None if server is in_order[-1] else self._first_byte_s
+                        patience_s = None if server is in_order[-1] else server.endpoint.first_byte_s
                         try:
                             async with asyncio.timeout(patience_s):
                                 return await ask(server)
@@ -223,6 +224,7 @@ def speech_endpoints(
             base_url=base_url_from(f"{section}.base_url", base_url, environ),
             model=config.model or model,
             voice=config.voice or voice,
+            first_byte_s=config.first_byte_s,
             api_key=key or None,
         )
         for base_url in (config.base_url if isinstance(config.base_url, list) else [config.base_url])

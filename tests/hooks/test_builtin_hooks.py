@@ -280,7 +280,7 @@ def test_its_place_in_the_order_is_configured() -> None:
 
 async def approve(human: FakeHuman | None, call: ToolInvocation, **settings: object) -> ApproverVerdict:
     at = StageContext(facts=FACTS, ask=human)
-    return await AskHumanApprover.from_config(settings or None).approve_tool(call, at)
+    return await AskHumanApprover(settings).approve_tool(call, at)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ class Servers(EndpointProvider):
 
     def __init__(self, *names: str, timeout_s: float = 20) -> None:
         settings = SpeechProviderSettings(provider="openai", base_url=[f"http://{name}/v1" for name in names])
-        super().__init__(speech_endpoints("speech.stt", settings, {}, model="m"), timeout_s=timeout_s, first_byte_s=3)
+        super().__init__(speech_endpoints("speech.stt", settings, {}, model="m"), timeout_s=timeout_s)
         self.failures: dict[str, Exception] = {}
         self.hung: set[str] = set()
         self.asked: list[str] = []
