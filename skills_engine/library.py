@@ -37,6 +37,8 @@ class SkillsSnapshot:
     version: int = 0
     offered: tuple[Skill, ...] = ()
     """Skills that are off by default: they are on only in a selection that names them."""
+    working: frozenset[str] = frozenset()
+    """Names of the skills whose version here has no errors, and stays in use while their files have some (L1-04)."""
     _catalogs: dict[object, Catalog] = field(default_factory=dict, repr=False, compare=False)
     """Catalogues by the names that were selected and the budget."""
 
@@ -204,6 +206,7 @@ class SkillsLibrary:
             (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
             self._current.version + 1,
             offered=tuple(skill for skill in skills if not skill.on_by_default),
+            working=frozenset(name for name, item in loaded.items() if item.last_good is not None),
         )
         return self._current
 

@@ -80,6 +80,8 @@ export const en = {
   hasTools: "Tools are on",
   hasHistory: (/** @type {number} */ n) => `After the last conversation (${count(n, "message")})`,
   persistent: "persistent",
+  lastWorking:
+    "The files have errors, so this shows the last working version, which the server goes on using. Fix the errors to see your edits.",
   noReading: "Nothing to show yet.",
   calls: (/** @type {number} */ n) => count(n, "line"),
 

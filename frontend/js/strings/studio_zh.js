@@ -73,6 +73,7 @@ export const zh = {
   hasTools: "工具已开启",
   hasHistory: (n) => `接在上一个对话之后（${n} 条消息）`,
   persistent: "持久",
+  lastWorking: "文件有错误，因此这里显示服务器继续使用的上一个可用版本。请修正错误以查看您的修改。",
   noReading: "还没有可显示的内容。",
   calls: (n) => `${n} 行`,
 
