@@ -46,8 +46,12 @@ class SkillsSnapshot:
         """Return the skills of these names in their order, each once, or all; unknown names are ignored (L1-03)."""
         if names is None:
             return self.skills
-        by_name = {skill.name: skill for skill in (*self.skills, *self.offered)}
+        by_name = {skill.name: skill for skill in self.all_skills}
         return tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
+
+    @property
+    def all_skills(self) -> tuple[Skill, ...]:
+        return (*self.skills, *self.offered)
 
     @cached_property
     def without_offered(self) -> "SkillsSnapshot":

@@ -138,7 +138,7 @@ def with_skill(
     read = load_skill(place, is_named=True)
     is_kept = has_errors(read.diagnostics) and folder.name in current.working
     chosen = {skill.name for skill in current.skills if skill.name not in off} | {folder.name, *on}
-    skills = [skill for skill in (*current.skills, *current.offered) if skill.name in chosen]
+    skills = [skill for skill in current.all_skills if skill.name in chosen]
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
     played = replace(skills[at], directory=place) if is_kept else read.skill
     skills[at : at + 1] = [] if played is None else [played]
