@@ -123,7 +123,7 @@ class EditedSkills:
 
     snapshot: SkillsSnapshot
     read: LoadedSkill
-    """What was read of the edited files."""
+    """The skill as its edited files give it, also where they have errors."""
     is_last_working: bool
     """Whether the last working version of the skill plays, because the edited files have errors."""
 

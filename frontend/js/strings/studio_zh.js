@@ -86,6 +86,7 @@ export const zh = {
 
   trial: "试一试",
   trialHelp: "用已保存的版本和修改后的版本，各向模型提问一次。",
+  trialLastWorking: "修改后的文件有错误：“修改后”使用的是上一个可用版本。",
   trialTools: "使用工具：两次都会真正运行；需要您同意的调用会被拒绝",
   noQuestion: "请先在上方填写用户说的话。",
   ask: "询问模型",
