@@ -36,14 +36,11 @@ description: "{title}."
      Write here what it should know or do. It is text only: nothing in it is run.
 
      hooks/hooks.json puts texts before the model whether it looks or not:
-       timing      after_user_input     in every turn
-                   before_planning      while the model decides if it needs tools
-                   before_first_agent   once, when it starts to use tools
-                   before_each_agent    before each step with tools
-                   after_tool_call      after a tool ran; "tool_filter": ["read_file"] narrows it
+       timing      after_user_input  in every turn
+                   after_tool_call   after a tool ran; docs/advanced-timings.md has three more
        role        system or user
        persistent  true: the text stays in the conversation for later turns
-       when        conditions: "when": {{"user_text": ["refund"]}}; docs/cookbook.md has more
+       when        conditions: {{"user_text": ["refund"]}}, {{"tool": ["read_file"]}}; docs/cookbook.md has more
 
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
      To see what the model will read:             python -m skills_engine simulate {path}{option}
@@ -137,7 +134,7 @@ def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str
         document["triggers"] = [{"name": "hint", "file": "hint.md", "on": moment}]
     else:
         hook = {"name": "hint", "file": "hint.md", "timing": moment, "role": "system", "persistent": False}
-        document["hooks"] = [{**hook, "tool_filter": list(tools)} if tools else hook]
+        document["hooks"] = [{**hook, "when": {"tool": list(tools)}} if tools else hook]
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -190,7 +190,8 @@ def test_new_fills_in_what_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["new", "quoter", "--dir", str(tmp_path), *filled]) == 0
     [hook] = load_snapshot(tmp_path).hooks(None)
     assert (hook.timing, hook.content) == ("after_tool_call", "Quote it.")
-    assert hook.tool_filter == frozenset({"read_file", "files__*"})
+    assert hook.when is not None
+    assert json.loads(hook.when.source) == {"tool": ["read_file", "files__*"]}
     assert main(["lint", "--strict", str(tmp_path)]) == 0
 
     capsys.readouterr()
