@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
-from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, lint
+from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, line_of, lint
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
 from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
@@ -191,7 +191,8 @@ def _lint(arguments: argparse.Namespace) -> int:
     errors = sum(diagnostic.severity == "error" for _, diagnostic in reported)
     warnings = sum(diagnostic.severity == "warning" for _, diagnostic in reported)
     if arguments.json:
-        print(json.dumps([asdict(diagnostic) for _, diagnostic in reported], indent=2, ensure_ascii=False))
+        found = [asdict(one) | {"line": line_of(folder, one)} for folder, one in reported]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         for folder, diagnostic in reported:
             print(diagnostic_line(folder, diagnostic))

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -254,7 +253,7 @@ def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Previe
     with overlaid(folder, request.files) as place:
         edited = with_skill(trial.services.skills.current, folder, place, request.skills_off)
         hooks = edited.hooks(None)
-        diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
+        diagnostics = lint_skill(place, hooks=hooks)
         tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in request.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in request.history]
