@@ -42,7 +42,6 @@ _COPIES = {
 
 LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
-_SPANS = ("turn", "round", "channel")
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
 _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 """The beginning of a language range: a code of two or three letters, or any."""
@@ -51,8 +50,6 @@ _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 _GLOB = frozenset("*?[")
 _Groups = Mapping[str, Sequence[HookInfo]]
 """The hooks of each group, the one that wins first (L1-46)."""
-_Leaf = tuple[str, str, Any]
-"""Place, name and value of a condition."""
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 
 
@@ -265,7 +262,7 @@ def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report:
             report.info(place, f"{message} when it fires")
 
 
-def _exclusion_advice(leaves: Sequence[_Leaf], report: Report) -> None:
+def _exclusion_advice(leaves: Sequence[tuple[str, str, Any]], report: Report) -> None:
     """Report what never holds beside another condition: its opposite, or a number or channel that the other excludes."""
     has_scan = any(
         key == "scan_turns" for _, key, _ in leaves
@@ -282,14 +279,14 @@ def _exclusion_advice(leaves: Sequence[_Leaf], report: Report) -> None:
         else:
             spans = [one if isinstance(one, dict) else {"min": one, "max": one} for one in (value, other_value)]
             low, high = ([one[end] for one in spans if end in one] for end in ("min", "max"))
-            excluded = key in _SPANS and bool(low) and bool(high) and max(low) > min(high)
+            excluded = key in ("turn", "round", "channel") and bool(low) and bool(high) and max(low) > min(high)
         if excluded:
             place, beside = (path, other) if in_any[0] else (other, path)
             report.warning(place, f"never holds beside {beside[beside.index('when') :]}")
 
 
-def _leaves(when: Mapping[str, Any], place: str) -> Iterator[_Leaf]:
-    """Yield every condition in the tree, and every `all` or `any` without one."""
+def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield place, name and value of every condition in the tree, and every `all` or `any` without one."""
     for key, value in when.items():
         path = f"{place}.{key}"
         match key:

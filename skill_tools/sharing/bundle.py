@@ -30,7 +30,7 @@ Kind = Literal["file", "program", "link", "other"]
 
 
 class SharingError(Exception):
-    """A skill that cannot be added, updated, removed or imported; the text names the thing and the cure."""
+    """A skill that cannot be made, added, updated, removed or imported; the text names the thing and the cure."""
 
 
 class SourceTree(Protocol):

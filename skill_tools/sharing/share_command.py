@@ -112,8 +112,7 @@ def _add(arguments: argparse.Namespace) -> int:
 def _describe(arrival: Arrival, root: Path) -> int:
     """Print what comes in, and what its tests and lint say of it beside the skills of `root`; return the status."""
     bundle = arrival.bundle
-    commit = f", commit {arrival.commit}" if arrival.commit else ""
-    _show(f"{arrival.name}, from {arrival.source}{commit}")
+    _show(f"{arrival.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}")
     _show(f"files: {len(bundle.files)}, {sum(map(len, bundle.files.values()))} bytes")
     for path in sorted(bundle.files)[:MAX_SHOWN_FILES]:
         _show(f"  {path}{' (a program; Parley does not run it)' if path in bundle.programs else ''}")
@@ -144,14 +143,13 @@ def _describe(arrival: Arrival, root: Path) -> int:
 def _show_hooks(loaded: LoadedSkill) -> None:
     """Print the hooks with their moments and texts, the triggers, and the tools that the skill asks for."""
     hooks = loaded.hooks_file.hooks
+    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
     _show(f"hooks: {len(hooks) or 'none'}")
     for hook in hooks:
         _show(f"  {hook.name}: {_moment(hook)}\n{_cited(hook.content)}")
+        asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     for trigger in loaded.hooks_file.triggers:
         _show(f"speaks first: {trigger.name}: {trigger.on}\n{_cited(trigger.content)}")
-    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
-    for hook in hooks:
-        asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
 
 
