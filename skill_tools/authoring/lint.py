@@ -155,7 +155,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnos
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _text_advice(trigger.file, trigger.content, f"{place}.file", report)
         _trigger_advice(trigger, place, report)
-    return report.found
+    return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
 def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
@@ -264,9 +264,7 @@ def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report:
 
 def _exclusion_advice(leaves: Sequence[tuple[str, str, Any]], report: Report) -> None:
     """Report what never holds beside another condition: its opposite, or a number or channel that the other excludes."""
-    has_scan = any(
-        key == "scan_turns" for _, key, _ in leaves
-    )  # with it, two texts may be looked for in different messages
+    has_scan = any(key == "scan_turns" for _, key, _ in leaves)  # which two user_text need not have in common
     for (path, key, value), (other, other_key, other_value) in combinations(leaves, 2):
         ways = path.split("."), other.split(".")
         apart = next(at for at, steps in enumerate(zip(*ways, strict=False)) if steps[0] != steps[1])

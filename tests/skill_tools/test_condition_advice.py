@@ -7,6 +7,7 @@ import pytest
 
 from skill_tools.authoring.lint import lint, lint_skill
 from skills_engine import load_snapshot
+from skills_engine.diagnostics import MAX_DIAGNOSTICS
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 
@@ -177,6 +178,13 @@ def test_lint_warns_of_conditions_that_exclude_one_another(
 
     message = f"never holds beside when.{other}"
     assert advice(folder) == [(f"$.hooks[0].when.{path}", message), (f"$.triggers[0].when.{path}", message)]
+
+
+def test_what_lint_says_of_one_file_has_an_end(tmp_path: Path) -> None:
+    when = {"all": [{"turn": turn} for turn in range(1, 65)]}
+
+    found = advice(make_skill(tmp_path, "tutor", entry(when=when)))
+    assert (len(found), found[-1]) == (MAX_DIAGNOSTICS, ("", f"and {64 * 63 // 2 - MAX_DIAGNOSTICS + 1} more"))
 
 
 @pytest.mark.parametrize(
