@@ -228,7 +228,7 @@ def _local(path: Path, fragment: str) -> SkillSource:
         is_bare = (path / "objects").is_dir() and (path / "HEAD").is_file()
         if is_bare or ref:
             return _git(str(path.resolve()), ref, inner)
-    elif not zipfile.is_zipfile(path):
+    elif not (path.is_file() and zipfile.is_zipfile(path)):  # a device could be read without end
         raise SharingError(f"{path} is no zip: {_EXPECTED}")
     return SkillSource("folder" if path.is_dir() else "zip", str(path.resolve()), path=_inner_path(fragment))
 

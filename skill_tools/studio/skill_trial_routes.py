@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -262,7 +261,7 @@ def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Previe
         edited = _edited(trial.services.skills.current, folder, place, request)
         hooks = edited.snapshot.hooks(None)
         all_hooks = (*edited.read.hooks_file.hooks, *(hook for hook in hooks if hook.skill != folder.name))
-        diagnostics = lint_skill(place, groups=Counter(hook.group for hook in all_hooks if hook.group is not None))
+        diagnostics = lint_skill(place, hooks=sorted(all_hooks, key=lambda hook: hook.skill))
         tests = run_reload_tests(edited.snapshot, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in request.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in request.history]

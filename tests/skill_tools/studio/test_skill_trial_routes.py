@@ -84,7 +84,7 @@ async def test_a_group_of_a_preview_has_the_hooks_of_all_skills(tone: None, oper
         edits = {"hooks/hooks.json": hooks(entry("hint", group=group))}
         found.append((await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi"})).body["diagnostics"])
 
-    assert found[0] == []
+    assert [one["message"] for one in found[0]] == ["keeps out other/hint of the group tone for good: it always fires"]
     assert "no other hook is in the group alone" in found[1][0]["message"]
 
 
