@@ -4,11 +4,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
+from threading import Thread
 from types import NoneType
 from typing import Any, Final, cast
 
@@ -43,6 +46,8 @@ _DECISIONS: Final[Mapping[Stage, tuple[type[Decision], ...]]] = {
     "approve_tool": (ApproverVerdict,),
 }
 """Decisions that a hook may take; at the other stages it may only end the turn."""
+MAX_THREADS: Final = 8
+"""Calls of one hook that may run in threads at once; further ones wait."""
 
 
 class BuiltinHook:
@@ -59,6 +64,7 @@ class BuiltinHook:
     def __init__(self, name: str, implementation: object, *, priority: int = 0, timeout_ms: int | None = None) -> None:
         self._implementation = implementation
         self._stats = HookStats()
+        self._threads = _HookThreads(name)
         self.name = name
         self.is_process = False
         self.timeout_ms = timeout_ms
@@ -82,7 +88,8 @@ class BuiltinHook:
         try:
             async with limit:
                 call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
-                result = await (call() if iscoroutinefunction(call.func) else asyncio.to_thread(call))
+                is_async = iscoroutinefunction(call.func)
+                result = await (call() if is_async else self._threads.run(call))
             if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # the boundary to a hook
@@ -94,6 +101,8 @@ class BuiltinHook:
                 failure = HookCallFailed("failed", text, raised=error)
             self._stats.add_failure(str(failure))
             raise failure from error
+        if is_async and (due_s := limit.when()) is not None and due_s < asyncio.get_running_loop().time():
+            self.warn(f"{stage} blocked the whole server, longer than its time limit: an async method must not block")
         waited_s = 0.0 if human is None else human.waited_s
         self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
         return cast("StageValue | Decision | None", result)
@@ -104,6 +113,45 @@ class BuiltinHook:
     def warn(self, text: str) -> None:
         if self._stats.add_warning(text):
             logger.warning("hook %s: %s", self.name, text)
+
+
+class _HookThreads:
+    """Runs a hook's plain methods in threads of its own, for which nothing waits: neither other work nor the process's end."""
+
+    def __init__(self, name: str) -> None:
+        self._name = f"hook {name}"
+        self._free = asyncio.Semaphore(MAX_THREADS)
+        self._stuck = 0  # calls that were abandoned and still run
+
+    async def run(self, call: Callable[[], object]) -> object:
+        """Run the call in a thread as soon as one is free. Raises RuntimeError if all are in abandoned calls.
+
+        Cancelling abandons the call.
+        """
+        if self._stuck == MAX_THREADS:
+            raise RuntimeError(f"{MAX_THREADS} earlier calls, which were abandoned, still run")
+        await self._free.acquire()
+        outcome = Future[object]()
+        outcome.set_running_or_notify_cancel()
+        running = asyncio.wrap_future(outcome)
+        Thread(target=copy_context().run, args=(_settle, outcome, call), name=self._name, daemon=True).start()
+        running.add_done_callback(lambda _: self._free.release())
+        try:
+            return await asyncio.shield(running)
+        finally:
+            if not running.done():
+                self._stuck += 1
+                running.add_done_callback(self._note_returned)
+
+    def _note_returned(self, _: object) -> None:
+        self._stuck -= 1
+
+
+def _settle(outcome: Future[object], call: Callable[[], object]) -> None:
+    try:
+        outcome.set_result(call())
+    except BaseException as error:  # noqa: BLE001  it is raised where the outcome is awaited
+        outcome.set_exception(error)
 
 
 def _copied(value: Any) -> Any:
