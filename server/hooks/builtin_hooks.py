@@ -92,8 +92,9 @@ class BuiltinHook:
                 result = await (call() if is_async else self._threads.run(call))
             if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
-        except (Exception, SystemExit, asyncio.CancelledError) as error:  # the boundary to a hook
-            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        except BaseException as error:  # the boundary to a hook
+            ends_turn = isinstance(error, (asyncio.CancelledError, GeneratorExit)) and is_cancelled()
+            if ends_turn or isinstance(error, KeyboardInterrupt):
                 raise
             failure = HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out')
             if not limit.expired():
@@ -149,7 +150,10 @@ class _HookThreads:
 
 def _settle(outcome: Future[object], call: Callable[[], object]) -> None:
     try:
-        outcome.set_result(call())
+        try:
+            outcome.set_result(call())
+        except StopIteration as error:  # asyncio's futures refuse it
+            raise RuntimeError("the method raised StopIteration") from error
     except BaseException as error:  # noqa: BLE001  it is raised where the outcome is awaited
         outcome.set_exception(error)
 

@@ -78,6 +78,26 @@ async def test_a_cancellation_of_the_hook_s_own_does_not_end_the_turn() -> None:
         await builtin(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT, LONG_S)
 
 
+class Raising:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
+        raise self.error
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("stage", ["before_tool", "approve_tool"])
+@pytest.mark.parametrize("error", [StopIteration(), GeneratorExit(), BaseException(), SystemExit()], ids=repr)
+async def test_no_exception_of_a_hook_ends_or_delays_the_turn(stage: Stage, error: BaseException) -> None:
+    with pytest.raises(HookCallFailed) as caught:
+        await builtin(Raising(error)).ask(stage, ASK, AT, LONG_S)
+
+    assert caught.value.kind == "failed"
+
+
 async def test_a_hook_that_takes_too_long_is_left() -> None:
     with pytest.raises(HookCallFailed) as caught:
         await builtin(Broken()).ask("after_llm", LlmAnswer(model="m", content=""), AT, SHORT_S)
