@@ -12,7 +12,6 @@ from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
 from threading import Thread
-from types import NoneType
 from typing import Any, Final, cast
 
 import msgspec
@@ -41,11 +40,6 @@ from server.tools.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 
-_DECISIONS: Final[Mapping[Stage, tuple[type[Decision], ...]]] = {
-    "before_tool": (Respond, Deny, Abort),
-    "approve_tool": (ApproverVerdict,),
-}
-"""Decisions that a hook may take; at the other stages it may only end the turn."""
 MAX_THREADS: Final = 8
 """Calls of one hook that may run in threads at once; further ones wait."""
 
@@ -90,7 +84,7 @@ class BuiltinHook:
                 call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
                 is_async = iscoroutinefunction(call.func)
                 result = await (call() if is_async else self._threads.run(call))
-            if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
+            if not _is_answer(stage, value, result):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
         except BaseException as error:  # the boundary to a hook
             ends_turn = isinstance(error, (asyncio.CancelledError, GeneratorExit)) and is_cancelled()
@@ -114,6 +108,16 @@ class BuiltinHook:
     def warn(self, text: str) -> None:
         if self._stats.add_warning(text):
             logger.warning("hook %s: %s", self.name, text)
+
+
+def _is_answer(stage: Stage, value: StageValue, result: object) -> bool:
+    """Return whether the stage takes what a hook has returned for the value."""
+    match result:
+        case ApproverVerdict():
+            return stage == "approve_tool" and isinstance(result.approved, bool)
+        case Respond() | Deny():
+            return stage == "before_tool"
+    return stage != "approve_tool" and (result is None or isinstance(result, (type(value), Abort)))
 
 
 class _HookThreads:

@@ -16,6 +16,7 @@ from server.errors import ConfigError
 from server.hooks.builtin_hooks import MAX_THREADS, AskHumanApprover, BuiltinHook, build_builtins
 from server.hooks.stages import (
     ApproverVerdict,
+    Deny,
     HookCallFailed,
     LlmAnswer,
     LlmCall,
@@ -24,7 +25,7 @@ from server.hooks.stages import (
     StageValue,
 )
 from server.tools.tool_calls import ToolInvocation
-from tests.hooks.fakes import FACTS, FakeHuman
+from tests.hooks.fakes import FACTS, FakeHuman, pipeline_of
 from tests.support.client import client
 from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
@@ -178,6 +179,25 @@ async def test_an_answer_that_the_stage_does_not_take_is_a_failure(
 ) -> None:
     with pytest.raises(HookCallFailed, match=f"{stage} failed: {problem}"):
         await builtin(Odd()).ask(stage, value, AT, LONG_S)
+
+
+class Approver:
+    def __init__(self, verdict: object) -> None:
+        self.verdict = verdict
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> object:
+        return self.verdict
+
+
+@pytest.mark.parametrize("verdict", [None, ASK, True, ApproverVerdict(approved="no")], ids=repr)  # type: ignore[arg-type]  # the hook's error
+async def test_a_verdict_that_is_none_is_a_failure_that_is_logged(
+    verdict: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    denied = await pipeline_of(builtin(Approver(verdict))).approve_tool(ASK)
+
+    assert isinstance(denied, Deny)
+    assert 'tool approval hook "own" failed' in denied.reason
+    assert "approve_tool returned" in caplog.text
 
 
 # --- methods that block
