@@ -236,6 +236,8 @@ def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
             implementation = BUILTINS[name](entry.config)
         else:
             module, _, attribute = entry.factory.partition(":")
+            if not attribute:
+                raise ValueError('it must have the form "module:factory"')
             implementation = getattr(import_module(module), attribute)(entry.config or {})
         hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
         if not hook.stages:

@@ -378,7 +378,7 @@ def test_a_hook_of_the_operator_s_own_is_imported_and_has_limits_as_any_other() 
     [
         ("own_hooks.guards:Missing", "AttributeError"),
         ("own_hooks.missing:Own", "ModuleNotFoundError"),
-        ("own_hooks.guards", "AttributeError"),
+        ("own_hooks.guards", 'ValueError: it must have the form "module:factory"'),
         (":Own", "ValueError"),
         ("own_hooks.guards:nothing", "TypeError: it has none of the methods before_llm"),
         ("own_hooks.guards:choosy", "KeyError: 'tools'"),
