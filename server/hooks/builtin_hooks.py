@@ -58,7 +58,8 @@ class BuiltinHook:
     def __init__(self, name: str, implementation: object, *, priority: int = 0, timeout_ms: int | None = None) -> None:
         self._implementation = implementation
         self._stats = HookStats()
-        self._threads = _HookThreads(name)
+        self._free = asyncio.Semaphore(MAX_THREADS)
+        self._stuck = set[asyncio.Future[object]]()  # calls that were abandoned and still run
         self.name = name
         self.is_process = False
         self.timeout_ms = timeout_ms
@@ -83,7 +84,7 @@ class BuiltinHook:
             async with limit:
                 call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
                 is_async = iscoroutinefunction(call.func)
-                result = await (call() if is_async else self._threads.run(call))
+                result = await (call() if is_async else self._in_thread(call))
             if not _is_answer(stage, value, result):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
         except BaseException as error:  # the boundary to a hook
@@ -102,6 +103,22 @@ class BuiltinHook:
         self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
         return cast("StageValue | Decision | None", result)
 
+    async def _in_thread(self, call: Callable[[], object]) -> object:
+        """Run the call, when a thread is free, in one that nothing waits for; cancelling abandons it."""
+        if len(self._stuck) == MAX_THREADS:
+            raise RuntimeError(f"{MAX_THREADS} earlier calls, which were abandoned, still run")
+        await self._free.acquire()
+        outcome = Future[object]()
+        running = asyncio.wrap_future(outcome)
+        running.add_done_callback(lambda _: self._free.release())
+        Thread(target=copy_context().run, args=(_settle, outcome, call), name=f"hook {self.name}", daemon=True).start()
+        try:
+            return await asyncio.shield(running)
+        finally:
+            if not running.done():
+                self._stuck.add(running)
+                running.add_done_callback(self._stuck.discard)
+
     def send_event(self, event: HookEvent) -> None:
         """Never called, since `kinds` is empty."""
 
@@ -118,38 +135,6 @@ def _is_answer(stage: Stage, value: StageValue, result: object) -> bool:
         case Respond() | Deny():
             return stage == "before_tool"
     return stage != "approve_tool" and (result is None or isinstance(result, (type(value), Abort)))
-
-
-class _HookThreads:
-    """Runs a hook's plain methods in threads of its own, for which nothing waits: neither other work nor the process's end."""
-
-    def __init__(self, name: str) -> None:
-        self._name = f"hook {name}"
-        self._free = asyncio.Semaphore(MAX_THREADS)
-        self._stuck = 0  # calls that were abandoned and still run
-
-    async def run(self, call: Callable[[], object]) -> object:
-        """Run the call in a thread as soon as one is free. Raises RuntimeError if all are in abandoned calls.
-
-        Cancelling abandons the call.
-        """
-        if self._stuck == MAX_THREADS:
-            raise RuntimeError(f"{MAX_THREADS} earlier calls, which were abandoned, still run")
-        await self._free.acquire()
-        outcome = Future[object]()
-        outcome.set_running_or_notify_cancel()
-        running = asyncio.wrap_future(outcome)
-        Thread(target=copy_context().run, args=(_settle, outcome, call), name=self._name, daemon=True).start()
-        running.add_done_callback(lambda _: self._free.release())
-        try:
-            return await asyncio.shield(running)
-        finally:
-            if not running.done():
-                self._stuck += 1
-                running.add_done_callback(self._note_returned)
-
-    def _note_returned(self, _: object) -> None:
-        self._stuck -= 1
 
 
 def _settle(outcome: Future[object], call: Callable[[], object]) -> None:

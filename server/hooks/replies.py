@@ -76,34 +76,22 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Par
 
 def _refuses(said: Mapping[str, Any], *, has_action: bool) -> bool:
     """Return whether the object refuses in the words of another host; beside an action, only Claude Code's keys count."""
-    decision = said.get("decision")
-    if isinstance(decision, dict):
-        inner = _with_lower_keys(decision)
-        decision = inner.get("behavior", inner.get("action"))
+    inner = _with_lower_keys(said.get("decision"))
+    words = (said.get("decision"), inner.get("behavior"), inner.get("action"), said.get("permissiondecision"))
     flags = ("continue",) if has_action else ("continue", "allow", "allowed", "approved")
-    return any(_in_lower(word) in _REFUSALS for word in (decision, said.get("permissiondecision"))) or any(
-        _in_lower(said.get(flag)) in (False, "false") for flag in flags
-    )
+    is_word = any(str(word).lower() in _REFUSALS for word in words)
+    return is_word or any(str(said.get(flag)).lower() == "false" for flag in flags)
 
 
 def _foreign_reason(said: Mapping[str, Any]) -> str:
-    decision = _with_lower_keys(said.get("decision"))
-    reasons = (
-        said.get("reason"),
-        said.get("permissiondecisionreason"),
-        said.get("stopreason"),
-        decision.get("message"),
-    )
+    said = {**_with_lower_keys(said.get("decision")), **said}
+    reasons = (said.get(key) for key in ("reason", "permissiondecisionreason", "stopreason", "message"))
     return next((reason for reason in reasons if isinstance(reason, str)), "")
 
 
 def _with_lower_keys(value: Any) -> dict[str, Any]:
     """Return the object with its keys in lower case; an empty one for anything else."""
     return {key.lower(): item for key, item in value.items()} if isinstance(value, Mapping) else {}
-
-
-def _in_lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
 
 
 def _act(

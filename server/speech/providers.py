@@ -192,8 +192,7 @@ class EndpointProvider:
         requests. All of it takes `timeout_s` at most.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._timeout_s
-        give_up_at = deadline
+        give_up_at = deadline = loop.time() + self._timeout_s
         pause_s = _PAUSE_S
         while True:
             failure: SpeechError = min(self._servers, key=lambda each: each.due_at).not_due()
@@ -222,8 +221,8 @@ class EndpointProvider:
 
 def _is_temporary(error: Refused) -> bool:
     """Return whether the same request may succeed later, here or elsewhere."""
-    may_be_brief = error.status == 429 or error.status >= 500
-    return error.status in _AWAY or (may_be_brief and error.retry_after_s is not None)
+    says_when = error.retry_after_s is not None and (error.status == 429 or error.status >= 500)
+    return says_when or error.status in _AWAY
 
 
 def speech_endpoints(
