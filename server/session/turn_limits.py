@@ -15,7 +15,12 @@ from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
-BEGUN_S, MAX_BEGUN, MAX_BEGUN_USERS = 600.0, 1024, 2048
+BEGUN_S: Final = 600.0
+"""Time for which the id of a turn that has begun is remembered."""
+MAX_BEGUN: Final = 1024
+"""Turns of one user that are remembered."""
+MAX_BEGUN_USERS: Final = 2048
+"""Users whose turns are remembered."""
 NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
 
 
