@@ -21,6 +21,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 from mcp.types.jsonrpc import jsonrpc_message_adapter
+from mcp.types.methods import validate_server_result
+from pydantic import ValidationError
 
 from server.bounded.limits import BoundedDict, TokenBucket
 from server.config import McpServerSettings
@@ -45,7 +47,7 @@ _ADMITTED: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
 )
 """Notifications that are admitted; progress and log messages are for clients that show them."""
-_BLOCKS: Final = frozenset(("text", "image", "audio", "resource", "resource_link"))
+_VERSION: Final = "2025-11-25"  # of its lists the SDK wants the most
 _CUT_BYTES: Final = 65_536
 _LAST_WORDS_S: Final = 0.25
 
@@ -95,21 +97,33 @@ class MessageFilter:
 
 
 def make_readable(message: JSONRPCMessage) -> None:
-    """Cut the lists of an answer to MAX_ENTRIES each; mend what the SDK would refuse the whole of a result for."""
+    """Cut the lists of an answer to MAX_ENTRIES each, and replace single blocks that the SDK would refuse it all for."""
     if isinstance(message, JSONRPCResponse):
         for name, value in message.result.items():
             if isinstance(value, list) and len(value) > MAX_ENTRIES:
                 message.result[name] = value[:MAX_ENTRIES]
         message.result.setdefault("resultType", "complete")
         if isinstance(blocks := message.result.get("content"), list):
-            message.result["content"] = [_known_block(block) for block in blocks]
+            refused = {index for index, *_ in _refusals("tools/call", "content", blocks)}
+            message.result["content"] = [
+                _as_text(block) if index in refused else block for index, block in enumerate(blocks)
+            ]
 
 
-def _known_block(block: Any) -> Any:
-    if not isinstance(block, dict) or block.get("type") in _BLOCKS:
-        return block
-    text = block.get("text")
-    return {"type": "text", "text": text if isinstance(text, str) else f"[{str(block.get('type'))[:40]}, not shown]"}
+def _refusals(method: str, name: str, entries: list[Any]) -> list[tuple[int | str, ...]]:
+    """Return where the SDK refuses entries of a list in an answer: the index of each, then the path to the field."""
+    try:
+        validate_server_result(method, _VERSION, {name: entries})
+    except ValidationError as error:
+        return [problem["loc"][1:] for problem in error.errors(include_url=False, include_input=False)]
+    return []
+
+
+def _as_text(block: Any) -> dict[str, str]:
+    """Return a block of text in place of one that cannot be read: its own text, or its type."""
+    fields = block if isinstance(block, dict) else {"text": block}
+    text = fields.get("text")
+    return {"type": "text", "text": text if isinstance(text, str) else f"[{fields.get('type')!s:.40}, not shown]"}
 
 
 class CannotStart(Exception):
