@@ -19,7 +19,16 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import INTERNAL_ERROR, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp.types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 from mcp.types.methods import validate_server_result
 from pydantic import ValidationError
@@ -97,17 +106,30 @@ class MessageFilter:
 
 
 def make_readable(message: JSONRPCMessage) -> None:
-    """Cut the lists of an answer to MAX_ENTRIES each, and replace single blocks that the SDK would refuse it all for."""
-    if isinstance(message, JSONRPCResponse):
-        for name, value in message.result.items():
-            if isinstance(value, list) and len(value) > MAX_ENTRIES:
-                message.result[name] = value[:MAX_ENTRIES]
-        message.result.setdefault("resultType", "complete")
-        if isinstance(blocks := message.result.get("content"), list):
-            refused = {index for index, *_ in _refusals("tools/call", "content", blocks)}
-            message.result["content"] = [
-                _as_text(block) if index in refused else block for index, block in enumerate(blocks)
-            ]
+    """Cut the lists of an answer to MAX_ENTRIES, and take out single parts for which the SDK would refuse it whole.
+
+    A block of a result becomes a text that stands for it; a tool loses the optional fields that are wrong, or is left
+    out; instructions that are no text are dropped.
+    """
+    if not isinstance(message, JSONRPCResponse):
+        return
+    result = message.result
+    for name, value in result.items():
+        if isinstance(value, list) and len(value) > MAX_ENTRIES:
+            result[name] = value[:MAX_ENTRIES]
+    result.setdefault("resultType", "complete")
+    if not isinstance(result.get("instructions"), str):
+        result.pop("instructions", None)
+    if isinstance(blocks := result.get("content"), list):
+        refused = {index for index, *_ in _refusals("tools/call", "content", blocks)}
+        result["content"] = [_as_text(block) if index in refused else block for index, block in enumerate(blocks)]
+    if isinstance(tools := result.get("tools"), list):
+        wrong = {tuple(place[:2]) for place in _refusals("tools/list", "tools", tools)}
+        result["tools"] = [
+            {name: value for name, value in tool.items() if (index, name) not in wrong}
+            for index, tool in enumerate(tools)
+            if wrong.isdisjoint(((index,), (index, "name"), (index, "inputSchema")))
+        ]
 
 
 def _refusals(method: str, name: str, entries: list[Any]) -> list[tuple[int | str, ...]]:
@@ -291,31 +313,45 @@ async def http_transport(
 
 
 class _Limited(httpx2.AsyncHTTPTransport):
-    """Unpacks answers, breaks off one that has too many bytes or parts, and explains one that refuses us.
+    """Transport that unpacks answers, limits their bytes and parts, and explains refusals.
 
-    The SDK limits the bytes of single events; events go on for ever in sum. Of a refusal it keeps a JSON-RPC error alone.
+    The SDK limits the bytes of a single event only; a stream of events may go on for ever. Of a refusal it passes on
+    nothing but a JSON-RPC error, so each gets one that names the status.
     """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         packed = await super().handle_async_request(request)
         packed.request = request
-        if packed.status_code in (401, 403):
-            await packed.aclose()
-            status = packed.status_code
-            error = {"code": INTERNAL_ERROR, "message": f"HTTP {status}: check url and headers in tools.mcp"}
-            return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error})
         has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
         headers = [
             (name, value)
             for name, value in packed.headers.multi_items()
             if name.lower() not in ("content-encoding", "content-length")
         ]
-        return httpx2.Response(
+        answer = httpx2.Response(
             packed.status_code,
             headers=headers,
             stream=_Unpacked(packed, has_events=has_events),
             extensions=packed.extensions,
         )
+        is_refusal = answer.status_code >= 400 and answer.status_code != 404  # of that the SDK knows what it means
+        return await _explained(answer) if is_refusal else answer
+
+
+async def _explained(refusal: httpx2.Response) -> httpx2.Response:
+    """Return the refusal with a JSON-RPC error that names its status, and says what the server's own error says."""
+    text = f"HTTP {refusal.status_code}"
+    if refusal.status_code in (401, 403):
+        text += ": check url and headers in tools.mcp"
+    error = ErrorData(code=INTERNAL_ERROR, message=text)
+    if refusal.headers.get("content-type", "").lower().startswith("application/json"):
+        with suppress(httpx2.HTTPError, httpx2.StreamError, ValidationError):
+            message = jsonrpc_message_adapter.validate_json(await refusal.aread(), by_name=False)
+            if isinstance(message, JSONRPCError):
+                error = message.error.model_copy(update={"message": f"{text} ({message.error.message})"})
+    await refusal.aclose()
+    body = {"jsonrpc": "2.0", "id": None, "error": error.model_dump(exclude_none=True)}
+    return httpx2.Response(refusal.status_code, json=body)
 
 
 class _Unpacked(httpx2.AsyncByteStream):

@@ -274,6 +274,27 @@ async def test_a_malformed_block_costs_itself_only(block: object, shown: str, er
         assert (await scene.call("s__odd")).for_llm == f"a\n{shown}\nc"
 
 
+@pytest.mark.parametrize("era", [{}, {"discover": {**MODERN, "instructions": 5}}], ids=["2025-06-18", "2026-07-28"])
+async def test_a_malformed_tool_or_malformed_instructions_cost_no_other_tool(era: dict[str, object]) -> None:
+    schema = {"type": "object"}
+    tools = [
+        {"name": "good", "inputSchema": schema},
+        {"name": "new", "inputSchema": schema, "execution": {"taskSupport": "preferred"}},
+        {"name": "titled", "inputSchema": schema, "title": 5},
+        {"name": 5, "inputSchema": schema},
+        {"name": "bare"},
+        "tool",
+    ]
+    async with connected(scripted({"tools": tools, "instructions": ["Call good."], **era})) as scene:
+        assert [*scene.tools] == ["s__good", "s__new", "s__titled"]
+
+
+async def test_the_log_names_the_option_that_takes_the_instructions(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="server.tools.mcp.mcp_connection")
+    async with connected(scripted({**with_results(a=says("a")), "instructions": "Call a."})):
+        assert "instructions, which tools.mcp.s.instructions puts into the system prompt" in caplog.text
+
+
 async def test_what_a_server_says_about_its_tools_is_taken_where_the_operator_asks_for_it() -> None:
     script = {**with_results(a=says("a")), "instructions": "Call a first.\u202e"}
     async with connected(scripted(script)) as unasked, connected(scripted(script, instructions=True)) as asked:
