@@ -16,7 +16,7 @@ from server.toolguard.scans import Span
 _NAME_CHARS: Final = 40
 _NAME: Final = re.compile(rf"[\w.-]{{0,{_NAME_CHARS}}}")
 _SAYS: Final = re.compile(r"\s(?:contains|contents?|holds|reads|says)(?=:)")
-"""What a sentence about a file says before it shows the file's content."""
+"""Verb of a sentence that shows the content of a file."""
 _CJK: Final = "\u2e80"
 _BEFORE_CHARS: Final = 32
 _SIGN: Final = re.compile(

@@ -31,7 +31,6 @@ from mcp.types import (
 )
 from mcp.types.jsonrpc import jsonrpc_message_adapter
 from mcp.types.methods import validate_server_result
-from pydantic import ValidationError
 
 from server.bounded.limits import BoundedDict, TokenBucket
 from server.config import McpServerSettings
@@ -108,8 +107,7 @@ class MessageFilter:
 def make_readable(message: JSONRPCMessage) -> None:
     """Cut the lists of an answer to MAX_ENTRIES, and take out single parts for which the SDK would refuse it whole.
 
-    A block of a result becomes a text that stands for it; a tool loses the optional fields that are wrong, or is left
-    out; instructions that are no text are dropped.
+    A block becomes a text that stands for it; a tool loses optional fields, or is left out.
     """
     if not isinstance(message, JSONRPCResponse):
         return
@@ -120,25 +118,24 @@ def make_readable(message: JSONRPCMessage) -> None:
     result.setdefault("resultType", "complete")
     if not isinstance(result.get("instructions"), str):
         result.pop("instructions", None)
-    if isinstance(blocks := result.get("content"), list):
-        refused = {index for index, *_ in _refusals("tools/call", "content", blocks)}
-        result["content"] = [_as_text(block) if index in refused else block for index, block in enumerate(blocks)]
-    if isinstance(tools := result.get("tools"), list):
-        wrong = {tuple(place[:2]) for place in _refusals("tools/list", "tools", tools)}
-        result["tools"] = [
-            {name: value for name, value in tool.items() if (index, name) not in wrong}
-            for index, tool in enumerate(tools)
-            if wrong.isdisjoint(((index,), (index, "name"), (index, "inputSchema")))
-        ]
+    for method, name, mend in (("tools/call", "content", _as_text), ("tools/list", "tools", _bare_tool)):
+        if isinstance(entries := result.get(name), list) and not _is_taken(method, {name: entries}):
+            mended = (entry if _is_taken(method, {name: [entry]}) else mend(entry) for entry in entries)
+            result[name] = [entry for entry in mended if _is_taken(method, {name: [entry]})]
 
 
-def _refusals(method: str, name: str, entries: list[Any]) -> list[tuple[int | str, ...]]:
-    """Return where the SDK refuses entries of a list in an answer: the index of each, then the path to the field."""
+def _is_taken(method: str, result: dict[str, Any]) -> bool:
+    """Return whether the SDK takes such a result."""
     try:
-        validate_server_result(method, _VERSION, {name: entries})
-    except ValidationError as error:
-        return [problem["loc"][1:] for problem in error.errors(include_url=False, include_input=False)]
-    return []
+        validate_server_result(method, _VERSION, result)
+    except ValueError:
+        return False
+    return True
+
+
+def _bare_tool(tool: Any) -> Any:
+    """Return the tool with its description, but without its other optional fields, of which one may be wrong."""
+    return {name: tool.get(name) for name in ("name", "description", "inputSchema")} if isinstance(tool, dict) else tool
 
 
 def _as_text(block: Any) -> dict[str, str]:
@@ -345,7 +342,7 @@ async def _explained(refusal: httpx2.Response) -> httpx2.Response:
         text += ": check url and headers in tools.mcp"
     error = ErrorData(code=INTERNAL_ERROR, message=text)
     if refusal.headers.get("content-type", "").lower().startswith("application/json"):
-        with suppress(httpx2.HTTPError, httpx2.StreamError, ValidationError):
+        with suppress(httpx2.HTTPError, httpx2.StreamError, ValueError):
             message = jsonrpc_message_adapter.validate_json(await refusal.aread(), by_name=False)
             if isinstance(message, JSONRPCError):
                 error = message.error.model_copy(update={"message": f"{text} ({message.error.message})"})
