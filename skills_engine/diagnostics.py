@@ -14,7 +14,9 @@ MAX_DIAGNOSTICS = 100
 MAX_NAMED = 20
 """Limit for the names in one message."""
 
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 """Letters, marks and unassigned characters that take no room; Python does not know Unicode's Default_Ignorable."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Literal, Protocol
 
 from skills_engine.diagnostics import named
-from skills_engine.files import is_segment
+from skills_engine.files import is_segment, open_beneath
 from skills_engine.skills_folder import IGNORED
 
 MAX_FILES = 2000
@@ -47,7 +47,7 @@ class FolderTree:
     """A folder's files. Links are not followed; what git and programs leave behind is named, not entered."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = Path(os.path.realpath(root))
         self.entries: dict[str, Kind] = {}
         for parent, folders, files in os.walk(root):
             closed = {name for name in folders if name in (".git", *IGNORED) or Path(parent, name).is_symlink()}
@@ -63,7 +63,12 @@ class FolderTree:
 
     def _open(self, path: str) -> IO[bytes]:
         place = self._root / path
-        return io.BytesIO(os.fsencode(place.readlink())) if self.entries[path] == "link" else place.open("rb")
+        try:
+            if self.entries[path] == "link":
+                return io.BytesIO(os.fsencode(place.readlink()))
+            return os.fdopen(open_beneath(self._root, place), "rb")
+        except OSError as error:
+            raise SharingError(f"{place} cannot be read ({error.strerror or error}): try again") from error
 
 
 def read_within(
