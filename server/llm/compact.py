@@ -87,6 +87,8 @@ _WORDS = re.compile(r"\w+")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _OTHER_DAY = re.compile(r"\b(?:tomorrow|yesterday)\b", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\n\((\d{4}-\d\d-\d\d) ")
+_SYMBOLS = re.compile(r"\w+://\S+|(?<=\S)\s+(?:#|//)\s.*|(?<![^\W_])[α-ωΑ-Ω](?![^\W_])")
+"""Parts of any script in a question of any language: URLs, comments in code, lone Greek letters of formulas."""
 _NOTE = re.compile(r"\n\([^()\n]*\)\Z")  # a last line in parentheses: it is about the result
 
 
@@ -159,10 +161,10 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
 
 
 def is_in_other_script(text: str) -> bool:
-    """Return whether at least half of the words are written in other letters than Latin ones."""
+    """Return whether at least half of the words, URLs and symbols aside, are written in other letters than Latin ones."""
     are_latin = [
         is_latin
-        for word in text.split()
+        for word in _SYMBOLS.sub(" ", text).split()
         for is_latin, _ in groupby(filter(str.isalpha, word), lambda letter: "LATIN" in unicodedata.name(letter, ""))
     ]
     return 2 * are_latin.count(False) >= len(are_latin) > 0
