@@ -135,6 +135,9 @@ async def talk(tab: Page, look: Look) -> None:
     await click(tab, "talk-mode")
     await expect(tab.locator(".talk-hold")).to_be_visible()
     await look(tab, "talk-held")
+    if await tab.locator("[data-action=fold-talk]").is_visible():
+        await click(tab, "fold-talk")
+        await look(tab, "talk-held-folded")
 
 
 LOOKS: Final = pytest.mark.parametrize(
