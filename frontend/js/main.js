@@ -20,7 +20,7 @@ import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
 import { initialState } from "./state.js";
-import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
+import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey, watchSettings } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 
@@ -136,8 +136,8 @@ function perform(effect) {
     case "download":
       return download(effect.name, effect.mediaType, effect.text);
     case "settings":
-      saveSettings(() => localStorage, effect.settings);
-      return effect.settings.pageLanguage === pageLanguage ? undefined : location.reload(); // what is drawn is kept
+      saveSettings(() => localStorage, effect.change);
+      return (effect.change.pageLanguage ?? pageLanguage) === pageLanguage ? undefined : location.reload(); // what is drawn is kept
     case "readiness":
       return void ask.readiness();
     case "load_models":
@@ -209,6 +209,8 @@ tabs.onmessage = ({ data }) => {
   if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
   void otherTabs.add(data.saved ?? data.removed);
 };
+
+watchSettings((settings) => dispatch({ type: "settings_elsewhere", settings }));
 
 async function logOut() {
   const headers = { "Content-Type": "application/json", ...sessionHeaders() };
