@@ -56,7 +56,7 @@ export const en = {
     details: "Details",
     caption: (/** @type {string} */ summary, /** @type {string} */ zone) =>
       `${summary} Times are in ${zone}; exports use UTC.`,
-    detailsOf: (/** @type {string} */ what) => `Details of ${what}`,
+    named: (/** @type {string} */ word, /** @type {string} */ what) => `${word}: ${what}`,
     less: "Less",
     more: "More",
     time: "time",

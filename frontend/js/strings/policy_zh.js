@@ -50,7 +50,7 @@ export const zh = {
     },
     details: "详细信息",
     caption: (summary, zone) => `${summary}时间所用时区为 ${zone}；导出使用 UTC。`,
-    detailsOf: (what) => `${what} 的详细信息`,
+    named: (word, what) => `${word}：${what}`,
     less: "收起",
     more: "展开",
     time: "时间",
