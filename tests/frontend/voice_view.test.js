@@ -385,3 +385,20 @@ test("the inspector shows where the time of a turn went", () => {
 
   assert.match(textOf(inspectorView(page.state)), /words 310 · first sound 921/);
 });
+
+test("a question that the included model cannot read is not sent to it again, and another model can be picked", () => {
+  const server = { ...READY, model: { ...READY.model, languages: ["en"] }, user: { name: "anna", is_operator: true } };
+  const page = new Page().receive(server).ask("Was?", "v1");
+  page.receive(
+    t.start(),
+    { type: "error", code: "language_unknown", message: "knows en only", turn_id: "v1" },
+    t.end("error"),
+  );
+
+  assert.equal(control(page, "retry"), undefined);
+  assert.equal(textOf(control(page, "models")), "Use another model");
+  assert.equal(textOf(withClass(conversationView(page.state), "details")), "");
+
+  page.receive(READY); // another one was picked
+  assert.ok(control(page, "retry"));
+});

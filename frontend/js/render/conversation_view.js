@@ -10,7 +10,7 @@ import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
 import { canSpeak, isEmpty, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
-import { offerOf } from "../models.js";
+import { offerOf, picksOf } from "../models.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
@@ -54,6 +54,7 @@ function turnsView(state, conversation) {
         isLast,
         canAsk,
         versions: versions.get(key) ?? NONE,
+        ...picksOf(state),
         isEdited: state.editedTurn === key,
         canSpeak: isReadable,
         isReadAloud: state.speakTurn?.turnId === key,

@@ -6,6 +6,7 @@
  */
 
 import { isUserMessage } from "../../sdk/conversation.js";
+import { picksOf } from "../models.js";
 import { isEmpty, isVoiceLoading, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
@@ -114,7 +115,7 @@ function troubleWith(state, asked) {
   return [
     ...(view?.notices ?? []).filter(({ level }) => level !== "info").map((notice) => noticeView(notice, false)),
     view?.error && errorView(view.error),
-    isOver && endView(asked, view, { isLast: true, canAsk: canSend(state) }),
+    isOver && endView(asked, view, { isLast: true, canAsk: canSend(state), ...picksOf(state) }),
   ].filter(Boolean);
 }
 

@@ -589,8 +589,7 @@ export const en = {
     provider_protocol: "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
     model_missing: "No model is set. Set llm.model in the server's configuration, or OPENAI_MODEL.",
     context_overflow: "This conversation no longer fits the model. Start a new one, or shorten the message.",
-    language_unknown:
-      "The included model knows only English. Write in English, or use another model: click the model at the top.",
+    language_unknown: "The included model knows only English. Write in English, or use another model.",
     message_too_large: "The message is too long for this server. Shorten it, or start a new conversation.",
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",

@@ -550,7 +550,7 @@ export const zh = {
     provider_protocol: "模型服务器返回了无效的回复。请重试；如果再次发生，请换一个模型。",
     model_missing: "没有设置模型。请在服务器配置中设置 llm.model，或设置 OPENAI_MODEL。",
     context_overflow: "此对话已超出模型的长度。请开始新对话，或缩短消息。",
-    language_unknown: "内置模型只懂英语。请用英语书写，或点按顶部的模型，换用其他模型。",
+    language_unknown: "内置模型只懂英语。请用英语书写，或换用其他模型。",
     message_too_large: "消息对此服务器来说太长。请缩短它，或开始新对话。",
     turn_refused_draining: "服务器即将重启。请几秒后重试。",
     too_many_turns: "服务器繁忙。请稍等片刻，然后重试。",
