@@ -135,6 +135,7 @@ export const en = {
     refused: (/** @type {string} */ path, /** @type {string} */ message) => `Not saved. ${path}: ${message}`,
     noChanges: "No changes to save.",
     toFix: (/** @type {number} */ count) => `${counted(count, "problem", "problems")} to fix.`,
+    notAccepted: (/** @type {string} */ why) => `not accepted by the server: ${why}`,
     notObject: "must be a JSON object: { … }",
     notJson: (/** @type {string} */ why) => `not valid JSON: ${why}`,
   },

@@ -123,6 +123,7 @@ export const zh = {
     refused: (path, message) => `未保存。${path}：${message}`,
     noChanges: "没有需要保存的修改。",
     toFix: (count) => `有 ${count} 个问题需要修正。`,
+    notAccepted: (why) => `服务器不接受：${why}`,
     notObject: "必须是 JSON 对象：{ … }",
     notJson: (why) => `不是有效的 JSON：${why}`,
   },
