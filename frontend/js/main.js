@@ -145,7 +145,10 @@ function perform(effect) {
     case "pick_model":
       return void askModels(effect.choice).then((answer) => dispatch({ type: "model_picked", ...answer }));
     case "list_models":
-      return void askNames(effect.address).then((answer) => dispatch({ type: "endpoint_listed", ...answer }));
+      return void askNames(effect.address).then((answer) => {
+        dispatch({ type: "endpoint_listed", ...answer });
+        page.clearOtherName(state.models.listed ?? []);
+      });
     case "ask_downloads":
       return void setTimeout(async () => {
         dispatch({ type: "downloads_loaded", ...(await askDownloads(effect.method, effect.name)) });
