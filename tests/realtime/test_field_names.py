@@ -101,6 +101,15 @@ def test_a_field_of_a_newer_client_is_ignored_and_logged_once(caplog: pytest.Log
     assert len(told) == 3
 
 
+def test_of_a_long_name_only_the_beginning_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="server.realtime.field_names"):
+        for number in range(3):
+            RealtimeWorld().client("input_audio_buffer.clear", **{"long" * 1000 + str(number): 1})
+
+    [told] = [record.getMessage() for record in caplog.records]
+    assert len(told) < 200
+
+
 def test_a_thousand_unknown_fields_are_ignored_too() -> None:
     fields = {f"new_field_{number}": {"value": number} for number in range(1000)}
 
