@@ -14,25 +14,35 @@ _LINGER_S: Final = 1.0  # for a client to read why its connection ends
 
 
 class UnreadMeter(asyncio.Protocol):
-    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; none until `attach`.
+    """Counts one connection's bytes, as the protocol between its transport and aiohttp's.
 
     aiohttp collects a message until it is whole and shows nothing of it before. A connection that takes its user
     beyond MAX_UNREAD_BYTES, and whose own part exceeds `free_bytes`, is full: what it goes on to send is dropped, and
     after _LINGER_S it is cut.
     """
 
-    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int, on_full: Callable[[], None]) -> None:
-        """`unread`: the bytes of all users, which their meters share. `on_full` tells the client."""
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        unread: Counter[Share],
+        share: Share,
+        *,
+        free_bytes: int,
+        on_full: Callable[[], None],
+    ) -> None:
+        """Count until the connection is lost. `unread`: the bytes of all users, which their meters share.
+
+        `on_full` tells the client.
+        """
+        protocol = transport.get_protocol()
+        assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
+        self._transport, self._protocol = transport, protocol
         self._unread, self._share = unread, share
         self._free_bytes, self._on_full = free_bytes, on_full
         self._own = 0
         self._is_full = False
-
-    def attach(self, transport: asyncio.Transport) -> None:
-        """Count until the connection is lost."""
-        protocol = transport.get_protocol()
-        assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
-        self._transport, self._protocol = transport, protocol
+        self.pieces = 0
+        """Pieces that have arrived, also of messages that are not whole yet."""
         transport.set_protocol(self)
 
     def read(self, message_bytes: int) -> None:
@@ -47,6 +57,7 @@ class UnreadMeter(asyncio.Protocol):
             del self._unread[self._share]
 
     def data_received(self, data: bytes) -> None:
+        self.pieces += 1
         if self._is_full:
             return
         self._add(len(data))
