@@ -191,6 +191,7 @@ class Connection:
         spent_s = 0.0  # on messages, since others have last gone first
         while True:
             self._is_listening = True
+            self._meter.listen()
             message = await self._ws.receive()
             self._is_listening = False
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):

@@ -40,15 +40,23 @@ class UnreadMeter(asyncio.Protocol):
         self._unread, self._share = unread, share
         self._free_bytes, self._on_full = free_bytes, on_full
         self._own = 0
+        self._latest_bytes = 0  # size of the last piece, if one has come since `listen`
         self._is_full = False
         self.pieces = 0
         """Pieces that have arrived, also of messages that are not whole yet."""
         transport.set_protocol(self)
 
+    def listen(self) -> None:
+        """Note that the reader goes on: with the next whole message, or once that has arrived."""
+        self._latest_bytes = 0
+
     def read(self, message_bytes: int) -> None:
-        """Count a message as read."""
-        if self._own:
-            self._add(-min(self._own, message_bytes + _HEADER_BYTES))
+        """Count a message as read.
+
+        Nothing says how many frames it came in. If the reader has waited for it, what is left came in the same piece.
+        """
+        left = max(0, self._own - message_bytes - _HEADER_BYTES)
+        self._add((min(left, self._latest_bytes) if self._latest_bytes else left) - self._own)
 
     def _add(self, count: int) -> None:
         self._own += count
@@ -58,6 +66,7 @@ class UnreadMeter(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.pieces += 1
+        self._latest_bytes = len(data)
         if self._is_full:
             return
         self._add(len(data))
