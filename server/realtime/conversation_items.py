@@ -19,6 +19,8 @@ MIN_SOUND_MS: Final = 100
 MAX_SOUND_MS: Final = 60_000
 MAX_PICTURE_BYTES: Final = 16 << 20
 """All pictures of a conversation, as they are sent; they do not count as text."""
+MAX_WAITING_SOUND_BYTES: Final = 16 << 20
+"""Sound of items, as PCM, that may wait to be recognised when another item with sound comes."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
@@ -159,6 +161,7 @@ class ItemList:
         self._by_id: dict[str, Item] = {}
         self._bytes = 0  # sum of their counted_bytes
         self._picture_bytes = 0
+        self._sound_bytes = 0  # that wait to be recognised
 
     @property
     def _most(self) -> str:
@@ -209,7 +212,7 @@ class ItemList:
         items: list[Item] = []
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
-                items.append(new_item(each, self._events.new_id("item"), sound, at=f"{at}[{index}]"))
+                items.append(self._new(each, sound, at=f"{at}[{index}]"))
             elif (known := self.get(each.id)) is not None:
                 items.append(known)
             else:
@@ -221,13 +224,24 @@ class ItemList:
 
     def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
         """Add an item of the client's, whose sound has that format."""
-        item = new_item(event.item, self._events.new_id("item"), sound)
+        item = self._new(event.item, sound, at="item")
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
             raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
         self._insert(item, event.previous_item_id)
         return item, [self.event("added", item), self.event("done", item)]
+
+    def _new(self, given: client.NewItem, sound: SoundFormat, *, at: str) -> Item:
+        item = new_item(given, self._events.new_id("item"), sound, at=at)
+        if item.sound is not None and self._sound_bytes > MAX_WAITING_SOUND_BYTES:
+            text = "too much sound waits to be recognised; wait for words of items that you have sent"
+            raise FrameError("too_much_sound", text, path=at)
+        return item
+
+    def count_sound(self, count: int) -> None:
+        """Count bytes of sound that begin to wait to be recognised, or, below zero, that no longer do."""
+        self._sound_bytes += count
 
     def truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
@@ -318,7 +332,7 @@ def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: A
     return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
 
 
-def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str = "item") -> Item:
+def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str) -> Item:
     """Make an item of what the client gave, with sound of that format. Raises FrameError for content that cannot be kept."""
     item_id = given.id or item_id
     match given:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
-from server.realtime.conversation_items import Item, ItemList, messages_of
+from server.realtime.conversation_items import Item, ItemList, ItemSound, messages_of
 from server.realtime.input_audio import InputBuffer
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
@@ -33,9 +33,17 @@ class Request:
     """Whether the turn that is asked for runs beside the conversation's (Session.respond_aside)."""
 
 
-Action = Event | Request | Item | wire.AnyClientFrame | bytes
-"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, an
-item whose sound it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
+@dataclass(frozen=True)
+class Recognize:
+    """Sound of an item, whose words `RealtimeTranslator.recognized` takes."""
+
+    item: Item
+    sound: ItemSound
+
+
+Action = Event | Request | Recognize | wire.AnyClientFrame | bytes
+"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, sound
+of an item that it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
 
 
 class RealtimeTranslator:
@@ -113,9 +121,17 @@ class RealtimeTranslator:
         """Translate a piece of a reply's sound, PCM16 at the rate of its sentence under way."""
         return [] if (response := self._find(turn_id)) is None else [*response.sound(pcm)]
 
-    def recognized(self, item: Item, words: str | FrameError) -> list[Action]:
+    def recognized(self, asked: Recognize, words: str | FrameError) -> list[Action]:
         """Take the words of an item's sound, or why there are none."""
-        return [*self._input.recognized(item, words, self._config), *self._ask()]
+        self._conversation.count_sound(-len(asked.sound.pcm))
+        return [*self._input.recognized(asked.item, asked.sound, words, self._config), *self._ask()]
+
+    def _recognize(self, items: Sequence[Item]) -> list[Action]:
+        """Ask for the words of those items that have sound."""
+        asked = [Recognize(item, item.sound) for item in items if item.sound is not None]
+        for each in asked:
+            self._conversation.count_sound(len(each.sound.pcm))
+        return [*asked]
 
     @property
     def idle_timeout_ms(self) -> int | None:
@@ -347,7 +363,7 @@ class RealtimeTranslator:
                 return [self._conversation.truncate(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate():
                 item, events = self._conversation.create(event, self._config.audio.input.format)
-                return [*events, item] if item.is_waiting else events
+                return [*events, *self._recognize([item])]
             case client.ItemDelete():
                 return [self._conversation.delete(event)]
             case client.ItemRetrieve():
@@ -407,8 +423,8 @@ class RealtimeTranslator:
             self._asides[spec.id] = response
         else:
             self._response, self._last_response, self._owes_response = response, spec.id, False
-        unheard = [item for item in items or () if item.sound and self._conversation.get(item.id) is not item]
-        return [response.created(), *self._ask(), *unheard]
+        own = [item for item in items or () if self._conversation.get(item.id) is not item]
+        return [response.created(), *self._ask(), *self._recognize(own)]
 
     def _ask(self) -> list[Action]:
         """Ask the session for the turns of responses, each as soon as all that it answers is recognised."""

@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events
-from server.realtime.conversation_items import Item, ItemSound
 from server.realtime.session_config import SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator, Request
+from server.realtime.translator import Action, RealtimeTranslator, Recognize, Request
 from server.wire import frames as wire
 from tests.support.realtime_types import Event, RealtimeEventChecker, as_sent
 
@@ -65,7 +64,7 @@ class RealtimeWorld:
         """The turn that runs."""
         self.asides: list[str] = []
         """The turns that run beside it."""
-        self.transcriptions: list[tuple[Item, ItemSound]] = []
+        self.transcriptions: list[Recognize] = []
         """Sound of items that waits for its words."""
         self._index = 0
         self.session(ready)
@@ -140,7 +139,7 @@ class RealtimeWorld:
     def recognize(self, words: str | FrameError) -> list[Event]:
         """Let the oldest sound of an item come to these words."""
         before = len(self.events)
-        self._do(self.translator.recognized(self.transcriptions.pop(0)[0], words))
+        self._do(self.translator.recognized(self.transcriptions.pop(0), words))
         return self.events[before:]
 
     def utterance(self, name: str, text: str, *, from_ms: float = 0, to_ms: float = 1000) -> list[Event]:
@@ -183,9 +182,8 @@ class RealtimeWorld:
                 self.sound.append(action)
             elif isinstance(action, Request):
                 self._ask(action)
-            elif isinstance(action, Item):
-                assert action.sound is not None
-                self.transcriptions.append((action, action.sound))
+            elif isinstance(action, Recognize):
+                self.transcriptions.append(action)
             else:
                 self.session(*self.perform(action))
 

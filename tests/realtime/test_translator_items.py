@@ -583,7 +583,7 @@ def test_the_sound_of_an_item_is_recognised_before_a_response_to_it_begins() -> 
     added = world.client("conversation.item.create", item=asked_by_voice())
     assert types(added) == ["conversation.item.added", "conversation.item.done"]
     assert added[0]["item"]["content"][1] == {"type": "input_audio", "transcript": None}
-    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (48_000, 24_000)
+    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (48_000, 24_000)
     world.client("response.create")
     assert world.turn is None, "its words are not known yet"
 
@@ -603,7 +603,7 @@ def test_sound_in_the_format_of_the_telephone_is_taken() -> None:
     world.client("session.update", session={"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
     world.client("conversation.item.create", item=asked_by_voice())
 
-    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (96_000, 8_000)
+    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (96_000, 8_000)
 
 
 def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() -> None:
@@ -620,6 +620,23 @@ def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() 
         assert told["type"] == (failed if is_shown else "error")
         assert told["error"]["code"] == "speech_unavailable"
         assert texts(world.last(wire.Respond).messages) == [("user", "Listen:")]
+
+
+def test_sound_beyond_16_mib_that_waits_for_its_words_is_refused_until_some_are_there() -> None:
+    world = RealtimeWorld()
+    minute = asked_by_voice(audio=SECOND * 60)
+    for _ in range(6):
+        world.client("conversation.item.create", item=minute)
+    assert not world.of("error")
+    (refused,) = world.client("conversation.item.create", item=minute)
+    assert refused["error"]["code"] == "too_much_sound"
+    (refused,) = world.client("response.create", response={"input": [minute]})
+    assert (refused["error"]["code"], refused["error"]["param"]) == ("too_much_sound", "response.input[0]")
+    assert types(world.say("Words alone still pass.")) == ["conversation.item.added", "conversation.item.done"]
+
+    world.recognize("Hello?")
+
+    assert types(world.client("conversation.item.create", item=minute))[0] == "conversation.item.added"
 
 
 def test_sound_in_the_input_of_a_response_is_recognised_for_it_alone() -> None:
