@@ -82,6 +82,8 @@ class Item:
     """Whether the item's words are still being recognised."""
     sound: ItemSound | None = None
     """Sound that is to be recognised, until its words are known."""
+    failure: FrameError | None = None
+    """Why the item's sound came to no words."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None

@@ -232,7 +232,7 @@ class InputBuffer:
         if item is None:  # it is still to be committed, or never will be
             return []
         item.data["content"][recording.content_index]["transcript"] = text
-        item.utterance, item.is_waiting = recording.utterance, False
+        item.utterance, item.is_waiting, item.failure = recording.utterance, False, failure
         self._conversation.count(item)
         if not _is_shown(config):
             return []

@@ -435,10 +435,12 @@ class RealtimeTranslator:
         items = self._conversation.items if response.spec.input is None else response.spec.input
         if any(item.is_waiting for item in items):
             return []
+        said = items[-1] if items else None
+        if said is not None and said.failure is not None:
+            return self._not_begun(response, said.failure)  # the model would be asked without what was said
         is_mute = self._voice.state != "ready"
         silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}" if is_mute else None
         response.ask(items, silence=silence)
-        said = items[-1] if items else None
         utterance = None
         if said is not None and said.utterance is not None and said.text and not is_aside:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end

@@ -606,7 +606,7 @@ def test_sound_in_the_format_of_the_telephone_is_taken() -> None:
     assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (96_000, 8_000)
 
 
-def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() -> None:
+def test_sound_that_cannot_be_recognised_is_reported_and_the_response_to_it_has_failed() -> None:
     for is_shown in (True, False):
         world = RealtimeWorld()
         if is_shown:
@@ -619,7 +619,14 @@ def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() 
         failed = "conversation.item.input_audio_transcription.failed"
         assert told["type"] == (failed if is_shown else "error")
         assert told["error"]["code"] == "speech_unavailable"
-        assert texts(world.last(wire.Respond).messages) == [("user", "Listen:")]
+        assert world.turn is None, "the model is not asked without the words"
+        (done,) = world.of("response.done")
+        assert done["response"]["status"] == "failed"
+        assert done["response"]["status_details"]["error"]["code"] == "speech_unavailable"
+
+        world.say("Then I write.")
+        world.client("response.create")
+        assert texts(world.last(wire.Respond).messages) == [("user", "Listen:"), ("user", "Then I write.")]
 
 
 def test_sound_beyond_16_mib_that_waits_for_its_words_is_refused_until_some_are_there() -> None:
