@@ -360,7 +360,9 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
         raise FrameError("invalid_value", text, path=f"{at}.type")
     match part.type:
         case "input_text" | "output_text":
-            return {"type": part.type, "text": part.text or ""}
+            if part.text is None:
+                raise FrameError("missing_required_parameter", "give its `text`", path=f"{at}.text")
+            return {"type": part.type, "text": part.text}
         case "input_audio" | "output_audio":
             if part.transcript is None and (part.type == "output_audio" or part.audio is None):
                 raise FrameError("missing_required_parameter", "give its `transcript`", path=f"{at}.transcript")
@@ -376,11 +378,14 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
 def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
     """Return the sound that is to be recognised, if a part has some without its words."""
     coding = coding_of(sound)
-    sounds = [
-        ItemSound(coding.decode(part.audio), coding.rate, index)
-        for index, part in enumerate(parts)
-        if part.audio is not None and part.type == "input_audio" and part.transcript is None
-    ]
+    sounds: list[ItemSound] = []
+    for index, part in enumerate(parts):
+        if part.audio is None or part.type != "input_audio" or part.transcript is not None:
+            continue
+        try:
+            sounds.append(ItemSound(coding.decode(part.audio), coding.rate, index))
+        except FrameError as error:
+            raise FrameError(error.code, str(error), path=f"{at}.content[{index}].audio") from None
     if len(sounds) > 1 or (sounds and not MIN_SOUND_MS <= sounds[0].ms <= MAX_SOUND_MS):
         text = f"a message has at most one piece of sound without `transcript`, of {MIN_SOUND_MS} ms to {MAX_SOUND_MS // 1000} s"
         raise FrameError("invalid_value", text, path=f"{at}.content")

@@ -70,7 +70,8 @@ def _unknown(given: Any, read: Any, at: str) -> Iterator[tuple[str, str, Any, St
 
 
 def _is_misspelled(name: str, known: str) -> bool:
-    """Return whether one letter is wrong, missing, too many, or at the wrong place."""
+    """Return whether one letter is wrong, missing, too many, or at the wrong place, or the name is in camelCase."""
+    name, known = (each[:100].lower().replace("_", "") for each in (name, known))
     size = max(len(name), len(known))
     if size < 4 or abs(len(name) - len(known)) > 1:
         return False

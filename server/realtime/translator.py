@@ -288,10 +288,7 @@ class RealtimeTranslator:
 
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
         """Report the turns that are left, and pass on what the one that was asked for goes without."""
-        limit, free = self._turn_places()
-        reset_s = 0.0 if free else RETRY_AFTER_MS / 1000
-        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": reset_s}
-        actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
+        actions: list[Action] = [self._rate_limits()]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
                 # clients would take an error that names their response.create for its end
@@ -300,11 +297,18 @@ class RealtimeTranslator:
                 actions += self.from_session(answer)
         return actions
 
+    def _rate_limits(self) -> Event:
+        limit, free = self._turn_places()
+        reset_s = 0.0 if free else RETRY_AFTER_MS / 1000
+        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": reset_s}
+        return self._events.event("rate_limits.updated", rate_limits=[requests])
+
     def _not_begun(self, response: ResponseWriter, error: FrameError | TurnError) -> list[Action]:
         if self._find(response.id) is None:
             return []
         response.fail(error.code, str(error))
-        return [*self._finish(response, "failed")]
+        limits = [self._rate_limits()] if error.code == "too_many_turns" else []
+        return [*limits, *self._finish(response, "failed")]
 
     def _refusal(self, error: FrameError | TurnError, event_id: str | None = None, *, at: str = "") -> Event:
         """Return the `error` for a refusal of the session; its place is below `at`."""

@@ -71,6 +71,7 @@ def test_a_response_with_a_field_of_the_beta_does_not_begin() -> None:
             "parameters",
         ),
         ("response.create", {"response": {"tool_choise": "none"}}, "response.tool_choise", "tool_choice"),
+        ("response.create", {"response": {"maxOutputTokens": 9}}, "response.maxOutputTokens", "max_output_tokens"),
         ("response.create", {"respone": {}}, "respone", "response"),
         (
             "conversation.item.create",

@@ -76,6 +76,8 @@ def test_items_stand_where_the_client_puts_them_under_its_ids() -> None:
         ({"item": {"content": [{"type": "input_audio", "audio": SECOND * 61}]}}, "invalid_value", "item.content"),
         ({"item": {"content": [{"type": "input_audio", "audio": SECOND}] * 2}}, "invalid_value", "item.content"),
         ({"item": {"content": [{"type": "input_audio", "audio": "!"}]}}, "invalid_value", "item.content[0].audio"),
+        ({"item": {"content": [{"type": "input_audio", "audio": "AA=="}]}}, "invalid_value", "item.content[0].audio"),
+        ({"item": {"content": [{"type": "input_text", "audio": SECOND}]}}, "missing_required_parameter", "item.content[0].text"),
         ({"item": {"content": [{"type": "input_image", "image_url": "http://x/y.png"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,!!!!"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}}, "invalid_value", "item.content[0].image_url"),
@@ -500,6 +502,7 @@ def test_a_turn_that_the_session_refuses_is_a_failed_response() -> None:
 
     assert created["type"] == "response.created"
     assert done["response"]["status_details"]["error"]["code"] == "too_many_turns"
+    assert len(world.limits) == 1, "the client learns how many may begin"
     assert types(world.client("response.create")) == ["response.created"]
 
 
