@@ -244,7 +244,7 @@ def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
 
 
 def expires_at_s(principal: Principal) -> int | None:
-    """Return the Unix time until which a connection that begins now may last, or None if there is none."""
+    """Return the Unix time at which a connection that begins now ends at the latest, or None if nothing ends it."""
     lasts_s = _end_of(principal, 0.0).at_s + LAST_TURN_S
     return None if lasts_s == float("inf") else round(time.time() + lasts_s)
 

@@ -172,8 +172,8 @@ class RealtimeDialect:
         answers: Sequence[wire.Answer]
         try:
             match request.frame:
-                case wire.Respond() as frame if request.is_aside:
-                    answers = self.session.respond_aside(frame, self._services.now_s())
+                case wire.Respond() as frame if request.is_out_of_band:
+                    answers = self.session.respond_out_of_band(frame, self._services.now_s())
                 case frame:
                     answers = self.session.perform(frame, self._services.now_s())
         except (FrameError, TurnError) as error:

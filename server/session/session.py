@@ -304,7 +304,7 @@ class Session:
             return []  # nothing of the turn follows its end
         return notices
 
-    def respond_aside(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
+    def respond_out_of_band(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start a turn beside the conversation's, without questions to the user.
 
         The caller limits how many run at once, and sends no state of hooks. Raises FrameError, TurnError.

@@ -172,7 +172,7 @@ def test_no_silence_counts_without_a_reply_of_the_conversation_before_it() -> No
     assert world.time_out() == []
 
     world.client("response.create", response={"conversation": "none"})
-    world.end_aside()
+    world.end_out_of_band()
     assert world.time_out() == [], "nobody has heard that one"
 
     replied(world)

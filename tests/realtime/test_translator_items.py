@@ -444,9 +444,9 @@ def test_a_response_outside_of_the_conversation_leaves_nothing_in_it() -> None:
     wishes = {"conversation": "none", "input": [{"type": "item_reference", "id": "one"}, other]}
 
     (created,) = world.client("response.create", response=wishes)
-    aside = world.asides[0]
+    aside = world.out_of_band[0]
     hook = wire.Hook(turn_id=aside, name="n", role="system", content="c", skill="s", timing="after_user_input", sig="s")
-    events = [*world.sentence("Greetings", turn=aside), *world.session(hook), *world.end_aside()]
+    events = [*world.sentence("Greetings", turn=aside), *world.session(hook), *world.end_out_of_band()]
 
     assert created["response"]["conversation_id"] is None
     assert not [event for event in events if event["type"].startswith("conversation.")]
@@ -656,7 +656,7 @@ def test_sound_in_the_input_of_a_response_is_recognised_for_it_alone() -> None:
 
     assert world.recognize("Hello?") == [], "the client does not know the item"
     assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nHello?")]
-    assert world.asides
+    assert world.out_of_band
 
 
 def test_an_item_with_a_transcript_is_not_recognised_again() -> None:
@@ -681,7 +681,7 @@ def test_two_responses_out_of_band_run_beside_the_conversations() -> None:
     assert (cancelled["response"]["id"], cancelled["response"]["status"]) == (asides[0], "cancelled")
     assert world.turn is not None, "the conversation's response goes on"
     world.end_turn()
-    world.end_aside()
+    world.end_out_of_band()
 
     assert [event["response"]["status"] for event in world.of("response.done")] == ["cancelled", *["completed"] * 2]
 
@@ -703,7 +703,7 @@ def test_a_response_out_of_band_reads_no_state_of_hooks_and_leaves_none() -> Non
     world.end_turn(state="v1.first")
     world.client("response.create", response={"conversation": "none"})
     assert world.last(wire.Respond).state is None
-    aside = world.asides.pop()
+    aside = world.out_of_band.pop()
     world.session(
         wire.TurnEnd(turn_id=aside, reason="completed", usage=wire.UsageItem(), metrics=METRICS, state="v1.x")
     )
