@@ -1,6 +1,7 @@
 """Items of a Realtime conversation: kept while the socket lives, bounded, changed by the client, read by a turn. Pure."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -24,12 +25,26 @@ MAX_WAITING_SOUND_BYTES: Final = 16 << 20
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
-WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+_WORD_END: Final = re.compile(
+    r"(?<=\w)(?=\W)|(?<=\S)(?=\s)|(?<=[^\x00-\u2e7f])"
+)  # after a word, after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
     "user": ("input_text", "input_audio", "input_image"),
     "assistant": ("output_text", "output_audio"),
 }
+
+
+def word_ends(text: str) -> list[int]:
+    """Return the places within a text where words end, none inside a character of several code points."""
+    ends = (found.start() for found in _WORD_END.finditer(text))
+    return [end for end in ends if 0 < end < len(text) and not _is_joined(text[end - 1], text[end])]
+
+
+def _is_joined(before: str, after: str) -> bool:
+    is_flag = min(before, after) >= "\U0001f1e6" and max(before, after) <= "\U0001f1ff"
+    is_mark = unicodedata.category(after) in ("Mn", "Mc", "Me", "Sk", "Cf")  # accents, vowels, skin tones, joiners
+    return is_flag or is_mark or before == "\u200d"
 
 
 @dataclass(slots=True)
@@ -52,7 +67,7 @@ class SpokenPiece:
             begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
             return self.text[: begun[-1] if begun else 0].rstrip()
         share = int(len(self.text) * heard_ms / self.duration_ms)
-        ends = [found.start() for found in WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        ends = [end for end in word_ends(self.text) if end <= share]
         return self.text[: ends[-1] if ends else 0].rstrip()
 
 
