@@ -1,6 +1,7 @@
 """Items of a Realtime conversation: kept while the socket lives, bounded, changed by the client, read by a turn. Pure."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -19,15 +20,31 @@ MIN_SOUND_MS: Final = 100
 MAX_SOUND_MS: Final = 60_000
 MAX_PICTURE_BYTES: Final = 16 << 20
 """All pictures of a conversation, as they are sent; they do not count as text."""
+MAX_WAITING_SOUND_BYTES: Final = 16 << 20
+"""Sound of items, as PCM, that may wait to be recognised when another item with sound comes."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
-WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+_WORD_END: Final = re.compile(
+    r"(?<=\w)(?=\W)|(?<=\S)(?=\s)|(?<=[^\x00-\u2e7f])"
+)  # after a word, after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
     "user": ("input_text", "input_audio", "input_image"),
     "assistant": ("output_text", "output_audio"),
 }
+
+
+def word_ends(text: str) -> list[int]:
+    """Return the places within a text where words end, none inside a character of several code points."""
+    ends = (found.start() for found in _WORD_END.finditer(text))
+    return [end for end in ends if 0 < end < len(text) and not _is_joined(text[end - 1], text[end])]
+
+
+def _is_joined(before: str, after: str) -> bool:
+    is_flag = min(before, after) >= "\U0001f1e6" and max(before, after) <= "\U0001f1ff"
+    is_mark = unicodedata.category(after) in ("Mn", "Mc", "Me", "Sk", "Cf")  # accents, vowels, skin tones, joiners
+    return is_flag or is_mark or before == "\u200d"
 
 
 @dataclass(slots=True)
@@ -50,7 +67,7 @@ class SpokenPiece:
             begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
             return self.text[: begun[-1] if begun else 0].rstrip()
         share = int(len(self.text) * heard_ms / self.duration_ms)
-        ends = [found.start() for found in WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        ends = [end for end in word_ends(self.text) if end <= share]
         return self.text[: ends[-1] if ends else 0].rstrip()
 
 
@@ -80,6 +97,8 @@ class Item:
     """Whether the item's words are still being recognised."""
     sound: ItemSound | None = None
     """Sound that is to be recognised, until its words are known."""
+    failure: FrameError | None = None
+    """Why the item's sound came to no words."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
@@ -159,6 +178,7 @@ class ItemList:
         self._by_id: dict[str, Item] = {}
         self._bytes = 0  # sum of their counted_bytes
         self._picture_bytes = 0
+        self._sound_bytes = 0  # that wait to be recognised
 
     @property
     def _most(self) -> str:
@@ -209,7 +229,7 @@ class ItemList:
         items: list[Item] = []
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
-                items.append(new_item(each, self._events.new_id("item"), sound, at=f"{at}[{index}]"))
+                items.append(self._new(each, sound, at=f"{at}[{index}]"))
             elif (known := self.get(each.id)) is not None:
                 items.append(known)
             else:
@@ -221,13 +241,24 @@ class ItemList:
 
     def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
         """Add an item of the client's, whose sound has that format."""
-        item = new_item(event.item, self._events.new_id("item"), sound)
+        item = self._new(event.item, sound, at="item")
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
             raise FrameError("item_create_unknown_call_id", text, path="item.call_id")
         self._insert(item, event.previous_item_id)
         return item, [self.event("added", item), self.event("done", item)]
+
+    def _new(self, given: client.NewItem, sound: SoundFormat, *, at: str) -> Item:
+        item = new_item(given, self._events.new_id("item"), sound, at=at)
+        if item.sound is not None and self._sound_bytes > MAX_WAITING_SOUND_BYTES:
+            text = "too much sound waits to be recognised; wait for words of items that you have sent"
+            raise FrameError("too_much_sound", text, path=at)
+        return item
+
+    def count_sound(self, count: int) -> None:
+        """Count bytes of sound that begin to wait to be recognised, or, below zero, that no longer do."""
+        self._sound_bytes += count
 
     def truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
@@ -318,7 +349,7 @@ def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: A
     return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
 
 
-def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str = "item") -> Item:
+def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str) -> Item:
     """Make an item of what the client gave, with sound of that format. Raises FrameError for content that cannot be kept."""
     item_id = given.id or item_id
     match given:
@@ -344,7 +375,9 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
         raise FrameError("invalid_value", text, path=f"{at}.type")
     match part.type:
         case "input_text" | "output_text":
-            return {"type": part.type, "text": part.text or ""}
+            if part.text is None:
+                raise FrameError("missing_required_parameter", "give its `text`", path=f"{at}.text")
+            return {"type": part.type, "text": part.text}
         case "input_audio" | "output_audio":
             if part.transcript is None and (part.type == "output_audio" or part.audio is None):
                 raise FrameError("missing_required_parameter", "give its `transcript`", path=f"{at}.transcript")
@@ -360,11 +393,14 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
 def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
     """Return the sound that is to be recognised, if a part has some without its words."""
     coding = coding_of(sound)
-    sounds = [
-        ItemSound(coding.decode(part.audio), coding.rate, index)
-        for index, part in enumerate(parts)
-        if part.audio is not None and part.type == "input_audio" and part.transcript is None
-    ]
+    sounds: list[ItemSound] = []
+    for index, part in enumerate(parts):
+        if part.audio is None or part.type != "input_audio" or part.transcript is not None:
+            continue
+        try:
+            sounds.append(ItemSound(coding.decode(part.audio), coding.rate, index))
+        except FrameError as error:
+            raise FrameError(error.code, str(error), path=f"{at}.content[{index}].audio") from None
     if len(sounds) > 1 or (sounds and not MIN_SOUND_MS <= sounds[0].ms <= MAX_SOUND_MS):
         text = f"a message has at most one piece of sound without `transcript`, of {MIN_SOUND_MS} ms to {MAX_SOUND_MS // 1000} s"
         raise FrameError("invalid_value", text, path=f"{at}.content")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, item_data
+from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, ItemSound, item_data
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
@@ -213,15 +213,15 @@ class InputBuffer:
         recording.parts -= 1
         return ended if recording.parts else [*ended, *self._recognized(recording, config)]
 
-    def recognized(self, item: Item, words: str | FrameError, config: SessionConfig) -> list[Event]:
+    def recognized(self, item: Item, sound: ItemSound, words: str | FrameError, config: SessionConfig) -> list[Event]:
         """Take the words of a client's item, or why it has none."""
-        sound, item.sound = item.sound, None
-        assert sound is not None, "it was to be recognised"
+        item.sound = None
         failure, text = (words, "") if isinstance(words, FrameError) else (None, words)
         recording = _Recording(item.id, item=item, sound_ms=sound.ms, words=text, content_index=sound.content_index)
         events = self._show(recording, config, failure)
-        is_told = _is_shown(config) and self._conversation.get(item.id) is item
-        return events if is_told else [] if failure is None else [self._events.error(failure)]
+        if _is_shown(config) and self._conversation.get(item.id) is item:
+            return events
+        return [] if failure is None else [self._events.error(failure)]
 
     def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
         failure, self._failure = self._failure, None
@@ -232,7 +232,7 @@ class InputBuffer:
         if item is None:  # it is still to be committed, or never will be
             return []
         item.data["content"][recording.content_index]["transcript"] = text
-        item.utterance, item.is_waiting = recording.utterance, False
+        item.utterance, item.is_waiting, item.failure = recording.utterance, False, failure
         self._conversation.count(item)
         if not _is_shown(config):
             return []

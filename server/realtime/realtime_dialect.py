@@ -10,8 +10,7 @@ from server.errors import FrameError, TurnError
 from server.gateway.connection import LOGIN_OVER, TIME_OVER
 from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
-from server.realtime.conversation_items import Item
-from server.realtime.translator import Action, RealtimeTranslator, Request
+from server.realtime.translator import Action, RealtimeTranslator, Recognize, Request
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.wire import codec
@@ -95,7 +94,6 @@ class RealtimeDialect:
         self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
         self._on_turn_over = context.on_turn_over
         self._idle_timeout_ms: int | None = None  # of the silence that is being counted
-        self._transcribing: set[asyncio.Task[None]] = set()  # the session's, which awaits them
         self._waiting: deque[Sequence[Action]] = deque()  # for the session, as soon as it has sent what it is sending
         self.outbox = RealtimeOutbox(context, translator, self._answer_later)
         self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=self._end_turn)
@@ -111,10 +109,8 @@ class RealtimeDialect:
         for action in self._translate(data):
             if isinstance(action, bytes):
                 await self._hear(action)
-                continue
-            if isinstance(action, Item) and self._transcribing:
-                await asyncio.wait(self._transcribing, timeout=MAX_HOLD_S)  # one after the other
-            self._carry_out((action,))
+            else:
+                self._carry_out((action,))
         if self._translator.idle_timeout_ms != self._idle_timeout_ms:
             self._count_silence()
 
@@ -139,14 +135,11 @@ class RealtimeDialect:
                 return
             self.session.hear(pcm[at : at + self._piece_bytes])
 
-    def _transcribe(self, item: Item) -> None:
+    def _recognize(self, asked: Recognize) -> None:
         def done(words: str | FrameError) -> None:
-            self._carry_out(self._translator.recognized(item, words))
+            self._carry_out(self._translator.recognized(asked, words))
 
-        assert item.sound is not None, "it is to be recognised"
-        task = self.session.transcribe(item.sound.pcm, item.sound.rate, done)
-        self._transcribing.add(task)
-        task.add_done_callback(self._transcribing.discard)
+        self.session.transcribe(asked.sound.pcm, asked.sound.rate, done)
 
     def _answer_later(self, actions: Sequence[Action]) -> None:
         """Hand frames to the session when it has sent what it is sending."""
@@ -168,8 +161,8 @@ class RealtimeDialect:
                     self.session.hear(action)
                 case Request():
                     self._carry_out(self._ask(action))
-                case Item():
-                    self._transcribe(action)
+                case Recognize():
+                    self._recognize(action)
                 case _:
                     self.session.receive(action, self._services.now_s())
                     if isinstance(action, wire.Interrupt):
@@ -179,8 +172,8 @@ class RealtimeDialect:
         answers: Sequence[wire.Answer]
         try:
             match request.frame:
-                case wire.Respond() as frame if request.is_aside:
-                    answers = self.session.respond_aside(frame, self._services.now_s())
+                case wire.Respond() as frame if request.is_out_of_band:
+                    answers = self.session.respond_out_of_band(frame, self._services.now_s())
                 case frame:
                     answers = self.session.perform(frame, self._services.now_s())
         except (FrameError, TurnError) as error:

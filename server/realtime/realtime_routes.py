@@ -19,7 +19,7 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
 from server.realtime.client_events import MAX_MESSAGE_BYTES
-from server.realtime.field_names import modern_session
+from server.realtime.field_names import check_names, modern_session
 from server.realtime.realtime_dialect import RealtimeDialect
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
@@ -173,6 +173,10 @@ class RealtimeRoutes:
         if wanted.user is not None and not KEY_NAME.fullmatch(wanted.user):
             text = "a key's user has 1 to 64 characters, no control characters and no /"
             raise Refusal(400, "invalid_value", text, path="user")
+        try:
+            check_names(await call.body(dict[str, Any]), wanted, at="")
+        except FrameError as error:
+            raise Refusal(400, error.code, str(error), path=error.path) from None
         return ApiAnswer(self._key(call, wanted))
 
     async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:

@@ -1,6 +1,5 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
-import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -169,9 +168,9 @@ class Session:
             self._has_refused_sound = True
             self.refuse(FrameError("speech_unavailable", reason))
 
-    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> asyncio.Task[None]:
-        """Recognise sound that is not the microphone's; `done` gets its words, or why there are none."""
-        return self._speech_input.transcribe(pcm, rate, done)
+    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> None:
+        """Recognise sound that is not the microphone's, in the order of the calls; `done` gets its words, or why not."""
+        self._speech_input.transcribe(pcm, rate, done)
 
     @property
     def unjudged_sound_ms(self) -> float:
@@ -305,7 +304,7 @@ class Session:
             return []  # nothing of the turn follows its end
         return notices
 
-    def respond_aside(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
+    def respond_out_of_band(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start a turn beside the conversation's, without questions to the user.
 
         The caller limits how many run at once, and sends no state of hooks. Raises FrameError, TurnError.

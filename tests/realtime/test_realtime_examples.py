@@ -222,20 +222,38 @@ async def test_twilio_bridge_passes_on_the_keys_that_a_caller_presses(
     talking: ServerProcess, model: OpenAIServer
 ) -> None:
     story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
-    model.queue(text("Good day!"), text(*story), text("Room four two."), text("Room one."))
+    model.queue(text("Good day!"), text(*story), text("Room four two."), *[text("Room one.")] * 4)
 
     async with called(talking) as phone:
         greeting = len(phone.played)
         await press(phone, "7#")
         await phone.say_until(lambda: len(phone.played) > greeting)
         await press(phone, "42")
-        await phone.say_until(lambda: len(model.requests) == 3)
+        await phone.say_until(lambda: len(model.requests) == 3 and phone.is_quiet)
+        assert phone.cleared == 1
+        await press(phone, "#")
+        await phone.say_until(lambda: len(model.requests) == 4)
+        await press(phone, "5#")
+        await phone.say_until(lambda: len(model.requests) == 5)
+        await press(phone, "1#2#3#")
+        await phone.say_until(lambda: len(model.requests) == 6)
 
     said = json.dumps(model.requests[-1].messages)
     assert "pressed the keys 7." in said
+    for keys in ("#", "5", "1 # 2 # 3"):
+        assert f"pressed the keys {keys}." in said
     assert "pressed the keys 4 2." in said
     assert "sentence number 8" not in said, "the keys have cut it"
-    assert phone.cleared == 1
+
+
+async def test_twilio_bridge_hangs_up_where_the_server_refuses_the_call(talking: ServerProcess) -> None:
+    async with (
+        started("twilio_bridge.py", talking.ws_url.replace("/ws", "/v1/realtime"), "0", PARLEY_KEY="wrong") as port,
+        connect(f"ws://127.0.0.1:{port}/") as socket,
+    ):
+        await socket.wait_closed()
+
+    assert socket.close_code == 1000
 
 
 async def press(phone: Phone, keys: str) -> None:
