@@ -98,7 +98,7 @@ class Item:
     sound: ItemSound | None = None
     """Sound that is to be recognised, until its words are known."""
     failure: FrameError | None = None
-    """Why the item's sound came to no words."""
+    """Error that ended the recognition of the item's sound."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
