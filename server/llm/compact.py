@@ -31,7 +31,7 @@ _EXCHANGES = (
     ("Thank you", "You're welcome!"),
 )
 HANDS, WORDS = "hands", "words"  # what a sentence needs; one token each
-_DEEDS_AND_QUESTIONS = (  # many a question has the verb of a deed, or asks for words as one asks for deeds
+_DEEDS_AND_QUESTIONS = (  # most questions here sound like deeds: without such, others that do are refused
     ("Turn off the radio.", "How do I turn off a radio?"),
     ("Remind me to buy bread.", "Help me to learn Spanish."),
     ("Send Tom a letter.", "Write a letter to Tom."),
