@@ -213,8 +213,9 @@ async def test_the_folded_bar_of_a_phone_leaves_the_conversation_its_room(
     tab = page.tab
     await tab.set_viewport_size({"width": width, "height": 780})
     model.queue(text("Air scatters blue light."))
-    await page.ask("Why is the sky blue?")
-    await expect(page.replies).to_have_text("Air scatters blue light.")
+    await tab.locator("#input").fill("Why is the sky blue?")
+    await tab.locator("#input").press("Enter")
+    await expect(tab.locator(".reply")).to_have_text("Air scatters blue light.")
     await tab.locator("[data-action=microphone]:visible").click()
     await tab.locator("[data-action=fold-talk]").click()
     await expect(tab.locator(".talk-hold")).to_be_visible()
