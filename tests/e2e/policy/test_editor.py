@@ -332,7 +332,7 @@ async def test_each_view_can_be_used_on_a_phone_and_in_the_dark(
         await expect(editor(tab)).to_contain_text("a" * 200)
     if view == "audit":
         await expect(tab.get_by_role("table")).to_be_visible()
-        await tab.get_by_role("button", name=re.compile("Details")).first.click()
+        await tab.get_by_role("button", name=re.compile("^More: ")).first.click()
 
     assert await tab.evaluate(OVERFLOW) == 0
 
