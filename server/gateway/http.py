@@ -191,7 +191,7 @@ class HttpServer:
 
 def connection_factory(runner: web.AppRunner, *, keepalive_s: float = KEEPALIVE_S) -> Callable[[], web.RequestHandler]:
     """Return what makes a connection for a listener of the runner's application, which is set up."""
-    assert runner.server is not None
+    assert runner.server is not None, "set up"
     options: dict[str, Any] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": keepalive_s}
     options |= {"max_line_size": _MAX_REQUEST_LINE_BYTES, "read_bufsize": _READ_AHEAD_BYTES}
     return partial(_Connection, runner.server, loop=asyncio.get_running_loop(), **options)
