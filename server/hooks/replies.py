@@ -57,16 +57,17 @@ def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> Par
     """Read a reply about this value. Raises ReplyUnusable where a known field has the wrong type."""
     own = _with_lower_keys(reply)
     inner = _with_lower_keys(own.get("hookspecificoutput"))
-    has_action = own.get("action") in _ACTIONS
-    parsed = ParsedReply(stage, has_action=has_action)
+    parsed = ParsedReply(stage, has_action=(has_action := own.get("action") in _ACTIONS))
     fields = read_fields(reply, _ENVELOPES[stage], parsed)
+    is_refusal = any(_refuses(said, has_action=has_action) for said in (own, inner))
     if stage == "approve_tool":
         if "approved" not in fields:
             parsed.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
-        parsed.result = ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
+        approved = fields.get("approved", False) and not is_refusal
+        parsed.result = ApproverVerdict(approved=approved, reason=fields.get("reason", ""))
         return parsed
     result = _act(stage, fields.get("action", ""), fields, value, parsed)
-    if not isinstance(result, Decision) and any(_refuses(said, has_action=has_action) for said in (own, inner)):
+    if is_refusal and not isinstance(result, Decision):
         parsed.is_doubtful = True
         parsed.result = refused(value, _foreign_reason({**inner, **own}))
     elif result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read

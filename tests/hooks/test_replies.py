@@ -490,3 +490,8 @@ def test_calls_may_be_dropped_and_written_with_arguments_as_an_object() -> None:
     assert changed.tool_calls == (ToolCall("c9", "echo", '{"text": "ü"}'),)
     assert isinstance(dropped, LlmAnswer)
     assert dropped.tool_calls == ()
+
+
+@pytest.mark.parametrize("refusal", [{"decision": "block"}, {"continue": False}, {"allow": False}], ids=str)
+def test_an_approver_that_also_refuses_does_not_approve(refusal: dict[str, Any]) -> None:
+    assert read("approve_tool", {"approved": True, **refusal}).result == ApproverVerdict(approved=False)
