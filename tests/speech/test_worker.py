@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from server.errors import SpeechBusy, SpeechTimeout, SpeechUnavailable
 from server.speech.worker import DueIn, SpeechWorker, at_once
 from server.speech.worker_child import MAX_PAYLOAD_BYTES, PREFIX, WireError, lengths, pack, parse
 from server.speech.worker_process import Part
-from tests.support.waiting import children_of, is_alive, until
+from tests.support.waiting import LIMIT_S, children_of, is_alive, settle, until
 
 pytestmark = pytest.mark.slow  # nearly each starts a worker
 
@@ -33,7 +34,7 @@ async def worker(*arguments: str, processes: int = 1, max_waiting: int = 64) -> 
 
 
 async def answer(
-    made: SpeechWorker, payload: bytes = b"", *, timeout_s: float = 30, due_in_s: DueIn = at_once, **request: Any
+    made: SpeechWorker, payload: bytes = b"", *, timeout_s: float = LIMIT_S, due_in_s: DueIn = at_once, **request: Any
 ) -> list[Part]:
     async with aclosing(made.request(request, payload, timeout_s=timeout_s, due_in_s=due_in_s)) as parts:
         return [part async for part in parts]
@@ -90,33 +91,30 @@ async def test_a_failing_request_is_an_error_and_the_next_one_works() -> None:
 async def test_a_cancelled_request_is_not_worked_off() -> None:
     async with worker() as made:
         await answer(made)  # it is ready
-        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
+        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=LIMIT_S)) as parts:
             await anext(parts)
 
         [(header, _)] = await answer(made)
-        assert header["made"] < 20
+        assert header["made"] < 1000
 
 
-async def test_a_request_that_is_cancelled_while_it_waits_is_never_begun() -> None:
+async def test_a_request_that_is_cancelled_while_it_waits_is_never_begun(tmp_path: Path) -> None:
     async with worker() as made:
-        await answer(made)
-        running = asyncio.create_task(answer(made, parts=6, do="wait"))
-        waiting = [asyncio.create_task(answer(made, parts=100)) for _ in range(5)]
-        await until(lambda: made.waiting == 5)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        assert made.waiting == 0
-        assert not running.done()
+        async with busy(made, tmp_path):
+            waiting = [asyncio.create_task(answer(made, parts=100)) for _ in range(5)]
+            await until(lambda: made.waiting == 5)
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            assert made.waiting == 0
 
-        await running
         [(header, _)] = await answer(made)
-        assert header["made"] == 1 + 6 + 1
+        assert header["made"] == 1 + 1 + 1
 
 
 async def test_a_killed_worker_fails_its_request_and_serves_the_next() -> None:
     async with worker() as made:
-        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=30)) as parts:
+        async with aclosing(made.request({"parts": 1000, "do": "wait"}, timeout_s=LIMIT_S)) as parts:
             await anext(parts)
             [process] = children_of(os.getpid(), FAKE[-1])
             process.kill()
@@ -157,70 +155,74 @@ async def test_a_worker_that_dies_while_loading_is_started_again() -> None:
         assert made.status.state == "loading"
 
 
-async def test_what_is_due_first_goes_first_and_the_oldest_of_those_that_are_due_together() -> None:
+async def test_what_is_due_first_goes_first_and_the_oldest_of_those_that_are_due_together(tmp_path: Path) -> None:
     async with worker() as made:
-        running = await busy(made)
-        dues = [3.0, 1.0, 2.0, 1.0]
-        tasks = [asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in dues]
+        async with busy(made, tmp_path):
+            dues = [3.0, 1.0, 2.0, 1.0]
+            tasks = [asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in dues]
+            await until(lambda: made.waiting == len(dues))
+
         begun = [header["made"] for [(header, _)] in await asyncio.gather(*tasks)]
-
         assert [begun.index(each) for each in sorted(begun)] == [1, 3, 2, 0]
-        await running
 
 
-async def test_when_it_is_due_is_asked_again_when_the_process_is_free() -> None:
+async def test_when_it_is_due_is_asked_again_when_the_process_is_free(tmp_path: Path) -> None:
     async with worker() as made:
-        running = await busy(made)
-        first_due = 1.0
-        first = asyncio.create_task(answer(made, due_in_s=lambda: first_due))
-        second = asyncio.create_task(answer(made, due_in_s=lambda: 2.0))
-        await until(lambda: made.waiting == 2)
-        first_due = 3.0
+        async with busy(made, tmp_path):
+            first_due = 1.0
+            first = asyncio.create_task(answer(made, due_in_s=lambda: first_due))
+            second = asyncio.create_task(answer(made, due_in_s=lambda: 2.0))
+            await until(lambda: made.waiting == 2)
+            first_due = 3.0
 
         [(a, _)], [(b, _)] = await asyncio.gather(first, second)
         assert a["made"] > b["made"]
-        await running
 
 
-async def test_at_the_limit_what_is_due_last_is_refused() -> None:
+async def test_at_the_limit_what_is_due_last_is_refused(tmp_path: Path) -> None:
     async with worker(max_waiting=2) as made:
-        running = await busy(made)
-        soon, later = (asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in (1.0, 5.0))
-        await until(lambda: made.waiting == 2)
+        async with busy(made, tmp_path):
+            soon, later = (asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in (1.0, 5.0))
+            await until(lambda: made.waiting == 2)
 
-        with pytest.raises(SpeechBusy, match="2 requests waiting"):
-            await answer(made, due_in_s=lambda: 5.0)
-        assert len(await answer(made)) == 1
-        with pytest.raises(SpeechBusy):
-            await later
+            with pytest.raises(SpeechBusy, match="2 requests waiting"):
+                await answer(made, due_in_s=lambda: 5.0)
+            now = asyncio.create_task(answer(made))
+            with pytest.raises(SpeechBusy):
+                await later
+        assert len(await now) == 1
         assert len(await soon) == 1
-        await running
 
 
-async def test_what_is_not_begun_in_time_is_a_timeout_and_the_process_goes_on() -> None:
+async def test_what_is_not_begun_in_time_is_a_timeout_and_the_process_goes_on(tmp_path: Path) -> None:
     async with worker() as made:
-        running = await busy(made, parts=30)
-        with pytest.raises(SpeechTimeout, match="busy"):
-            await answer(made, timeout_s=0.2)
+        async with busy(made, tmp_path):
+            with pytest.raises(SpeechTimeout, match="busy"):
+                await answer(made, timeout_s=0.2)
 
-        assert made.waiting == 0
-        await running
+            assert made.waiting == 0
         assert made.restarts == 0
 
 
-async def test_what_has_become_due_later_is_waited_for() -> None:
-    async with worker() as made:
-        running = await busy(made, parts=20)
-        dues = iter([0.0])
+async def test_what_has_become_due_later_is_waited_for(tmp_path: Path) -> None:
+    asked: list[float] = []
 
-        assert len(await answer(made, timeout_s=0.2, due_in_s=lambda: next(dues, 60.0))) == 1
-        await running
+    def due_in_s() -> float:
+        asked.append(60.0 if asked else 0.0)
+        return asked[-1]
+
+    async with worker() as made, busy(made, tmp_path):
+        task = asyncio.create_task(answer(made, timeout_s=0.2, due_in_s=due_in_s))
+        await until(lambda: len(asked) > 2)  # its first limit is over
+
+        assert made.waiting == 1
+        task.cancel()
 
 
 async def test_of_two_processes_one_serves_while_the_other_is_at_work_or_has_died() -> None:
     async with (
         worker(processes=2) as made,
-        aclosing(made.request({"parts": 2, "do": "hang"}, timeout_s=30)) as parts,
+        aclosing(made.request({"parts": 2, "do": "hang"}, timeout_s=LIMIT_S)) as parts,
     ):
         [hanging, _] = await anext(parts)
         [(other, _)] = await answer(made)
@@ -233,25 +235,32 @@ async def test_of_two_processes_one_serves_while_the_other_is_at_work_or_has_die
         assert restarted["pid"] not in (hanging["pid"], other["pid"])
 
 
-async def test_it_is_told_how_long_a_request_waited_and_how_late_it_was() -> None:
+async def test_it_is_told_how_long_a_request_waited_and_how_late_it_was(tmp_path: Path) -> None:
     begun: list[tuple[float, float]] = []
     async with worker() as made:
         made.on_begin = lambda waited_s, late_s: begun.append((waited_s, late_s))
-        running = await busy(made)
-        await asyncio.gather(answer(made, due_in_s=lambda: 60.0), answer(made, due_in_s=lambda: -3.0))
-        await running
+        async with busy(made, tmp_path):
+            tasks = [asyncio.create_task(answer(made, due_in_s=partial(float, due))) for due in (60.0, -3.0)]
+            await until(lambda: made.waiting == len(tasks))
+        await asyncio.gather(*tasks)
 
     (_, _), (_, late_s), (waited_s, in_time_s) = begun[-3:]
     assert waited_s > 0
     assert (late_s, in_time_s) == (3.0, 0.0)
 
 
-async def busy(made: SpeechWorker, *, parts: int = 6) -> asyncio.Task[list[Part]]:
-    """Keep the process at work for a while."""
+@asynccontextmanager
+async def busy(made: SpeechWorker, folder: Path) -> AsyncIterator[None]:
+    """Keep the process at work until the block ends."""
     await answer(made)
-    task = asyncio.create_task(answer(made, parts=parts, do="wait"))
-    await asyncio.sleep(0)
-    return task
+    release = folder / "release"
+    running = asyncio.create_task(answer(made, until=str(release)))
+    await settle()
+    try:
+        yield
+    finally:
+        release.touch()
+        await running
 
 
 async def test_changes_of_status_are_told() -> None:
@@ -286,7 +295,7 @@ async def test_a_worker_dies_with_its_server() -> None:
         "async def main():\n"
         f"    made = SpeechWorker('the fake', {FAKE!r})\n"
         "    made.start()\n"
-        "    async for _ in made.request({}, timeout_s=30): pass\n"
+        "    async for _ in made.request({}, timeout_s=120): pass\n"
         "    print(psutil.Process().children()[0].pid, flush=True)\n"
         "    os.kill(os.getpid(), 9)\n"
         "asyncio.run(main())\n"

@@ -1,13 +1,15 @@
 """An engine that does as it is told, in a worker process of its own.
 
 `python -m tests.support.fake_speech_engine [crash | refuse]`. A request says: `parts` how many,
-`size` of each in bytes, `do` = crash, fail, hang or print on the way, `echo` to give the payload back.
+`size` of each in bytes, `do` = crash, fail, hang or print on the way, `echo` to give the payload back,
+`until` a file that has to be there before it begins.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from server.speech.worker_child import Header, run
 
@@ -25,6 +27,8 @@ class FakeEngine:
         return {"name": "fake", "languages": ["en", "zh"], "sample_rate": 22_050}
 
     def run(self, request: Header, payload: bytes) -> Iterator[tuple[Header, bytes]]:
+        while "until" in request and not Path(request["until"]).exists():
+            time.sleep(0.005)
         if request.get("do") == "print":
             print("a library that is talkative")
         if request.get("do") == "fail":
