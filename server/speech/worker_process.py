@@ -186,12 +186,14 @@ class WorkerProcess:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close the pipe, which is the order to end, and kill what does not obey. Leaves no zombie, even when cancelled."""
+    """Close the pipe, which is the order to end, and kill what does not obey. Leaves no process, even when cancelled."""
     if process.stdin is not None:
         process.stdin.close()
     try:
-        async with asyncio.timeout(_CLOSE_S):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
             await process.wait()
-    except TimeoutError:
-        process.kill()
-        await process.wait()

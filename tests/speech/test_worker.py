@@ -288,6 +288,36 @@ async def test_closing_ends_the_process_and_fails_what_waits() -> None:
     assert not process.is_running()
 
 
+async def test_closing_kills_a_process_that_was_told_to_end_and_does_not(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    deaf = (
+        "import os, pathlib, sys, time\n"
+        "os.close(1)\n"  # to the server, the end of the process
+        "sys.stdin.read()\n"
+        f"pathlib.Path({str(told)!r}).touch()\n"
+        "time.sleep(3600)\n"
+    )
+    made = SpeechWorker("the deaf one", [sys.executable, "-c", deaf])
+    made.start()
+    await until(told.exists)
+
+    await made.aclose()
+
+    assert not children_of(os.getpid(), str(told))
+
+
+@pytest.mark.parametrize("passes", range(8))
+async def test_closing_while_a_process_is_started_leaves_none(passes: int) -> None:
+    made = SpeechWorker("the fake", FAKE)
+    made.start()
+    for _ in range(passes):
+        await asyncio.sleep(0)
+
+    await made.aclose()
+
+    assert not children_of(os.getpid(), FAKE[-1])
+
+
 async def test_a_worker_dies_with_its_server() -> None:
     script = (
         "import asyncio, os, psutil, sys\n"
