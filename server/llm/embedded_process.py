@@ -117,7 +117,9 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
     try:
         child.stdin.write(json.dumps(order).encode() + b"\n")
         async with asyncio.timeout(settings.start_timeout_s):
-            url = str(json.loads(await asyncio.shield(answer))["url"])
+            started = json.loads(await asyncio.shield(answer))
+        if "error" in started:
+            raise ProviderUnreachable(f"{settings.model_name} did not start: {started['error']}")
     except BaseException as error:
         child.stdin.close()
         await child.end()
@@ -127,7 +129,7 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
             reason = child.last_error_line or type(error).__name__
             raise ProviderUnreachable(f"{settings.model_name} did not start: {reason}") from error
         raise
-    return ModelProcess(child, url, key)
+    return ModelProcess(child, started["url"], key)
 
 
 class EmbeddedProcess:

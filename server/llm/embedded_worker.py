@@ -1,8 +1,8 @@
 """The embedded model's process: `python -m server.llm.embedded_worker`, started by `embedded_process`.
 
 Reads one JSON line of settings on standard input, loads the model, answers with
-one JSON line ({"url": …}) on standard output and serves until standard input
-ends: it ends with its parent, however that dies. Nothing of it runs in the server.
+one JSON line ({"url": …} or {"error": …}) on standard output and serves until standard
+input ends: it ends with its parent, however that dies. Nothing of it runs in the server.
 """
 
 import json
@@ -14,9 +14,14 @@ _SPIN_COUNT: Final = "1000"
 """Spins of a thread that waits for others before it sleeps. The default is millions: on a core that another program
 wants, a prompt of 40 tokens then took 3 s instead of 0.3; so few cost an idle machine nothing."""
 
+_CANNOT_LOAD: Final = "llama.cpp cannot load the file: damaged, too large for the memory, or of a kind it does not know"
+
 
 def serve(settings: dict[str, Any]) -> Any:
-    """Return the llama server, loaded and listening on a free port of this machine, for holders of the key."""
+    """Return the llama server, loaded and listening on a free port of this machine, for holders of the key.
+
+    Raises RuntimeError for a file that llama.cpp cannot load.
+    """
     os.environ.setdefault("GOMP_SPINCOUNT", _SPIN_COUNT)  # libgomp reads it when it is loaded
     import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 
@@ -36,18 +41,23 @@ def serve(settings: dict[str, Any]) -> Any:
     params.ui = False
     params.endpoint_slots = False
     params.verbosity = 1  # errors
-    try:
-        return xllamacpp.Server(params)
-    except RuntimeError:  # which gives no reason
-        sys.exit("llama.cpp cannot load the file: damaged, too large for the memory, or of a kind it does not know")
+    return xllamacpp.Server(params)
 
 
 def main() -> None:
-    server = serve(json.loads(sys.stdin.readline()))
-    print(json.dumps({"url": server.listening_address}), flush=True)  # noqa: T201  (the parent reads it)
+    try:
+        server = serve(json.loads(sys.stdin.readline()))
+    except RuntimeError:  # which gives no reason; llama.cpp's threads still write theirs to standard error
+        _answer({"error": _CANNOT_LOAD})
+        sys.exit(1)
+    _answer({"url": server.listening_address})
     while sys.stdin.read(65536):
         pass
     os._exit(0)  # at once: what is under way has no reader any more
+
+
+def _answer(answer: dict[str, str]) -> None:
+    print(json.dumps(answer), flush=True)  # noqa: T201  (the parent reads it)
 
 
 if __name__ == "__main__":
