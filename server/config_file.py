@@ -16,27 +16,10 @@ import yaml
 
 from server.config import Config
 from server.errors import ConfigError
-from server.wire.schema_hints import has_keys_at, keys_at, values_at
+from server.wire.schema_hints import has_keys_at, has_type_at, keys_at, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20
-
-_PATHS = (
-    ("listen", "tls", "cert"),
-    ("listen", "tls", "key"),
-    ("data", "dir"),
-    ("skills", "dir"),
-    ("skills", "dirs"),
-    ("tools", "roots"),
-    ("tools", "mcp", "*", "dir"),
-    ("hooks", "processes", "*", "dir"),
-    ("hooks", "processes", "*", "record"),
-    ("media", "dir"),
-    ("security", "secret_file"),
-    ("hooks", "custom_dir"),
-    ("hooks", "danger_table"),
-    ("hooks", "secrets_table"),
-)
 
 _PUBLISHED = {("hooks", stage) for stage in ("pre_tool_use", "post_tool_use", "tool_error", "tool_skip")}
 """Keys whose values users may read over REST, since they are in force for them."""
@@ -52,12 +35,10 @@ def load_config(path: Path | None, environ: Mapping[str, str]) -> Config:
     source = path if path is not None else Path("parley.yaml")
     if path is not None or source.exists():
         tree = _read_yaml(source)
-        _resolve_secrets(tree, source.parent, environ, secrets, ())
-        _resolve_paths(tree, source.resolve().parent)
+        _resolve(tree, source.resolve().parent, environ, secrets, ())
     for variable, keys, value in _environment(environ):
         layer = _nest(keys, value, variable)
-        _resolve_secrets(layer, Path(), environ, secrets, ())
-        _resolve_paths(layer, Path.cwd())
+        _resolve(layer, Path.cwd(), environ, secrets, ())
         _merge(tree, layer)
     _restore_off(tree, "")
     try:
@@ -148,10 +129,8 @@ def _merge(tree: dict[str, Any], layer: dict[str, Any]) -> None:
             tree[key] = value
 
 
-def _resolve_secrets(
-    node: Any, folder: Path, environ: Mapping[str, str], secrets: set[str], at: tuple[str, ...]
-) -> None:
-    """Replace `{file: PATH}` and `{env: NAME}` by what they name; remember where.
+def _resolve(node: Any, folder: Path, environ: Mapping[str, str], secrets: set[str], at: tuple[str, ...]) -> None:
+    """Replace `{file: PATH}` and `{env: NAME}` by what they name and remember where; make paths absolute.
 
     Where an object is wanted they are its keys: a program's `env`, variables of which one is called `file`.
     """
@@ -165,10 +144,12 @@ def _resolve_secrets(
                     f"{'.'.join(path)}: every user may read the policy, so it must not contain a secret; "
                     "let the handler itself read it from the environment"
                 )
-            node[key] = _read_secret(value, folder, environ, ".".join(path))
+            value = node[key] = _read_secret(value, folder, environ, ".".join(path))
             secrets.add(".".join(path))
+        if isinstance(value, str) and has_type_at(Config, path, Path):
+            node[key] = str(folder / Path(value).expanduser())
         else:
-            _resolve_secrets(value, folder, environ, secrets, path)
+            _resolve(value, folder, environ, secrets, path)
 
 
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
@@ -185,16 +166,6 @@ def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, 
         raise ConfigError(f"{key}: cannot read the file {name}") from error
 
 
-def _resolve_paths(layer: dict[str, Any], folder: Path) -> None:
-    for *parents, last in _PATHS:
-        for node in _nodes(layer, parents):
-            value = node.get(last)
-            if isinstance(value, str):
-                node[last] = str(folder / Path(value).expanduser())
-            elif isinstance(value, list):
-                node[last] = [str(folder / Path(v).expanduser()) if isinstance(v, str) else v for v in value]
-
-
 def _restore_off(tree: dict[str, Any], at: str) -> None:
     """Undo YAML's reading of an unquoted `off` as false, where `off` is one of a setting's values."""
     for key, value in tree.items():
@@ -203,15 +174,6 @@ def _restore_off(tree: dict[str, Any], at: str) -> None:
             _restore_off(value, path)
         elif value is False and "off" in values_at(Config, path):
             tree[key] = "off"
-
-
-def _nodes(layer: Any, parents: list[str]) -> list[dict[str, Any]]:
-    """Return the mappings at a place; `*` stands for every key."""
-    nodes: list[Any] = [layer]
-    for key in parents:
-        found = [node for node in nodes if isinstance(node, dict)]
-        nodes = [value for node in found for name, value in node.items() if key in ("*", name)]
-    return [node for node in nodes if isinstance(node, dict)]
 
 
 def _decode_own_type(kind: type, value: object) -> object:
@@ -254,8 +216,10 @@ def _with_names(path: str, message: str, tree: dict[str, Any]) -> str:
 
 def _entry_of(keys: list[str], message: str, tree: dict[str, Any]) -> str | None:
     """Return the entry of the mapping at `keys` that causes the message when it stands alone."""
-    [node] = _nodes(tree, keys) or [{}]
-    for name, value in node.items():
+    node: Any = tree
+    for key in keys:
+        node = node.get(key) if isinstance(node, dict) else None
+    for name, value in node.items() if isinstance(node, dict) else ():
         alone = {name: value}
         for key in reversed(keys):
             alone = {key: alone}

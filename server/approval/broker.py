@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from server import config
 from server.approval.asking import Answer, AnsweredBy, Question, Remember, RememberFor
-from server.approval.remembered import ApprovalsInMemory, RememberedApprovals
+from server.approval.remembered import RememberedApprovals
 
 MAX_OPEN: Final = 32
 """Limit of one user's open questions; each of the user's turns has at most one."""
@@ -55,11 +55,6 @@ CommandOf = Callable[[str, Any], Awaitable[str | None]]
 make it no worse than its name says."""
 
 
-async def no_command(_tool: str, _arguments: Any) -> str | None:
-    """Return None for every call: the `CommandOf` where no rules know commands."""
-    return None
-
-
 class ApprovalBroker:
     """Broker of all sessions' questions. The clients of one `user` may answer each other's questions.
 
@@ -67,14 +62,11 @@ class ApprovalBroker:
     """
 
     def __init__(
-        self,
-        settings: config.ApprovalSettings | None = None,
-        remembered: RememberedApprovals | None = None,
-        command_of: CommandOf = no_command,
+        self, settings: config.ApprovalSettings, remembered: RememberedApprovals, command_of: CommandOf
     ) -> None:
-        self.settings = settings or config.ApprovalSettings()
+        self.settings = settings
         self.command_of = command_of
-        self.remembered = remembered or ApprovalsInMemory()
+        self.remembered = remembered
         self._clients: dict[str, list[AskedClient]] = {}
         self._open: dict[str, dict[str, OpenQuestion]] = {}
 

@@ -1,4 +1,4 @@
-"""Approvals that a user wants remembered: their keys, kept in memory or in the database."""
+"""Approvals that a user wants remembered: their keys, kept in the database."""
 
 import asyncio
 import hashlib
@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from server.approval.asking import RememberFor
-from server.bounded.limits import BoundedDict
 from server.storage.approval_table import ApprovalTable
 
-_MAX_REMEMBERED_HERE: Final = 10_000
 _MAX_SHOWN: Final = 60
 _MAX_SHOWN_ARGUMENTS: Final = 20
 _MASKED_FROM: Final = 16
@@ -64,19 +62,6 @@ class RememberedApprovals(Protocol):
     async def remember(self, user_id: str, approved: Approved) -> None:
         """Keep an approval; it is kept when this returns."""
         ...
-
-
-class ApprovalsInMemory:
-    """RememberedApprovals until the process ends; beyond a limit the oldest is asked about again."""
-
-    def __init__(self, limit: int = _MAX_REMEMBERED_HERE) -> None:
-        self._keys = BoundedDict[tuple[str, str], None](limit)
-
-    async def find(self, user_id: str, keys: Collection[str]) -> bool:
-        return any((user_id, key) in self._keys for key in keys)
-
-    async def remember(self, user_id: str, approved: Approved) -> None:
-        self._keys[user_id, approved.key] = None
 
 
 class StoredApprovals:

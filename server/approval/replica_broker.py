@@ -15,7 +15,7 @@ from typing import Final
 from server import config
 from server.accounts.principal import ANONYMOUS_PREFIX, LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy
-from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion, no_command
+from server.approval.broker import ApprovalBroker, AskedClient, CommandOf, OpenQuestion
 from server.approval.edits import MaskLeftOver, edited_arguments
 from server.approval.remembered import RememberedApprovals
 from server.approval.shared_questions import Answered, Asked, Ended, from_text, to_text
@@ -68,7 +68,7 @@ class ReplicaBroker(ApprovalBroker):
         settings: config.ApprovalSettings,
         remembered: RememberedApprovals,
         table: QuestionTable,
-        command_of: CommandOf = no_command,
+        command_of: CommandOf,
     ) -> None:
         super().__init__(settings, remembered, command_of)
         self._table = table

@@ -12,7 +12,7 @@ from server.accounts.accounts import Accounts
 from server.errors import AuthError, StorageError
 from server.gateway.auth import Authenticator, cookie_of, give_cookie, key_of
 from server.gateway.responses import refuse, refuse_credential
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Operations, Refusal, log_in_first
 from server.gateway.routes import Access, Routes
 from server.storage.audit_log import AuditLog
 from server.storage.page_sessions import PageSession, PageSessionTable
@@ -31,6 +31,7 @@ LOGIN_FILES: Final = (
 """Files of the page that are served without a login."""
 
 SESSIONS_PATH: Final = "/api/sessions"
+_OPERATIONS: Final = Operations()
 MAX_STRANGER_BYTES: Final = 8 << 10
 """Longest body of a client who would have to log in first: there is nothing to send but a token."""
 
@@ -132,26 +133,11 @@ class SessionRoutes:
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            Operation(
-                method="GET",
-                path=SESSIONS_PATH,
-                summary="Sessions of the page that are open",
-                handle=self._show,
-                query=SessionQuery,
-                answer=SessionList,
-            ),
-            Operation(
-                method="DELETE",
-                path=SESSIONS_PATH + "/{id}",
-                summary="Revoke it: its browser has to log in again",
-                handle=self._revoke,
-                answer=Done,
-                refusals=(404,),
-            ),
-        )
+        return _OPERATIONS.of(self)
 
+    @_OPERATIONS.add("GET", SESSIONS_PATH, SessionList, query=SessionQuery)
     async def _show(self, call: ApiCall) -> ApiAnswer:
+        """List sessions of the page that are open."""
         user, own = call.query.user, _own(call)
         if own is not None and user not in (None, own):
             raise Refusal(403, "operators_only", "sessions of others are for operators", path="user")
@@ -159,7 +145,9 @@ class SessionRoutes:
         marked = [msgspec.structs.replace(session, is_current=session.id == current) for session in sessions]
         return ApiAnswer(SessionList(sessions=marked))
 
+    @_OPERATIONS.add("DELETE", SESSIONS_PATH + "/{id}", Done, refusals=(404,))
     async def _revoke(self, call: ApiCall) -> ApiAnswer:
+        """Revoke a session: its browser has to log in again."""
         session_id = call.request.match_info["id"]
         user = await self._table.end(session_id, _own(call))
         if user is None:

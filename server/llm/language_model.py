@@ -4,9 +4,6 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-import jsonschema
-from referencing import Registry
-
 from server.wire.frames import ToolChoice
 
 Message = dict[str, Any]
@@ -17,17 +14,6 @@ Purpose = Literal["direct", "planning", "round", "last"]
 
 LateSystem = Literal["native", "user", "merge"]
 """The role in which a `system` message that is not first is sent (docs/hooks.md, "In which role")."""
-
-
-def schema_validator(
-    schema: Mapping[str, Any], *, kind: type[jsonschema.protocols.Validator] = jsonschema.Draft202012Validator
-) -> jsonschema.protocols.Validator:
-    """Return a validator for a foreign JSON Schema, whose references lead into it or to the known dialects.
-
-    Any other reference raises `referencing.exceptions.Unresolvable` when it is reached.
-    """
-    no_others: Registry[Any] = Registry()  # by default, jsonschema fetches them: any address, blocking the event loop
-    return kind(dict(schema), registry=no_others)
 
 
 @dataclass(frozen=True, kw_only=True)

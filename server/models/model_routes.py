@@ -1,6 +1,5 @@
 """`/api/model` and `/api/models`: which model answers, picking another one, and fetching one."""
 
-from functools import partial
 from typing import Annotated, Final, Literal, TypeVar
 from urllib.parse import urlsplit
 
@@ -8,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import ConfigError, ProviderError
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Operations, Refusal
 from server.gateway.routes import Access
 from server.llm.embedded_process import MODEL_NAME
 from server.models.found_servers import FoundServer
@@ -29,7 +28,7 @@ from server.wire.frames import ModelItem
 
 PATH: Final = "/api/model"
 DOWNLOAD_PATH: Final = "/api/models/download"
-_MAX_BODY_BYTES: Final = 16 << 10
+_OPERATIONS: Final = Operations(max_body_bytes=16 << 10, access=Access.OPERATOR)
 
 Choice = TypeVar("Choice", bound=Struct)
 
@@ -85,62 +84,16 @@ class ModelRoutes:
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
-        operation = partial(Operation, max_body_bytes=_MAX_BODY_BYTES, access=Access.OPERATOR)
-        return (
-            operation(
-                method="GET",
-                path=PATH,
-                summary="The model that answers, and the models that can be picked, with those found on this machine",
-                handle=self._show,
-                answer=ModelPicker,
-            ),
-            operation(
-                method="PUT",
-                path=PATH,
-                summary="Test a model, and let it answer everybody from the next turn on",
-                handle=self._pick,
-                body=(EmbeddedChoice, EndpointChoice, FileChoice),
-                answer=ModelPicker,
-                refusals=(409, 422),
-            ),
-            operation(
-                method="POST",
-                path=f"{PATH}/names",
-                summary="Names of the models for chat that an endpoint lists",
-                handle=self._list,
-                body=(EndpointAddress,),
-                answer=ModelNames,
-                refusals=(422,),
-            ),
-            operation(
-                method="GET",
-                path="/api/models",
-                summary="Recommended models, and how far their download is",
-                handle=self._show_fetchable,
-                answer=FetchableModels,
-            ),
-            operation(
-                method="POST",
-                path=DOWNLOAD_PATH,
-                summary="Begin or continue to download a recommended model",
-                handle=self._fetch,
-                body=(FetchRequest,),
-                answer=FetchableModels,
-                refusals=(409, 422),
-            ),
-            operation(
-                method="DELETE",
-                path=DOWNLOAD_PATH,
-                summary="Stop the download; what has come is kept",
-                handle=self._stop_fetching,
-                answer=FetchableModels,
-            ),
-        )
+        return _OPERATIONS.of(self)
 
+    @_OPERATIONS.add("GET", PATH, ModelPicker)
     async def _show(self, _call: ApiCall) -> ApiAnswer:
+        """Show the model that answers, and the models that can be picked, with those found on this machine."""
         return ApiAnswer(await self._picker())
 
+    @_OPERATIONS.add("PUT", PATH, ModelPicker, body=(EmbeddedChoice, EndpointChoice, FileChoice), refusals=(409, 422))
     async def _pick(self, call: ApiCall) -> ApiAnswer:
+        """Test a model, and let it answer everybody from the next turn on."""
         body: ModelChoice = await call.body(ModelChoice, code="model_invalid")  # type: ignore[arg-type]  # a union
         choice = self._with_kept_key(body)
         try:
@@ -153,20 +106,26 @@ class ModelRoutes:
         self._audit.append(call.entry("model", "picked", details=named))
         return ApiAnswer(await self._picker())
 
+    @_OPERATIONS.add("POST", f"{PATH}/names", ModelNames, body=(EndpointAddress,), refusals=(422,))
     async def _list(self, call: ApiCall) -> ApiAnswer:
+        """List the names of the models for chat at an endpoint."""
         address = self._with_kept_key(await call.body(EndpointAddress, code="model_invalid"))
         try:
             return ApiAnswer(ModelNames(await self._models.list_models(address.base_url, address.api_key)))
         except ProviderError as error:
             raise Refusal(422, error.code, str(error)) from None
 
+    @_OPERATIONS.add("GET", "/api/models", FetchableModels)
     async def _show_fetchable(self, _call: ApiCall) -> ApiAnswer:
+        """List recommended models, and how far their download is."""
         models, free_bytes = await self._fetcher.models(), self._free_memory_bytes
         return ApiAnswer(
             FetchableModels(models=models, free_memory_bytes=free_bytes, suggested=suggest_model(free_bytes))
         )
 
+    @_OPERATIONS.add("POST", DOWNLOAD_PATH, FetchableModels, body=(FetchRequest,), refusals=(409, 422))
     async def _fetch(self, call: ApiCall) -> ApiAnswer:
+        """Begin or continue to download a recommended model."""
         asked = await call.body(FetchRequest, code="model_invalid")
         if self._models.decided_by is not None:
             cure = "remove it to fetch and pick one here"
@@ -178,7 +137,9 @@ class ModelRoutes:
         self._audit.append(call.entry("model", "download", details={"name": model.name}))
         return await self._show_fetchable(call)
 
+    @_OPERATIONS.add("DELETE", DOWNLOAD_PATH, FetchableModels)
     async def _stop_fetching(self, call: ApiCall) -> ApiAnswer:
+        """Stop the download; what has come is kept."""
         await self._fetcher.stop()
         return await self._show_fetchable(call)
 

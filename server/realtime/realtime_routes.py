@@ -15,7 +15,7 @@ from server.errors import FrameError
 from server.gateway.auth import Authenticator
 from server.gateway.connection import expires_at_s
 from server.gateway.responses import OPENAI_PREFIXES, refuse
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Operations, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
 from server.realtime.client_events import MAX_MESSAGE_BYTES
@@ -27,8 +27,8 @@ from server.session.turn_limits import TurnGate
 
 SUBPROTOCOL: Final = "realtime"
 """The subprotocol that OpenAI's clients ask for in a browser."""
-_MAX_BODY_BYTES: Final = 1 << 20
-"""Limit far above what fits into a key, so that a client that sends too much learns what is too large."""
+_OPERATIONS: Final = Operations(max_body_bytes=1 << 20)
+"""Operations of OpenAI's clients. A body may be far larger than what fits into a key, so that the refusal says what is."""
 
 
 class KeyLifetime(Struct, frozen=True, kw_only=True):
@@ -111,36 +111,7 @@ class RealtimeRoutes:
             routes.get(f"{prefix}realtime", self._connect, Access.KEY)
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            *(
-                Operation(
-                    method="POST",
-                    path=f"{prefix}realtime/client_secrets",
-                    summary="Make a key with which a page can open /v1/realtime on your account",
-                    handle=self._make_key,
-                    body=(ClientSecretRequest,),
-                    answer=ClientSecret,
-                    max_body_bytes=_MAX_BODY_BYTES,
-                )
-                for prefix in OPENAI_PREFIXES
-            ),
-            Operation(
-                method="POST",
-                path="/v1/realtime/sessions",
-                summary="Make such a key, asked for in the shape from before the API's general availability",
-                handle=self._make_beta_key,
-                body=(BetaSessionRequest,),
-                answer=BetaSession,
-                max_body_bytes=_MAX_BODY_BYTES,
-            ),
-            Operation(
-                method="GET",
-                path="/v1/models",
-                summary="The model that answers, in the shape of OpenAI's list",
-                handle=self._list_models,
-                answer=OpenAIModels,
-            ),
-        )
+        return _OPERATIONS.of(self)
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         try:
@@ -168,7 +139,10 @@ class RealtimeRoutes:
             session["type"] = "transcription"
         return SessionConfig().updated(session, server_tools=ServerTools(self._server_tools.mcp_servers))
 
+    @_OPERATIONS.add("POST", "/openai/v1/realtime/client_secrets", ClientSecret, body=(ClientSecretRequest,))
+    @_OPERATIONS.add("POST", "/v1/realtime/client_secrets", ClientSecret, body=(ClientSecretRequest,))
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
+        """Make a key with which a page can open /v1/realtime on your account."""
         wanted = await call.body(ClientSecretRequest)
         if wanted.user is not None and not KEY_NAME.fullmatch(wanted.user):
             text = "a key's user has 1 to 64 characters, no control characters and no /"
@@ -179,7 +153,9 @@ class RealtimeRoutes:
             raise Refusal(400, error.code, str(error), path=error.path) from None
         return ApiAnswer(self._key(call, wanted))
 
+    @_OPERATIONS.add("POST", "/v1/realtime/sessions", BetaSession, body=(BetaSessionRequest,))
     async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
+        """Make such a key, asked for in the shape from before the API's general availability."""
         session = modern_session(await call.body(dict[str, Any]))
         made = self._key(call, ClientSecretRequest(session=session))
         key = ShortLivedKey(value=made.value, expires_at=made.expires_at)
@@ -202,5 +178,7 @@ class RealtimeRoutes:
         session = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
         return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=session)
 
+    @_OPERATIONS.add("GET", "/v1/models", OpenAIModels)
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
+        """Name the model that answers, in the shape of OpenAI's list."""
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))

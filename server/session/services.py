@@ -41,9 +41,9 @@ class Services:
     security: config.SecuritySettings
     model: Callable[[], ModelInfo]
     speech: SpeechService
+    broker: ApprovalBroker
     loop_share: LoopShare = field(default_factory=LoopShare)
     begun_turns: BegunTurns = field(default_factory=BegunTurns)
-    broker: ApprovalBroker = field(default_factory=ApprovalBroker)
     skill_tests: Callable[[], Mapping[str, SkillTestReport]] = dict
     open_notices: Callable[[], Sequence[wire.Notice]] = tuple
     """Notices from before a client came that still hold."""

@@ -1,17 +1,28 @@
-"""Registry of the tools, each with its schema and its permission."""
+"""Registry of the tools, each with its schema and its permission; arguments are checked without trust in the schema."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jsonschema
-from referencing.exceptions import Unresolvable
+from jsonschema.validators import extend
+from referencing import Registry
 
-from server.llm.language_model import ToolSpec, schema_validator
+from server.llm.language_model import ToolSpec
 from server.toolguard import Permission
 from server.tools.tool_calls import ToolAnswer
 
+MAX_CHECK_S: Final = 0.002
+"""CPU time for checking arguments against a schema; what is not checked then is left to the tool."""
+_UNCHECKED: Final = ("pattern", "patternProperties", "uniqueItems", "unevaluatedItems", "unevaluatedProperties")
+"""Keywords whose check may take any time in one step."""
+_NO_OTHERS: Final[Registry[Any]] = Registry()
+"""Schemas outside of a tool's own that its references reach. By default jsonschema fetches any address."""
+
+Check = Callable[..., Iterable[jsonschema.ValidationError] | None]
 Run = Callable[[dict[str, Any]], Awaitable[str | ToolAnswer]]
 """Takes arguments that fit the schema, gives the text the model reads, or more than that; raises ToolError."""
 
@@ -26,14 +37,13 @@ class OfferedTool(ABC):
     """Hint of a trusted MCP server (destructiveHint), or None without one."""
     timeout_s: float | None = None
     """Time limit of its own, or None for that of `tools.timeout_s`."""
-    schema: Mapping[str, Any] | None = None
-    """Schema that arguments are checked against, or None for `spec.parameters`."""
     _validator: jsonschema.protocols.Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # built once: compiling a validator costs more than most calls
-        schema = self.spec.parameters if self.schema is None else self.schema
-        object.__setattr__(self, "_validator", schema_validator(schema))
+        schema = {name: value for name, value in self.spec.parameters.items() if name != "$id"}  # it may be anything
+        validator = _BoundedValidator(schema, registry=_NO_OTHERS)
+        object.__setattr__(self, "_validator", validator)
 
     @property
     def name(self) -> str:
@@ -44,22 +54,19 @@ class OfferedTool(ABC):
         """Run the call of that id, with arguments that fit the schema. Raises what the tool raises."""
 
     def explain_misfit(self, arguments: Any) -> str | None:
-        """Return what is wrong with the arguments, in a sentence that helps the model to correct them, or None."""
-        try:
-            error = jsonschema.exceptions.best_match(self._misfits(arguments))
-        except Unresolvable as missing:
-            return f"the tool's own schema refers to {missing.ref}, which is not in it: no arguments can match"
-        except Exception as wrong:  # noqa: BLE001  # the boundary to a stranger's schema, and to deep nesting
-            return (
-                f"they cannot be checked against the tool's own schema ({type(wrong).__name__}): no arguments can match"
-            )
-        if error is None:
+        """Return what is wrong with the arguments, in a sentence that helps the model to correct them, or None.
+
+        What cannot be checked, or not in MAX_CHECK_S, is left to the tool.
+        """
+        if (error := jsonschema.exceptions.best_match(self._misfits(arguments))) is None:
             return None
         where = error.json_path.removeprefix("$.")
         return f"{where}: {error.message}" if where != "$" else error.message
 
     def _misfits(self, arguments: Any) -> Iterator[jsonschema.ValidationError]:
-        return self._validator.iter_errors(arguments)
+        _Deadline.at_s = time.thread_time() + MAX_CHECK_S
+        with suppress(Exception):  # time is up, or the boundary to a stranger's schema, which may be malformed
+            yield from self._validator.iter_errors(arguments)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,3 +121,40 @@ class DynamicToolRegistry:
         self.instructions = "\n\n".join(filter(None, self._instructions.values()))
         others = [tool for tools in self._by_owner.values() for tool in tools]
         self.current = ToolRegistry([*self._own, *others])
+
+
+class _OutOfTime(Exception):
+    """The check has taken its time."""
+
+
+class _Deadline:
+    at_s = 0.0  # of the check under way; there is one at a time, which does not wait
+
+
+def _bounded(check: Check) -> Check:
+    """Return the check of a keyword, ended when the time is over."""
+
+    def bounded(*given: Any) -> Generator[jsonschema.ValidationError, None, None]:
+        if time.thread_time() > _Deadline.at_s:
+            raise _OutOfTime
+        yield from check(*given) or ()
+
+    return bounded
+
+
+def _additional(check: Check) -> Check:
+    """Return the check of `additionalProperties`, left out where it depends on patterns."""
+
+    def additional(validator: Any, value: Any, instance: Any, schema: Any) -> Iterable[jsonschema.ValidationError]:
+        return () if "patternProperties" in schema else check(validator, value, instance, schema) or ()
+
+    return additional
+
+
+def _checks() -> dict[str, Check]:
+    checks = {name: _bounded(check) for name, check in jsonschema.Draft202012Validator.VALIDATORS.items()}
+    unchecked: dict[str, Check] = {name: lambda *_: () for name in _UNCHECKED}
+    return checks | unchecked | {"additionalProperties": _additional(checks["additionalProperties"])}
+
+
+_BoundedValidator = extend(jsonschema.Draft202012Validator, _checks())  # type: ignore[no-untyped-call]  # has no types

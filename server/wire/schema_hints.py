@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import inspect
@@ -22,17 +23,29 @@ def values_at(kind: Any, path: str) -> list[str]:
 
 def has_keys_at(kind: Any, keys: Sequence[str]) -> bool:
     """Return whether an object may stand where `keys` lead (list indexes too); False where anything may stand."""
-    nodes = _either(inspect.type_info(kind))
-    for key in keys:
-        nodes = [inner for node in nodes for inner in _inside(node, key, key)]
-    return any(isinstance(node, inspect.StructType | inspect.DictType) for node in nodes)
+    steps = [(key, key) for key in keys]
+    return any(isinstance(node, inspect.StructType | inspect.DictType) for node in _behind(kind, steps))
+
+
+def has_type_at(kind: Any, keys: Sequence[str], wanted: type) -> bool:
+    """Return whether an object of that class, unknown to msgspec, may stand where `keys` lead."""
+    steps = [(key, key) for key in keys]
+    return any(isinstance(node, inspect.CustomType) and node.cls is wanted for node in _behind(kind, steps))
 
 
 def _at(kind: Any, path: str) -> list[inspect.Type]:
-    nodes = _either(inspect.type_info(kind))
-    for index, key in _STEP.findall(path):
+    return _behind(kind, _STEP.findall(path))
+
+
+def _behind(kind: Any, steps: Sequence[tuple[str, str]]) -> list[inspect.Type]:
+    """Return the types that may stand behind these steps, each the index in a list, the key of an object, or both."""
+    nodes = _either(_type_info(kind))
+    for index, key in steps:
         nodes = [inner for node in nodes for inner in _inside(node, index, key)]
     return nodes
+
+
+_type_info = cache(inspect.type_info)
 
 
 def _inside(node: inspect.Type, index: str, key: str) -> list[inspect.Type]:

@@ -16,7 +16,7 @@ from server.approval.asking import (
     shown_text,
     text_for_model,
 )
-from server.approval.remembered import ApprovalsInMemory, Approved, canonical_json, keys_for
+from server.approval.remembered import Approved, canonical_json, keys_for
 
 
 def call_key(tool: str, arguments: Any) -> str:
@@ -82,19 +82,6 @@ def test_what_is_remembered_covers_its_own_tool_alone() -> None:
     ):
         assert other.key not in keys
     assert approved("shell", "command", "git push").key not in keys_for("shell", {}, None)
-
-
-async def test_what_is_remembered_in_memory_is_one_users_own_and_bounded() -> None:
-    memory = ApprovalsInMemory(limit=2)
-    await memory.remember("ann", approved("t", value={"a": 1}))
-    keys = keys_for("t", {"a": 1}, None)
-
-    assert await memory.find("ann", keys)
-    assert not await memory.find("bob", keys)
-    assert not await memory.find("ann", keys_for("t", {"a": 2}, None))
-    for number in range(2):
-        await memory.remember("ann", approved("t", value=number))
-    assert not await memory.find("ann", keys), "the oldest went"
 
 
 # who may answer

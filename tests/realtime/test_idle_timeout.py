@@ -11,7 +11,6 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.realtime import RealtimeServerEvent
 
-from server.approval.broker import ApprovalBroker
 from server.speech.audio import samples_to_pcm16
 from server.wire import frames as wire
 from tests.realtime.dialect_client import DialectClient
@@ -19,6 +18,7 @@ from tests.realtime.realtime_world import RealtimeWorld, types
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import FakeAgent, Pause, say
 from tests.session.speech_fakes import FakeRecognizer
+from tests.support.approvals import memory_broker
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley
@@ -334,7 +334,7 @@ async def test_nothing_comes_while_a_response_runs() -> None:
 
 @virtual
 async def test_an_open_question_and_a_server_that_stops_hold_it_back() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     asker = Client([question(), DONE], broker=broker)
     async with asker, Idler(approvals=broker) as client:
         await client.update()

@@ -20,6 +20,7 @@ from server.tools.client_tools import ClientTool
 from server.tools.tool_calls import TurnFacts
 from skills_engine import HookInfo
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness
+from tests.support.approvals import memory_broker
 from tests.support.virtual_loop import VirtualLoop
 
 DONE = LLMChunk(text="Done.")
@@ -119,7 +120,7 @@ class Client(SessionHarness):
         **options: Any,
     ) -> None:
         self.agent = AskingAgent(plans=[*plans])
-        self.approvals = broker or ApprovalBroker(approval, remembered)
+        self.approvals = broker or memory_broker(approval, remembered)
         super().__init__(self.agent, approvals=self.approvals, handler=handler, **options)
 
     async def asked(self, count: int = 1) -> Frame:

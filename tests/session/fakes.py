@@ -25,6 +25,7 @@ from server.speech.tts import NoSynthesizer
 from server.tools.tool_calls import ToolOutcome
 from skills_engine import HookInfo, HookState, Signer, SkillsSnapshot
 from skills_engine.diagnostics import SkillTestReport
+from tests.support.approvals import memory_broker
 
 Frame = dict[str, Any]
 SIGNER = Signer([b"one key of these tests"])
@@ -170,7 +171,7 @@ class SessionHarness:
             security=security or config.SecuritySettings(),
             model=lambda: ModelInfo(name="fake", host="nowhere", location="local"),
             speech=speech or SpeechService(NoRecognizer(), NoSynthesizer(), None),
-            broker=approvals or ApprovalBroker(),
+            broker=approvals or memory_broker(),
             skill_tests=lambda: skill_tests or {},
             now_s=lambda: asyncio.get_running_loop().time() + self.skipped_s,
         )

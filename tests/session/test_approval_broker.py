@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from server.approval.asking import Answer, AnsweredBy
-from server.approval.broker import ApprovalBroker, OpenQuestion
+from server.approval.broker import OpenQuestion
 from tests.session.asking import question
+from tests.support.approvals import memory_broker
 
 YES = Answer(approved=True, by="user")
 
@@ -39,7 +40,7 @@ def ask(asker: Reader, id_: str = "q1") -> OpenQuestion:
 
 
 async def test_a_client_that_joins_twice_is_shown_a_question_once() -> None:
-    broker, asker, other = ApprovalBroker(), Reader(), Reader()
+    broker, asker, other = memory_broker(), Reader(), Reader()
     for _ in range(2):
         broker.join("ann", other)
     broker.open(opened := ask(asker))
@@ -54,7 +55,7 @@ async def test_a_client_that_joins_twice_is_shown_a_question_once() -> None:
 
 
 async def test_a_question_that_ends_while_it_is_shown_is_shown_to_nobody_else() -> None:
-    broker, other = ApprovalBroker(), Reader()
+    broker, other = memory_broker(), Reader()
     slow = Reader(lambda opened: broker.settle(opened, Answer(approved=False, by="disconnect")))
     broker.join("ann", slow)
     broker.join("ann", other)
@@ -66,7 +67,7 @@ async def test_a_question_that_ends_while_it_is_shown_is_shown_to_nobody_else() 
 
 
 async def test_the_first_of_two_answers_counts() -> None:
-    broker, asker = ApprovalBroker(), Reader()
+    broker, asker = memory_broker(), Reader()
     broker.open(opened := ask(asker))
     broker.settle(opened, YES, client=asker)
     broker.settle(opened, Answer(approved=False, by="timeout"))
@@ -77,7 +78,7 @@ async def test_the_first_of_two_answers_counts() -> None:
 
 
 async def test_whoever_has_left_is_told_the_end_of_its_own_question_only() -> None:
-    broker, asker, other = ApprovalBroker(), Reader(), Reader()
+    broker, asker, other = memory_broker(), Reader(), Reader()
     broker.join("ann", asker)
     broker.join("ann", other)
     broker.open(opened := ask(asker))

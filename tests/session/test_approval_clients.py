@@ -4,15 +4,16 @@ from dataclasses import replace
 
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
-from server.approval.broker import MAX_OPEN, ApprovalBroker
+from server.approval.broker import MAX_OPEN
 from server.approval.remembered import keys_for
 from tests.session.asking import DONE, AskStep, Client, question
 from tests.session.fakes import kinds
 from tests.session.speech_fakes import FakeSynthesizer, speech
+from tests.support.approvals import memory_broker
 
 
 async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     async with (
         Client([replace(question(), call_id="call_1"), DONE], broker=broker) as asking,
         Client(broker=broker) as phone,
@@ -42,7 +43,7 @@ async def test_another_client_of_the_user_may_answer_and_the_first_answer_wins()
 
 
 async def test_a_client_that_comes_later_is_shown_what_is_open_after_its_ready() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     async with Client([question(), DONE], broker=broker) as asking, Client(broker=broker) as late:
         asking.chat()
         request = await asking.asked()
@@ -56,7 +57,7 @@ async def test_a_client_that_comes_later_is_shown_what_is_open_after_its_ready()
 
 
 async def test_a_client_that_has_left_is_shown_no_more() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     async with Client([question(), DONE], broker=broker) as asking, Client(broker=broker) as other:
         other.session.greet()
         asking.chat()
@@ -71,7 +72,7 @@ async def test_a_client_that_has_left_is_shown_no_more() -> None:
 
 
 async def test_another_user_neither_sees_nor_answers_the_question() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     ann, bob = (Principal("10.0.0.1", is_local=False, user_id=name) for name in ("ann", "bob"))
     async with (
         Client([question(), DONE], broker=broker, principal=ann) as asking,
@@ -91,7 +92,7 @@ async def test_another_user_neither_sees_nor_answers_the_question() -> None:
 
 
 async def test_strangers_behind_one_address_are_not_one_user() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     stranger = Principal("10.0.0.1", is_local=False, user_id="anonymous@10.0.0.1")
     plans: list[AskStep] = [question(), DONE]
     async with (
@@ -113,7 +114,7 @@ async def test_strangers_behind_one_address_are_not_one_user() -> None:
 
 
 async def test_a_key_neither_uses_nor_leaves_what_counts_for_its_makers_other_conversations() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     anna = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True)
     plans: list[AskStep] = [question(), DONE]
     async with (
@@ -149,7 +150,7 @@ async def test_a_key_that_may_not_approve_is_not_asked_aloud_either() -> None:
 
 
 async def test_a_user_has_a_bounded_number_of_open_questions() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     async with Client([question(), DONE], broker=broker) as last:
         asking = [Client([question()], broker=broker) for _ in range(MAX_OPEN)]
         for each in asking:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from server import config
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
-from server.approval.broker import ApprovalBroker
 from tests.model.profile import examples
 from tests.session.asking import AskStep, Client, question
 from tests.session.fakes import Frame
 from tests.session.speech_fakes import FakeRecognizer, FakeSynthesizer, hear, speech
 from tests.session.test_order import check_turn, check_turns
+from tests.support.approvals import memory_broker
 from tests.support.virtual_loop import VirtualLoop
 
 SAY = LLMChunk(text="Hm. ")
@@ -110,7 +110,7 @@ def test_every_request_is_resolved_once_and_before_its_turn_ends(
 async def play(
     plans: list[list[AskStep]], words: list[str], actions: list[Action], *, is_spoken: bool, by_voice: bool
 ) -> Room:
-    broker = ApprovalBroker(config.ApprovalSettings(by_voice=by_voice, timeout_s=20))
+    broker = memory_broker(config.ApprovalSettings(by_voice=by_voice, timeout_s=20))
     heard = speech(FakeRecognizer(*words), FakeSynthesizer())
     stranger = Principal("10.0.0.9", is_local=False, user_id="eve")
     async with (

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from server.approval.broker import ApprovalBroker
-from server.approval.remembered import ApprovalsInMemory, Approved, keys_for
+from server.approval.remembered import Approved, keys_for
 from server.policy.confirmation_handler import DangerJudge
 from tests.session.asking import DONE, AskStep, Client, question
+from tests.support.approvals import ApprovalsInMemory, memory_broker
 
 
 async def test_what_is_remembered_for_a_conversation_is_not_asked_there_again() -> None:
@@ -146,7 +147,7 @@ async def test_a_store_that_is_down_means_that_the_user_is_asked_and_told(caplog
 
 def asking(*commands: str, tool: str = "shell", broker: ApprovalBroker | None = None) -> Client:
     steps: list[AskStep] = [question(tool, {"command": command}, permission="EXTERNAL") for command in commands]
-    broker = broker or ApprovalBroker(command_of=DangerJudge().command_of)
+    broker = broker or memory_broker(command_of=DangerJudge().command_of)
     return Client([*steps, DONE], broker=broker)
 
 
@@ -179,7 +180,7 @@ async def test_a_command_is_remembered_with_any_arguments_but_worse_ones(remembe
 
 
 async def test_a_command_is_remembered_for_its_tool_alone() -> None:
-    broker = ApprovalBroker(command_of=DangerJudge().command_of)
+    broker = memory_broker(command_of=DangerJudge().command_of)
     async with asking("git push", broker=broker) as first:
         first.chat()
         first.answer((await first.asked())["id"], remember="always", remember_for="command")

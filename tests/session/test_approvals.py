@@ -7,9 +7,9 @@ import pytest
 from server import config
 from server.accounts.principal import Principal
 from server.approval.asking import Answer
-from server.approval.broker import ApprovalBroker
 from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import Pause, call, kinds
+from tests.support.approvals import memory_broker
 
 # one question
 
@@ -168,7 +168,7 @@ async def test_the_asking_of_a_cancelled_task_is_closed_as_cancelled() -> None:
 
 
 async def test_a_lost_connection_is_a_no_for_every_client_that_was_asked() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     async with Client([question()], broker=broker) as asking, Client(broker=broker) as other:
         other.session.greet()
         asking.chat()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from server.approval.broker import ApprovalBroker
 from server.session.nudges import Nudges
 from server.wire.frames import ServerFrame
 from skills_engine import HookFacts, Skill, SkillsSnapshot, TriggerInfo
@@ -18,6 +17,7 @@ from tests.session.asking import DONE, Client, in_virtual_time, question
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, say
 from tests.session.speech_fakes import FakeRecognizer
 from tests.session.talk import Talk
+from tests.support.approvals import memory_broker
 from tests.support.virtual_loop import VirtualLoop
 
 pytestmark = pytest.mark.rule("L1-49")
@@ -248,7 +248,7 @@ async def test_an_answer_to_somebody_who_speaks_now_is_refused() -> None:
 
 @virtual
 async def test_an_open_question_keeps_nudges_back() -> None:
-    broker = ApprovalBroker()
+    broker = memory_broker()
     asker = Client([question(), DONE], broker=broker)
     async with asker, harness(trigger(after_s=20), approvals=broker) as client:
         client.session.greet()

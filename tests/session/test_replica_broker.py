@@ -15,13 +15,13 @@ from server import config
 from server.accounts.principal import LOCAL_USER
 from server.approval.asking import Answer, AnsweredBy, Remember
 from server.approval.broker import OpenQuestion
-from server.approval.remembered import ApprovalsInMemory
 from server.approval.replica_broker import ReplicaBroker
 from server.approval.shared_questions import Answered, to_text
 from server.storage.database import Database
 from server.storage.questions import MAX_BODY_CHARS, QuestionTable
 from server.storage.schema import askers, questions
 from tests.session.asking import question
+from tests.support.approvals import ApprovalsInMemory, no_command
 from tests.support.waiting import LIMIT_S
 
 YES = Answer(approved=True, by="user")
@@ -124,7 +124,7 @@ class Meeting:
 async def replica(folder: Path) -> AsyncIterator[Replica]:
     database = Database(config.StorageSettings(), folder)
     await database.start()
-    broker = ReplicaBroker(config.ApprovalSettings(), ApprovalsInMemory(), QuestionTable(database))
+    broker = ReplicaBroker(config.ApprovalSettings(), ApprovalsInMemory(), QuestionTable(database), no_command)
     opened = Replica(broker, database, asyncio.create_task(broker.run()))
     yield opened
     await opened.stop()

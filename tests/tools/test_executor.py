@@ -171,13 +171,6 @@ async def test_a_tool_may_answer_with_an_error_and_with_files_where_there_is_a_s
     assert outcome.media == ()
 
 
-async def test_arguments_are_checked_against_the_tool_s_own_schema_where_it_has_one() -> None:
-    strict = ToolSpec(name="count", description="", parameters={"required": ["m"]})
-    tool = Tool(spec=strict, run=answer, schema={"type": "object"})
-
-    assert (await ToolExecutor(ToolRegistry([tool]), Settings()).run(call(5))).content == "n is 5"
-
-
 async def test_a_time_limit_inside_the_tool_is_not_the_executor_s() -> None:
     async def give_up(arguments: dict[str, Any]) -> str:
         raise TimeoutError

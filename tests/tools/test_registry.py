@@ -108,8 +108,7 @@ def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
 
         with pytest.raises(BlockingIOError):
             elsewhere.accept()
-    assert misfit is not None
-    assert url in misfit
+    assert misfit is None, "what cannot be checked is left to the tool"
 
 
 @pytest.mark.parametrize(
@@ -121,8 +120,5 @@ def test_what_a_schema_refers_to_elsewhere_is_never_fetched() -> None:
     ],
     ids=["no pattern", "no type", "nested too deep"],
 )
-def test_what_cannot_be_checked_does_not_fit(schema: dict[str, Any], value: Any) -> None:
-    misfit = tool("a", type="object", properties={"n": schema}).explain_misfit({"n": value})
-
-    assert misfit is not None
-    assert "cannot be checked" in misfit
+def test_what_cannot_be_checked_is_left_to_the_tool(schema: dict[str, Any], value: Any) -> None:
+    assert tool("a", type="object", properties={"n": schema}).explain_misfit({"n": value}) is None

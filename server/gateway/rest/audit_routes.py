@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from server.bounded.fair_share import FairShare, Share, ShareFull, account_of
 from server.errors import StorageError
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Operations, Refusal, log_in_first
 from server.gateway.routes import Access
 from server.storage.audit_entry import AuditRecord
 from server.storage.audit_query import (
@@ -49,6 +49,7 @@ MAX_READS_WAITING: Final = 16
 """Limit of one user's pages that wait to be read."""
 SLOWEST_PIECE_S: Final = 30.0
 """Time for a reader to take a piece of an export: one that does not read would keep a place for ever."""
+_OPERATIONS: Final = Operations(refusals=(429,))
 _PIECE_BYTES: Final = 64 << 10
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXTS: Final = ("user", "session", "turn", "call", "tool", "phase", "outcome", "handler", "approval", "message")
@@ -91,38 +92,11 @@ class AuditRoutes:
         self._reads = FairShare(MAX_READS, per_user=1, max_waiting=MAX_READS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            Operation(
-                method="GET",
-                path="/api/audit",
-                summary="Entries of the audit log, newest first",
-                handle=self._show,
-                query=AuditPageQuery,
-                answer=AuditPage,
-                refusals=(429,),
-            ),
-            Operation(
-                method="GET",
-                path="/api/audit/export",
-                summary="All matching entries, oldest first, as JSON Lines or CSV",
-                handle=self._export,
-                query=AuditExportQuery,
-                answer=None,
-                content_types=("application/jsonl", "text/csv"),
-                refusals=(429,),
-            ),
-            Operation(
-                method="GET",
-                path="/api/audit/verification",
-                summary="Whether the log is unchanged; reads all of it",
-                handle=self._verify,
-                answer=AuditVerification,
-                refusals=(429,),
-                access=Access.OPERATOR,
-            ),
-        )
+        return _OPERATIONS.of(self)
 
+    @_OPERATIONS.add("GET", "/api/audit", AuditPage, query=AuditPageQuery)
     async def _show(self, call: ApiCall) -> ApiAnswer:
+        """List entries of the audit log, newest first."""
         query: AuditPageQuery = call.query
         try:
             wanted = _filter(call, query)
@@ -134,8 +108,14 @@ class AuditRoutes:
             raise Refusal(429, "audit_busy", str(error), Retry_After="10") from None
         return ApiAnswer(page)
 
+    @_OPERATIONS.add(
+        "GET", "/api/audit/export", None, query=AuditExportQuery, content_types=("application/jsonl", "text/csv")
+    )
     async def _export(self, call: ApiCall) -> web.StreamResponse:
-        """Refuse at once what cannot begin; what breaks later breaks the connection, so that it is not taken for all."""
+        """Export all matching entries, oldest first, as JSON Lines or CSV.
+
+        What cannot begin is refused at once; what breaks later breaks the connection, so that it is not taken for all.
+        """
         wanted = _filter(call, call.query)
         with self._place(call.principal.user_id):
             if wanted.until_us is None:  # what is written meanwhile would keep it from ending
@@ -185,7 +165,9 @@ class AuditRoutes:
         finally:
             self._exports -= Counter((user_id,))  # forgets who has none
 
+    @_OPERATIONS.add("GET", "/api/audit/verification", AuditVerification, access=Access.OPERATOR)
     async def _verify(self, _call: ApiCall) -> ApiAnswer:
+        """Verify that the log is unchanged; reads all of it."""
         if self._is_verifying:
             raise Refusal(429, "verification_busy", "the log is being verified; try again later", Retry_After="10")
         self._is_verifying = True

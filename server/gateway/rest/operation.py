@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -133,6 +134,33 @@ class Operation:
     """Whether `If-None-Match: *` may stand in place of If-Match."""
     max_body_bytes: int = 0
     access: Access = Access.LOGGED_IN
+
+
+Handle = TypeVar("Handle", bound=Callable[..., Awaitable[ApiAnswer | web.StreamResponse]])
+
+
+class Operations:
+    """Operations of one group of routes, each declared at the method that handles it; its docstring is the summary."""
+
+    def __init__(self, **common: Any) -> None:
+        """Set the fields of Operation that all of them share."""
+        self._common = common
+        self._declared: list[tuple[Callable[..., Any], dict[str, Any]]] = []
+
+    def add(self, method: Method, path: str, answer: type[Struct] | None, **fields: Any) -> Callable[[Handle], Handle]:
+        """Return a decorator that declares the method as the handler; `fields` are further ones of Operation."""
+
+        def declare(handle: Handle) -> Handle:
+            summary = (handle.__doc__ or "").partition("\n")[0].rstrip(".")
+            named = {"method": method, "path": path, "answer": answer, "summary": summary}
+            self._declared.append((handle, {**self._common, **named, **fields}))
+            return handle
+
+        return declare
+
+    def of(self, group: object) -> tuple[Operation, ...]:
+        """Return the operations, handled by the methods of that object."""
+        return tuple(Operation(handle=partial(handle, group), **fields) for handle, fields in self._declared)
 
 
 def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.errors import PolicyError
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Refusal, log_in_first
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Operations, Refusal, log_in_first
 from server.policy.document import (
     NO_POLICY,
     HandlerSpec,
@@ -32,6 +32,8 @@ PATH: Final = "/api/hooks/config"
 APPROVALS_PATH: Final = "/api/approvals"
 MAX_BODY_BYTES: Final = 64 << 10
 MAX_YAML_CHARS: Final = 8192
+_POLICY: Final = Operations()
+_APPROVALS: Final = Operations()
 
 
 class PolicySaved(Struct, frozen=True, kw_only=True):
@@ -77,46 +79,11 @@ class PolicyRoutes:
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            Operation(
-                method="GET",
-                path=PATH,
-                summary="The tool policy in force for you, or a stored document",
-                handle=self._show,
-                query=ScopeQuery,
-                answer=PolicyDocument,
-                has_version=True,
-            ),
-            Operation(
-                method="POST",
-                path=PATH,
-                summary="Store your document, or the operator's; in force everywhere within a second",
-                handle=self._save,
-                query=ScopeQuery,
-                body=(PolicyBody, WrappedPolicy),
-                answer=PolicySaved,
-                has_version=True,
-                max_body_bytes=MAX_BODY_BYTES,
-            ),
-            Operation(
-                method="POST",
-                path="/api/hooks/document",
-                summary="A document that is written in YAML, checked, as JSON; nothing is stored",
-                handle=self._read_yaml,
-                body=(WrittenPolicy,),
-                answer=PolicyDocument,
-                max_body_bytes=MAX_BODY_BYTES,
-            ),
-            Operation(
-                method="GET",
-                path="/api/hooks/available",
-                summary="The handlers that a document may name",
-                handle=self._list,
-                answer=AvailableHandlers,
-            ),
-        )
+        return _POLICY.of(self)
 
+    @_POLICY.add("GET", PATH, PolicyDocument, query=ScopeQuery, has_version=True)
     async def _show(self, call: ApiCall) -> ApiAnswer:
+        """Show the tool policy in force for you, or a stored document."""
         user, query = call.principal.user_id, call.query
         match query.scope:
             case None:
@@ -128,7 +95,17 @@ class PolicyRoutes:
                 document = self._store.operator().document
         return ApiAnswer(document, {"ETag": self._tag(query.scope, user)})
 
+    @_POLICY.add(
+        "POST",
+        PATH,
+        PolicySaved,
+        query=ScopeQuery,
+        body=(PolicyBody, WrappedPolicy),
+        has_version=True,
+        max_body_bytes=MAX_BODY_BYTES,
+    )
     async def _save(self, call: ApiCall) -> ApiAnswer:
+        """Store your document, or the operator's; in force everywhere within a second."""
         scope: Scope = call.query.scope or "user"
         user = call.principal.user_id
         if scope == "operator":
@@ -162,7 +139,9 @@ class PolicyRoutes:
         self._audit.append(_entry(call, scope, saved.version, own))
         return ApiAnswer(PolicySaved(version=saved.version), {"ETag": self._tag(call.query.scope, user)})
 
+    @_POLICY.add("POST", "/api/hooks/document", PolicyDocument, body=(WrittenPolicy,), max_body_bytes=MAX_BODY_BYTES)
     async def _read_yaml(self, call: ApiCall) -> ApiAnswer:
+        """Check a document that is written in YAML and return it as JSON; nothing is stored."""
         written = await call.body(WrittenPolicy, code=PolicyError.code)
         try:
             tree = (await asyncio.to_thread(read_yaml, written.text)).value
@@ -179,7 +158,9 @@ class PolicyRoutes:
         except PolicyError as error:
             raise PolicyError(str(error), path=place_as_written(error.path, tree)) from error
 
+    @_POLICY.add("GET", "/api/hooks/available", AvailableHandlers)
     async def _list(self, _call: ApiCall) -> ApiAnswer:
+        """List the handlers that a document may name."""
         custom = self._engine.custom_specs
         schema = document_schema((*BUILTIN_SPECS, *custom))
         return ApiAnswer(AvailableHandlers(builtin=_infos(BUILTIN_SPECS), custom=_infos(custom), schema=schema))
@@ -206,28 +187,16 @@ class ApprovalRoutes:
         self._audit = audit
 
     def operations(self) -> tuple[Operation, ...]:
-        return (
-            Operation(
-                method="GET",
-                path=APPROVALS_PATH,
-                summary="What you have approved permanently: calls, commands of a tool, or tools",
-                handle=self._show,
-                answer=ApprovalList,
-            ),
-            Operation(
-                method="DELETE",
-                path=APPROVALS_PATH + "/{id}",
-                summary="Revoke it: you are asked again",
-                handle=self._revoke,
-                answer=Done,
-                refusals=(404,),
-            ),
-        )
+        return _APPROVALS.of(self)
 
+    @_APPROVALS.add("GET", APPROVALS_PATH, ApprovalList)
     async def _show(self, call: ApiCall) -> ApiAnswer:
+        """List what you have approved permanently: calls, commands of a tool, or tools."""
         return ApiAnswer(ApprovalList(approvals=await self._table.list(call.principal.user_id)))
 
+    @_APPROVALS.add("DELETE", APPROVALS_PATH + "/{id}", Done, refusals=(404,))
     async def _revoke(self, call: ApiCall) -> ApiAnswer:
+        """Revoke an approval: you are asked again."""
         approval_id = call.request.match_info["id"]
         if not await self._table.remove(call.principal.user_id, approval_id):
             raise Refusal(404, "approval_unknown", "you have approved nothing under this id; it may be revoked already")

@@ -10,11 +10,12 @@ from msgspec import Struct
 from server import __version__
 from server.gateway.auth import COOKIE, KEY_HEADER, Authenticator
 from server.gateway.responses import refuse
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, ErrorAnswer, Operation, handler_of
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, ErrorAnswer, Operation, Operations, handler_of
 from server.gateway.routes import Access, Routes
 from server.hooks.health import BuiltinHealth, HookHealth
 
 DOCUMENT: Final = "/openapi.json"
+_OPERATIONS: Final = Operations()
 _REF: Final = "#/components/schemas/{name}"
 _DESCRIPTIONS: Final = {
     400: "A parameter or the body is wrong; `path` says where",
@@ -171,18 +172,7 @@ class RestApi:
         self._authenticator = authenticator
         self._processes = processes
         self._builtins = builtins
-        self.operations: tuple[Operation, ...] = (
-            *operations,
-            Operation(
-                method="GET",
-                path="/api/hooks/processes",
-                summary="The state of process hooks and builtin hooks",
-                handle=self._show_processes,
-                answer=HookProcesses,
-                access=Access.OPERATOR,
-            ),
-            Operation(method="GET", path=DOCUMENT, summary="This document", handle=self._show_document, answer=OpenApi),
-        )
+        self.operations: tuple[Operation, ...] = (*operations, *_OPERATIONS.of(self))
         self._rest: web.AbstractResource | None = None
         self._document = OpenApi(**build_document(self.operations))
 
@@ -193,10 +183,14 @@ class RestApi:
             routes.add(operation.method, operation.path, handler, operation.access)
         self._rest = routes.add("*", "/api/{rest:.*}", self._refuse_unknown)
 
+    @_OPERATIONS.add("GET", "/api/hooks/processes", HookProcesses, access=Access.OPERATOR)
     async def _show_processes(self, _call: ApiCall) -> ApiAnswer:
+        """Show the state of process hooks and builtin hooks."""
         return ApiAnswer(HookProcesses(processes=list(self._processes()), builtins=list(self._builtins())))
 
+    @_OPERATIONS.add("GET", DOCUMENT, OpenApi)
     async def _show_document(self, _call: ApiCall) -> ApiAnswer:
+        """Return this document."""
         return ApiAnswer(self._document)
 
     async def _refuse_unknown(self, request: web.Request) -> web.Response:

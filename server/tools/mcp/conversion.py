@@ -27,20 +27,11 @@ MAX_NAME_CHARS: Final = 64
 MAX_DESCRIPTION_CHARS: Final = 2000
 MAX_INSTRUCTIONS_CHARS: Final = 4000
 MAX_SCHEMA_BYTES: Final = 32_768
-MAX_SCHEMA_DEPTH: Final = 16
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]")
 _HASH_CHARS: Final = 6
 
 _NOT_AT_THE_TOP: Final = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"))
-_CHECKED: Final = frozenset(
-    (
-        *("type", "properties", "required", "additionalProperties", "items", "enum"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-        *("minLength", "maxLength", "minItems", "maxItems"),
-    )
-)
-
 
 RemoteCall = Callable[[str, dict[str, Any]], Awaitable[ToolAnswer]]
 
@@ -72,7 +63,6 @@ def convert_tools(
                 permission=_permission(tool, settings),
                 destructive=_hint(tool, "destructive_hint") if settings.trust_hints else None,
                 timeout_s=timeout_s,
-                schema=plain_schema({**tool.input_schema, "type": "object"}),
             )
     return list(tools.values()), left_out
 
@@ -92,9 +82,9 @@ def _problem(tool: types.Tool) -> str | None:
     if not isinstance(schema.get("properties", {}), Mapping):
         return "its properties are not an object"
     try:
-        size = len(msgspec.json.encode(schema))
+        size = len(msgspec.json.encode(model_schema(schema)))
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return "its schema is not JSON"
+        return "its schema is not JSON, or nested too deep"
     if size > MAX_SCHEMA_BYTES:
         return f"its schema is larger than {MAX_SCHEMA_BYTES >> 10} KiB"
     return None
@@ -136,7 +126,7 @@ def _hint(tool: types.Tool, name: str) -> bool | None:
 
 
 def model_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema for the model: all of it but what makes providers refuse the whole call.
+    """Return the schema for the model, which arguments are checked against: without what makes providers refuse a call.
 
     They want an object at the top and no alternatives there; references lead
     nowhere but into the schema; of patterns each knows another dialect.
@@ -158,55 +148,6 @@ def _is_refused(key: str, value: Any) -> bool:
     if key == "$ref":
         return isinstance(value, str) and not value.startswith("#/")
     return key in ("$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "pattern") and isinstance(value, str)
-
-
-def plain_schema(schema: Any, depth: int = 0) -> dict[str, Any]:
-    """Return the part of a foreign schema that can be checked in a time bounded by schema and arguments.
-
-    Types, names, ranges and choices stay. References, alternatives and patterns
-    go: they can loop, explode, or fetch from the network. A keyword that is
-    itself malformed goes too, so that checking never fails.
-    """
-    if not isinstance(schema, Mapping) or depth > MAX_SCHEMA_DEPTH:
-        return {}
-    plain: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key not in _CHECKED:
-            continue
-        if key == "properties" and isinstance(value, Mapping):
-            plain[key] = {str(name): plain_schema(inner, depth + 1) for name, inner in value.items()}
-        elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
-            plain[key] = plain_schema(value, depth + 1)
-        elif _is_well_formed(key, value) and not _leads_elsewhere(key, schema):
-            plain[key] = value
-    return plain
-
-
-_TYPES: Final = frozenset(("null", "boolean", "object", "array", "number", "string", "integer"))
-
-
-def _is_well_formed(key: str, value: Any) -> bool:
-    match key:
-        case "type":
-            kinds = value if isinstance(value, list) else [value]
-            return bool(kinds) and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
-        case "required":
-            return isinstance(value, list) and all(isinstance(name, str) for name in value)
-        case "enum":
-            return isinstance(value, list)
-        case "additionalProperties":
-            return isinstance(value, bool)
-        case "properties" | "items":
-            return False
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and (key.endswith("imum") or (isinstance(value, int) and value >= 0))
-
-
-def _leads_elsewhere(key: str, schema: Mapping[str, Any]) -> bool:
-    """Return whether names that we do not see may be declared in what was left out."""
-    return key == "additionalProperties" and not schema.keys().isdisjoint(
-        ("patternProperties", "$ref", "allOf", "anyOf", "oneOf")
-    )
 
 
 MAX_FILES: Final = 8
