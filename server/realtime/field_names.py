@@ -30,7 +30,7 @@ _BETA_PLACES: Final = {
     "input_audio_noise_reduction": ("audio", "input", "noise_reduction"),
     "turn_detection": ("audio", "input", "turn_detection"),
 }
-"""Places that the fields of a session or a response in the API's beta have today."""
+"""Places of fields in a session or a response, by their names in the API's beta."""
 _BETA_FORMATS: Final = {
     "pcm16": {"type": "audio/pcm", "rate": 24_000},
     "g711_ulaw": {"type": "audio/pcmu"},
@@ -42,9 +42,9 @@ def check_names(given: Any, read: Any, *, at: str) -> None:
     """Compare plain data with the struct that was made of it. Raises FrameError (`unknown_parameter`)."""
     for path, name, value, struct in islice(_unknown(given, read, at), MAX_UNKNOWN):
         known = struct.__struct_fields__
-        if name in _BETA_PLACES and "output_modalities" in known:
+        if name in _BETA_PLACES and ("output_modalities" in known or path.endswith(f".audio.{name}")):
             cure = msgspec.json.encode(modern_session({name: value})).decode()
-            text = f"`{path}` is of the beta of this API; send {cure[:300]} in its place"
+            text = f"there is no `{path}` in this API, or no longer; send {cure[:300]} in its place"
             raise FrameError("unknown_parameter", text, path=path)
         if meant := next((each for each in known if _is_misspelled(name, each)), None):
             raise FrameError("unknown_parameter", f"there is no `{path}`; is `{meant}` meant?", path=path)
@@ -70,8 +70,8 @@ def _unknown(given: Any, read: Any, at: str) -> Iterator[tuple[str, str, Any, St
 
 
 def _is_misspelled(name: str, known: str) -> bool:
-    """Return whether one letter is wrong, missing, too many, or at the wrong place, or the name is in camelCase."""
-    name, known = (each[:100].lower().replace("_", "") for each in (name, known))
+    """Return whether one letter is wrong, missing, too many, or at the wrong place, or only case or number differ."""
+    name, known = (each[:100].lower().replace("_", "").replace("ies", "y") for each in (name, known))
     size = max(len(name), len(known))
     if size < 4 or abs(len(name) - len(known)) > 1:
         return False

@@ -98,12 +98,16 @@ async def test_what_is_set_in_one_tab_holds_in_the_other_and_is_not_overwritten_
     await expect((await second.open_panel("Skills")).get_by_role("switch").first).not_to_be_checked()
 
 
-async def test_instructions_that_are_being_typed_survive_a_reload(page: ParleyPage) -> None:
-    field = (await page.open_panel("Settings")).get_by_label("Instructions of your own")
+async def test_instructions_that_are_being_typed_are_kept_before_the_field_is_left(
+    new_page: Callable[[], ParleyPage],
+) -> None:
+    first, second = new_page(), new_page()
+    await first.open()
+    field = (await first.open_panel("Settings")).get_by_label("Instructions of your own")
     await field.press_sequentially("Be brief.")
 
-    await page.tab.reload()
+    await second.open("#another")
+    again = (await second.open_panel("Settings")).get_by_label("Instructions of your own")
 
-    await expect((await page.open_panel("Settings")).get_by_label("Instructions of your own")).to_have_value(
-        "Be brief."
-    )
+    await expect(again).to_have_value("Be brief.")
+    await expect(field).to_be_focused()

@@ -226,3 +226,17 @@ async def test_the_folded_bar_of_a_phone_leaves_the_conversation_its_room(
     assert bar["height"] <= 120
     assert all(words["bottom"] <= button["top"] and button["right"] <= bar["right"] for button in buttons)
     assert len(buttons) == 4  # hold, mute, enlarge, end
+
+
+async def test_a_first_message_can_be_typed_on_a_phone_while_the_microphone_is_on(
+    page: ParleyPage, model: OpenAIServer
+) -> None:
+    model.queue(text("Hello."))
+    await talk(page, "push_to_talk")
+    await page.tab.set_viewport_size({"width": 360, "height": 780})
+    await expect(page.input).to_be_hidden()
+    await page.button("Show text").click()
+    await page.ask_and_wait("Hi")
+
+    await expect(page.replies).to_have_text("Hello.")
+    await expect(page.tab.get_by_role("region", name="Talk")).to_be_visible()

@@ -146,6 +146,17 @@ test("the talk fills an empty page, and a narrow screen unless its text is wante
   assert.deepEqual(sizes, ["large", "small", "large", "small", "large", "small", null]);
 });
 
+test("on a phone an empty conversation, too, has a way from the voice view to the message field", () => {
+  const page = listening().dispatch({ type: "narrow", isNarrow: true });
+  assert.equal(sizeOf(page.state), "large");
+
+  const button = control(page, "fold-talk");
+  assert.match(textOf(button), /Show text/);
+  page.dispatch({ type: "fold_talk" });
+
+  assert.equal(sizeOf(page.state), "small");
+});
+
 test("muted by the user, the page says that the user is not heard, until the microphone is off", () => {
   const page = listening().dispatch({ type: "mute" });
   assert.equal(line(page), "Muted");

@@ -53,11 +53,25 @@ def test_a_response_with_a_field_of_the_beta_does_not_begin() -> None:
     assert not world.of("response.created")
 
 
+@pytest.mark.parametrize(("type_", "at"), [("session.update", "session"), ("response.create", "response")])
+def test_a_field_of_the_sound_that_is_one_level_too_high_is_refused_with_its_place(type_: str, at: str) -> None:
+    code, param, message = refusal(RealtimeWorld(), type_, **{at: {"audio": {"voice": "amy"}}})
+
+    assert (code, param) == ("unknown_parameter", f"{at}.audio.voice")
+    assert '{"audio":{"output":{"voice":"amy"}}}' in message
+
+
 @pytest.mark.parametrize(
     ("type_", "fields", "param", "meant"),
     [
         ("session.update", {"session": {"instruction": "Hm."}}, "session.instruction", "instructions"),
         ("session.update", {"session": {"audio": {"ouput": {}}}}, "session.audio.ouput", "output"),
+        (
+            "session.update",
+            {"session": {"output_modality": ["text"]}},
+            "session.output_modality",
+            "output_modalities",
+        ),
         (
             "session.update",
             {"session": {"audio": {"input": {"turn_detecton": None}}}},

@@ -45,7 +45,7 @@ export function talkHint(state) {
 
 /**
  * Return how much room the talk takes: all there is as long as there is nothing else to show, and on a narrow
- * screen as long as replies are heard; null while the microphone is off.
+ * screen as long as replies are heard and the text is not wanted; null while the microphone is off.
  *
  * @param {State} state
  */
@@ -53,7 +53,8 @@ export function sizeOf(state) {
   const { voice, settings, canPlay, speech, isNarrow } = state;
   if (voice.mic === "off") return null;
   const isHeard = settings.readAloud !== "never" && canPlay && speech?.tts.state === "ready";
-  return isEmpty(state) || (isNarrow && isHeard && !voice.isFolded) ? "large" : "small";
+  if (isNarrow && voice.isFolded) return "small";
+  return isEmpty(state) || (isNarrow && isHeard) ? "large" : "small";
 }
 
 /** Show the spoken conversation: who is speaking, what was understood, what is being said, and how to end it. @param {State} state */
@@ -168,7 +169,6 @@ function controls(state) {
       "data-mode": isPushToTalk(state) ? "server_vad" : "push_to_talk",
     }),
     state.isNarrow &&
-      !isEmpty(state) &&
       control("fold-talk", isLarge ? "text" : "enlarge", isLarge ? t.voice.showText : t.voice.enlarge, {}),
     control("microphone", "close", t.voice.end, {}),
   );
