@@ -39,6 +39,8 @@ export class CodeEditor extends HTMLElement {
   static observedAttributes = ["label", "help", "language", "readonly", "problems"];
   #root = this.attachShadow({ mode: "open", delegatesFocus: true });
   #text = "";
+  /** @type {string | null} the text that was set first, to which undoing leads back */
+  #firstText = null;
   /** @type {Surface | null} while it stands in the document */
   #surface = null;
   /** @type {Page} */
@@ -50,6 +52,7 @@ export class CodeEditor extends HTMLElement {
 
   set value(text) {
     this.#text = text.replace(/\r\n?/g, "\n"); // as both surfaces have it
+    this.#firstText ??= this.#text;
     if (this.#surface) this.#surface.text = this.#text;
   }
 
@@ -61,12 +64,14 @@ export class CodeEditor extends HTMLElement {
     const open = await loading;
     if (!this.isConnected || this.#surface) return;
     const changed = () => this.dispatchEvent(new InputEvent("input", { bubbles: true }));
-    this.#surface = open(this.#root, this.#text, this.#settings, changed, this.page);
+    this.#surface = open(this.#root, this.#firstText ?? "", this.#settings, changed, this.page);
+    this.#surface.text = this.#text; // what was changed while CodeMirror was loaded can be undone, too
+    this.#surface.settings = this.#settings; // the problems are those of this text
     this.toggleAttribute("plain", open === textField);
   }
 
   disconnectedCallback() {
-    this.#text = this.value;
+    this.#text = this.#firstText = this.value;
     this.#surface?.close();
     this.#surface = null;
   }

@@ -1,11 +1,12 @@
 """The policy editor, as operators and users meet it in a real browser."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import BrowserContext, Route, expect
 
 from tests.e2e.parley_page import ParleyPage
 from tests.e2e.policy.policy_page import AUDIT, ZONE, Opened, editor, save, store, stored, write, written
@@ -62,6 +63,27 @@ async def test_three_switches_write_what_is_recommended_by_keyboard_and_can_be_u
         "tool_error": ["audit_log"],
         "tool_skip": ["audit_log"],
     }
+
+
+async def test_a_switch_that_is_pressed_before_the_editor_is_loaded_can_be_undone(
+    opened: Opened, context: BrowserContext
+) -> None:
+    pressed = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await pressed.wait()
+        await route.continue_()
+
+    await context.route("**/editor/codemirror.js", wait)
+    tab = await opened("policy")
+    switch = tab.get_by_role("switch", name="Hide secrets")
+    await switch.press("Space")
+    await expect(switch).to_be_checked()
+    pressed.set()
+
+    await editor(tab).focus()
+    await tab.keyboard.press("ControlOrMeta+z")
+    await expect(switch).not_to_be_checked()
 
 
 async def test_a_handler_is_written_with_the_suggestions_of_its_kind(opened: Opened, governed: ServerProcess) -> None:
