@@ -16,7 +16,7 @@ import yaml
 
 from server.config import Config
 from server.errors import ConfigError
-from server.wire.schema_hints import has_keys_at, has_type_at, keys_at, values_at
+from server.wire.schema_hints import has_keys_at, has_type_at, keys_at, problem_and_path, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20
@@ -182,14 +182,12 @@ def _decode_own_type(kind: type, value: object) -> object:
     return kind(value)
 
 
-_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
 
 
 def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
-    at = _AT.search(message)
-    path = at["path"] if at else ""
-    problem = at["problem"] if at else message
+    problem, path = problem_and_path(message)
+    path = path.removeprefix(".")
     keys, values = keys_at(Config, path), values_at(Config, path)
     path = _with_names(path, message, tree)
     if unknown := _UNKNOWN.match(problem):

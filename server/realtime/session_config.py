@@ -13,6 +13,7 @@ from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
 from server.wire.frames import ToolName
+from server.wire.schema_hints import problem_and_path
 
 MAX_TOOLS: Final = 128
 MAX_SESSION_BYTES: Final = 256 << 10
@@ -35,7 +36,6 @@ _VAD_BOUNDS: Final = {
     "prefix_padding_ms": (0, 2000),
 }
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
-_AT: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
 
 
 class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
@@ -281,9 +281,8 @@ def convert(value: Any, to: type[Any], *, at: str) -> Any:
 
 def invalid(text: str, *, at: str = "") -> FrameError:
     """Return the error for what a decoder says; its place is the error's path, in the manner of `session.audio`."""
-    found = _AT.search(text)
-    problem = text[: found.start()] if found else text
-    path = ".".join(part for part in (at, found["path"] if found else "") if part)
+    problem, inner = problem_and_path(text)
+    path = ".".join(part for part in (at, inner.removeprefix(".")) if part)
     if missing := _MISSING.match(problem):
         path = ".".join(part for part in (path, missing["field"]) if part)
         return FrameError("missing_required_parameter", f"`{path[:300]}` is missing", path=path[:300])

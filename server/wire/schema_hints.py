@@ -1,4 +1,4 @@
-"""Hints from a schema: the keys and values that may stand at a place of a document, for messages. Pure."""
+"""What msgspec says of a wrong document, and hints from its schema: the keys and values that may stand there. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,14 @@ from typing import Any
 
 from msgspec import inspect
 
+_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)  # greedy: the problem may quote one
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)")
+
+
+def problem_and_path(error: str) -> tuple[str, str]:
+    """Split the text of a ValidationError into what is wrong, and where below `$`. Both may quote the document at length."""
+    at = _AT.search(error)
+    return (at["problem"], at["path"]) if at else (error, "")
 
 
 def keys_at(kind: Any, path: str) -> list[str]:
