@@ -99,7 +99,7 @@ class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     prefix_padding_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
     silence_duration_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
-    idle_timeout_ms: int | None = None
+    idle_timeout_ms: Annotated[int, Meta(ge=5_000, le=30_000)] | None = None
     """Silence after a reply after which another response begins, or None if none does."""
     create_response: bool = True
     interrupt_response: bool = True
@@ -232,10 +232,6 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
         if config.prompt is not None:
             text = "prompt templates are not here; send their text as `instructions`"
             raise FrameError("unsupported_parameter", text, path="session.prompt")
-        timeout_ms = getattr(config.audio.input.turn_detection, "idle_timeout_ms", None)
-        if timeout_ms is not None and not 5_000 <= timeout_ms <= 30_000:
-            text = "`idle_timeout_ms` must be between 5000 and 30000, or null for no timeout"
-            raise FrameError("invalid_value", text, path="session.audio.input.turn_detection.idle_timeout_ms")
         unknown = set(config.include or ()) - EXTRAS - {"item.input_audio_transcription.logprobs"}
         if unknown:
             text = f"nothing here is called {min(unknown)[:100]!r}; docs/realtime.md lists what can be included"

@@ -22,11 +22,13 @@ from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditExportQu
 from server.gateway.rest.operation import ApiCall
 from server.storage.audit_entry import AuditEntry
 from server.storage.schema import audit
-from server.toolguard.redaction.redact import redact
+from server.toolguard.redaction.redact import redactor
 from tests.gateway.rest.conftest import Client
 from tests.support.audit_entries import write_entries
 from tests.support.parley import Parley
 from tests.support.waiting import until
+
+OURS = redactor(None)
 
 pytestmark = pytest.mark.slow  # each starts a server
 
@@ -153,7 +155,7 @@ async def test_an_export_as_json_lines_is_the_whole_log_oldest_first(server: Par
 async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     server: Parley, operator: Client, anna: Client, bert: Client
 ) -> None:
-    approvals = StoredApprovals(server.app.storage.approvals, redact, [b"key"])
+    approvals = StoredApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
     call = {"to": "bert@example.org", "key": "ghp_NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568", "n": 1}
     await approvals.remember("anna", Approved(tool="send", remember_for="arguments", value=call, origin="ask_human"))
     assert await approvals.find("anna", keys_for("send", dict(reversed(call.items())), None))
@@ -173,7 +175,7 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
 
 
 async def test_a_remembered_command_and_a_remembered_tool_are_listed_and_revoked(server: Parley, anna: Client) -> None:
-    approvals = StoredApprovals(server.app.storage.approvals, redact, [b"key"])
+    approvals = StoredApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
     await approvals.remember("anna", Approved(tool="shell", remember_for="command", value="git push"))
     await approvals.remember("anna", Approved(tool="lights", remember_for="tool"))
 
