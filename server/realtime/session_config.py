@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -38,45 +38,36 @@ _VAD_BOUNDS: Final = {
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
 
 
-class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
-    rate: Literal[24_000] = 24_000
-
-
-class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
-    pass
-
-
-class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
-    pass
-
-
-SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
-
-
-class SoundCoding(NamedTuple):
-    """Rate of a format, and its conversion to and from PCM16 of that rate."""
-
-    rate: int
-    decode: Callable[[bytes], bytes]
-    """Decodes to PCM16. Raises FrameError for half a sample."""
-    encode: Callable[[bytes], bytes]
-
-
 def _whole_samples(data: bytes) -> bytes:
     if len(data) % 2:
         raise FrameError("invalid_value", "sound is 16-bit samples: send whole ones", path="audio")
     return data
 
 
-_CODINGS: Final = {
-    PcmFormat: SoundCoding(24_000, _whole_samples, bytes),
-    PcmuFormat: SoundCoding(g711.RATE, g711.decode_pcmu, g711.encode_pcmu),
-    PcmaFormat: SoundCoding(g711.RATE, g711.decode_pcma, g711.encode_pcma),
-}
+class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
+    """A format with its samples a second, and its conversion to and from PCM16 of that rate, as the others have it.
+
+    `decode` raises FrameError for half a sample.
+    """
+
+    rate: Literal[24_000] = 24_000
+    decode = staticmethod(_whole_samples)
+    encode = staticmethod(bytes)
 
 
-def coding_of(sound: SoundFormat) -> SoundCoding:
-    return _CODINGS[type(sound)]
+class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
+    rate: ClassVar[int] = g711.RATE
+    decode = staticmethod(g711.decode_pcmu)
+    encode = staticmethod(g711.encode_pcmu)
+
+
+class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
+    rate: ClassVar[int] = g711.RATE
+    decode = staticmethod(g711.decode_pcma)
+    encode = staticmethod(g711.encode_pcma)
+
+
+SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
 
 
 class NoiseReduction(Struct, frozen=True, omit_defaults=True):
