@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec.inspect import CustomType
 
 from server.config import Config
 from server.errors import ConfigError
-from server.wire.schema_hints import has_keys_at, has_type_at, keys_at, problem_and_path, values_at
+from server.wire.schema_hints import has_keys_at, keys_at, problem_and_path, types_at, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20
@@ -146,10 +147,14 @@ def _resolve(node: Any, folder: Path, environ: Mapping[str, str], secrets: set[s
                 )
             value = node[key] = _read_secret(value, folder, environ, ".".join(path))
             secrets.add(".".join(path))
-        if isinstance(value, str) and has_type_at(Config, path, Path):
+        if isinstance(value, str) and _is_path(path):
             node[key] = str(folder / Path(value).expanduser())
         else:
             _resolve(value, folder, environ, secrets, path)
+
+
+def _is_path(keys: tuple[str, ...]) -> bool:
+    return any(isinstance(node, CustomType) and node.cls is Path for node in types_at(Config, keys))
 
 
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:

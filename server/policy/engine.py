@@ -85,6 +85,7 @@ class PolicyEngine:
         )
         # by user and document; the user is "" where many can share the handlers of one document
         self._bound = BoundedDict[tuple[str, bytes], BoundStages](_MAX_BOUND)
+        self._latest: tuple[PolicyDocument, str, BoundStages | None] = (NO_POLICY, "", None)
 
     @property
     def custom_specs(self) -> tuple[HandlerSpec, ...]:
@@ -126,11 +127,19 @@ class PolicyEngine:
         """Return the policy of a turn that begins now, None where nothing is configured."""
         account = account_of(facts.user_id)
         document = self._effective(account)
-        # a custom handler may remember what it has seen: one user's calls are none of another's business
-        owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
+        latest, owner, stages = self._latest
+        if document is not latest or owner not in ("", account):
+            # a custom handler may remember what it has seen: one user's calls are none of another's business
+            owner = "" if self._parts.custom.keys().isdisjoint(document.handler_names) else account
+            stages = self._bind(document, owner)
+            self._latest = (document, owner, stages)
+        return None if stages is None else TurnPolicy(stages, facts, ask)
+
+    def _bind(self, document: PolicyDocument, owner: str) -> BoundStages | None:
         key = (owner, to_json(document))
-        stages = self._bound[key] = self._bound.get(key) or BoundStages(document, self._parts)
-        return None if stages.is_empty else TurnPolicy(stages, facts, ask)
+        stages = self._bound.get(key) or BoundStages(document, self._parts)
+        self._bound[key] = stages
+        return None if stages.is_empty else stages
 
 
 class TurnPolicy:
