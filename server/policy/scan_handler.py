@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Meta
 
@@ -134,10 +134,8 @@ def _is_small(value: Any) -> bool:
     return left >= 0
 
 
-class AuditSink(Protocol):
-    def append(self, entry: AuditEntry) -> None:
-        """Take an entry for the log. Never waits and never raises."""
-        ...
+WriteEntry = Callable[[AuditEntry], None]
+"""Takes an entry for the audit log. Never waits and never raises."""
 
 
 class AuditSettings(config.Section, frozen=True, kw_only=True):
@@ -150,9 +148,9 @@ class AuditSettings(config.Section, frozen=True, kw_only=True):
 class AuditLogHandler:
     """Handler of the type `audit_log`: sees only redacted arguments, and the result as the scan left it."""
 
-    def __init__(self, settings: AuditSettings, sink: AuditSink, scanner: SecretScanner) -> None:
+    def __init__(self, settings: AuditSettings, write_entry: WriteEntry, scanner: SecretScanner) -> None:
         self._settings = settings
-        self._sink = sink
+        self._write_entry = write_entry
         self._scanner = scanner
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
@@ -178,7 +176,7 @@ class AuditLogHandler:
         text = ctx.result if isinstance(ctx.result, str) else ""
         facts: TurnFacts = ctx.metadata["facts"]
         details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}
-        self._sink.append(
+        self._write_entry(
             AuditEntry(
                 phase=ctx.phase.value,
                 outcome=outcome,

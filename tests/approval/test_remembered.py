@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from server import config
-from server.approval.remembered import Approved, StoredApprovals, keys_for, outline
+from server.approval.remembered import Approved, RememberedApprovals, keys_for, outline
 from server.storage.schema import approvals
 from server.storage.storage import Storage
 from server.toolguard.redaction.redact import redactor
@@ -60,9 +60,9 @@ def test_anything_has_an_outline(arguments: Any) -> None:
 async def test_arguments_cannot_be_guessed_from_the_database_without_the_secret_file(tmp_path: Path) -> None:
     storage = Storage(config.StorageSettings(), tmp_path)
     async with storage.running():
-        kept = StoredApprovals(storage.approvals, OURS.redact, [b"new key", b"old key"])
-        before = StoredApprovals(storage.approvals, OURS.redact, [b"old key"])
-        of_others = StoredApprovals(storage.approvals, OURS.redact, [b"key of others"])
+        kept = RememberedApprovals(storage.approvals, OURS.redact, [b"new key", b"old key"])
+        before = RememberedApprovals(storage.approvals, OURS.redact, [b"old key"])
+        of_others = RememberedApprovals(storage.approvals, OURS.redact, [b"key of others"])
         await kept.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 4711}))
         await before.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 815}))
 

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from yarl import URL
 
 from server.accounts.principal import Principal
-from server.approval.remembered import Approved, StoredApprovals, keys_for
+from server.approval.remembered import Approved, RememberedApprovals, keys_for
 from server.gateway.rest.audit_routes import MAX_EXPORTS_PER_USER, AuditExportQuery, AuditRoutes
 from server.gateway.rest.operation import ApiCall
 from server.storage.audit_entry import AuditEntry
@@ -155,7 +155,7 @@ async def test_an_export_as_json_lines_is_the_whole_log_oldest_first(server: Par
 async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
     server: Parley, operator: Client, anna: Client, bert: Client
 ) -> None:
-    approvals = StoredApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
+    approvals = RememberedApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
     call = {"to": "bert@example.org", "key": "ghp_NlJBNclzN0yvGBZ4RbZ61O1ZkWhGOzArM568", "n": 1}
     await approvals.remember("anna", Approved(tool="send", remember_for="arguments", value=call, origin="ask_human"))
     assert await approvals.find("anna", keys_for("send", dict(reversed(call.items())), None))
@@ -175,7 +175,7 @@ async def test_a_remembered_approval_is_listed_and_revoked_by_its_user(
 
 
 async def test_a_remembered_command_and_a_remembered_tool_are_listed_and_revoked(server: Parley, anna: Client) -> None:
-    approvals = StoredApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
+    approvals = RememberedApprovals(server.app.storage.approvals, OURS.redact, [b"key"])
     await approvals.remember("anna", Approved(tool="shell", remember_for="command", value="git push"))
     await approvals.remember("anna", Approved(tool="lights", remember_for="tool"))
 
