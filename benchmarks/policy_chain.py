@@ -58,7 +58,7 @@ async def _added(result: str, rounds: int) -> list[float]:
 
     tool = Tool(spec=ToolSpec(name="shell", description="", parameters=_SCHEMA), run=run, permission="WRITE")
     registry, settings = ToolRegistry([tool]), config.ToolsSettings()
-    policy = PolicyEngine(_effective, _Sink(), config.HooksSettings()).for_turn(_FACTS, None)
+    policy = PolicyEngine(_effective, _Sink().append, config.HooksSettings()).for_turn(_FACTS, None)
     bare = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS)))
     guarded = ToolExecutor(registry, settings, hooks=TurnHooks(TurnLayers(facts=_FACTS, policy=policy)))
     samples = []

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from benchmarks.figures import Figure
 from server.toolguard.danger.judge import judge_call
-from server.toolguard.redaction.redact import redact, redact_result
+from server.toolguard.redaction.redact import redactor
 
 CORPORA = Path(__file__).parent.parent / "tests" / "corpora"
 READABLE = {"shaping", "plain", "third"}
@@ -160,7 +160,7 @@ def _is_redacted(line: Line) -> bool:
 
 def _redacted(line: Line) -> Any:
     content = _content(line)
-    return redact_result(content)[0] if isinstance(content, str) else redact(content)[0]
+    return redactor(None).redact_result(content)[0] if isinstance(content, str) else redactor(None).redact(content)[0]
 
 
 def _content(line: Line) -> Any:

@@ -14,7 +14,7 @@ from server.accounts.accounts import Accounts
 from server.agent.agent_client import AgentClient, prompts_for
 from server.agent.prompts import system_prompt
 from server.approval.broker import ApprovalBroker
-from server.approval.remembered import StoredApprovals
+from server.approval.remembered import RememberedApprovals
 from server.approval.replica_broker import ReplicaBroker
 from server.bounded.fair_share import LoopShare
 from server.config_file import data_dir_of
@@ -113,7 +113,7 @@ class App:
         self._preparation = Preparation()
         self._lasting = AsyncExitStack()
         self.policies = PolicyStore(self.storage.documents, document_of_config(settings.hooks))
-        self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit, settings.hooks)
+        self._policy_engine = PolicyEngine(self.policies.effective, self.storage.audit.append, settings.hooks)
         self._policy_engine.check_config(self.policies.operator_yaml)
         self.policies.listen(self._load_policy_rules)
         show_storage(self._metrics, self.storage)
@@ -379,7 +379,9 @@ class App:
 def _build_broker(settings: config.Config, storage: Storage, engine: PolicyEngine, signer: Signer) -> ApprovalBroker:
     """Return the broker of one process, which writes no questions into its database, or of several."""
     approval, command_of = settings.hooks.approval, engine.judge.command_of
-    remembered = StoredApprovals(storage.approvals, engine.scanner.redact, signer.derived_keys("remembered approvals"))
+    remembered = RememberedApprovals(
+        storage.approvals, engine.scanner.redact, signer.derived_keys("remembered approvals")
+    )
     is_shared = settings.storage.url is not None if approval.replicas == "auto" else approval.replicas
     if is_shared:
         return ReplicaBroker(approval, remembered, storage.questions, command_of)

@@ -13,10 +13,11 @@ from typing import Any
 
 import msgspec
 import yaml
+from msgspec.inspect import CustomType
 
 from server.config import Config
 from server.errors import ConfigError
-from server.wire.schema_hints import has_keys_at, has_type_at, keys_at, values_at
+from server.wire.schema_hints import has_keys_at, keys_at, problem_and_path, types_at, values_at
 
 PREFIX = "PARLEY_"
 _MAX_FILE_BYTES = 1 << 20
@@ -146,10 +147,14 @@ def _resolve(node: Any, folder: Path, environ: Mapping[str, str], secrets: set[s
                 )
             value = node[key] = _read_secret(value, folder, environ, ".".join(path))
             secrets.add(".".join(path))
-        if isinstance(value, str) and has_type_at(Config, path, Path):
+        if isinstance(value, str) and _is_path(path):
             node[key] = str(folder / Path(value).expanduser())
         else:
             _resolve(value, folder, environ, secrets, path)
+
+
+def _is_path(keys: tuple[str, ...]) -> bool:
+    return any(isinstance(node, CustomType) and node.cls is Path for node in types_at(Config, keys))
 
 
 def _read_secret(reference: dict[str, Any], folder: Path, environ: Mapping[str, str], key: str) -> str:
@@ -182,14 +187,12 @@ def _decode_own_type(kind: type, value: object) -> object:
     return kind(value)
 
 
-_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$\.?(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$")
 
 
 def _explain(message: str, tree: dict[str, Any], secrets: set[str]) -> str:
-    at = _AT.search(message)
-    path = at["path"] if at else ""
-    problem = at["problem"] if at else message
+    problem, path = problem_and_path(message)
+    path = path.removeprefix(".")
     keys, values = keys_at(Config, path), values_at(Config, path)
     path = _with_names(path, message, tree)
     if unknown := _UNKNOWN.match(problem):

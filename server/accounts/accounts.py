@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -15,6 +15,7 @@ from server.accounts.jwt_tokens import JwtVerifier
 from server.accounts.principal import Identity, Principal, network_of
 from server.bounded.limits import BoundedDict
 from server.errors import AuthError, CredentialExpired, KeysUnavailable, TooManyAttempts
+from server.storage.page_sessions import PageSessionTable
 
 FREE_TRIES: Final = 5
 FIRST_WAIT_S: Final = 1.0
@@ -25,26 +26,6 @@ KNOWN_S: Final = 3600.0
 """Time for which a user who logged in from an address may do so while it waits, whoever guesses there."""
 
 
-class PageSessions(Protocol):
-    """Store of the page's sessions that are open."""
-
-    def is_open(self, session_id: str) -> bool:
-        """Return, without waiting, whether the session is open; one opened just now may be missing."""
-        ...
-
-    async def has(self, session_id: str) -> bool:
-        """Return whether the session is open; False where the store cannot tell."""
-        ...
-
-    async def add(self, session_id: str, user: str, *, address: str, browser: str, lasts_s: float) -> None:
-        """Open a session. Raises StorageError."""
-        ...
-
-    async def end(self, session_id: str) -> str | None:
-        """End a session; return its user if it was open. Raises StorageError."""
-        ...
-
-
 class Accounts:
     """All ways to log in, shared by all routes: failed attempts count together."""
 
@@ -52,7 +33,7 @@ class Accounts:
         self,
         security: config.SecuritySettings,
         keys: Sequence[bytes],
-        sessions: PageSessions,
+        sessions: PageSessionTable,
         *,
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,

@@ -6,7 +6,7 @@ import hmac
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from server.approval.asking import RememberFor
 from server.storage.approval_table import ApprovalTable
@@ -52,20 +52,8 @@ def keys_for(tool: str, arguments: Any, command: str | None, definition: Any = N
     return [Approved(tool=tool, remember_for=by, value=value, definition=definition).key for by, value in covering]
 
 
-class RememberedApprovals(Protocol):
-    """Store of what users have approved for good."""
-
-    async def find(self, user_id: str, keys: Collection[str]) -> bool:
-        """Return whether the user has approved one of `keys`. An exception counts as no: the human is asked."""
-        ...
-
-    async def remember(self, user_id: str, approved: Approved) -> None:
-        """Keep an approval; it is kept when this returns."""
-        ...
-
-
-class StoredApprovals:
-    """RememberedApprovals in the database, which gets only keyed hashes. Every method raises StorageError."""
+class RememberedApprovals:
+    """What users have approved for good, in the database, which gets only keyed hashes. Every method raises StorageError."""
 
     def __init__(self, table: ApprovalTable, redact: Redact, hash_keys: Sequence[bytes]) -> None:
         """Keep approvals under the first of `hash_keys` and find them under all; replicas share the keys."""
@@ -74,9 +62,11 @@ class StoredApprovals:
         self._hash_keys = hash_keys
 
     async def find(self, user_id: str, keys: Collection[str]) -> bool:
+        """Return whether the user has approved one of `keys`. An exception counts as no: the human is asked."""
         return await self._table.has(user_id, [_keyed(secret, key) for secret in self._hash_keys for key in keys])
 
     async def remember(self, user_id: str, approved: Approved) -> None:
+        """Keep an approval; it is kept when this returns."""
         shown = approved.value or ""
         if approved.remember_for == "arguments":
             shown = await asyncio.to_thread(outline, approved.value, self._redact)

@@ -113,7 +113,7 @@ class FairShare:
     def _make_room(self, share: Share, queues: Queues) -> None:
         """Make room for one more that waits. Raises ShareFull where there is none."""
         if sum(map(len, queues.values())) >= self._max_waiting:
-            longest = max(queues.values(), key=len)
+            longest = max(queues.values(), key=len, default=deque[asyncio.Future[None]]())
             if len(longest) <= len(queues.get(share.name, ())) + 1:
                 raise _full()
             if not (latest := longest.pop()).done():

@@ -91,7 +91,7 @@ class HookLayers:
 
     @contextmanager
     def for_turn(self, facts: TurnFacts, ask: AskHuman | None = None) -> Iterator[TurnLayers]:
-        """Lend a turn its layers; NO_LAYERS where nothing is configured.
+        """Lend a turn its layers.
 
         Hooks that a reload replaces live until the last turn that has them ends.
         """
@@ -99,18 +99,16 @@ class HookLayers:
         processes = () if self._processes is None else self._processes.hooks
         hooks: Sequence[Hook] = (*self._builtins, *processes) if settings.enabled else ()
         policy = self._policies(facts, ask) if self._policies is not None and settings.enabled else None
-        layers = NO_LAYERS
-        if hooks or policy is not None or self._media is not None:
-            layers = TurnLayers(
-                facts=facts,
-                hooks=hooks,
-                defaults=settings.defaults,
-                policy=policy,
-                ask=ask,
-                media=self._media,
-                stream_gate=settings.stream_gate,
-                respond_policy=settings.respond_policy,
-            )
+        layers = TurnLayers(
+            facts=facts,
+            hooks=hooks,
+            defaults=settings.defaults,
+            policy=policy,
+            ask=ask,
+            media=self._media,
+            stream_gate=settings.stream_gate,
+            respond_policy=settings.respond_policy,
+        )
         for hook in processes:
             hook.leases += 1
         try:

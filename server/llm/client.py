@@ -58,7 +58,11 @@ class OpenAICompatible:
 
     async def start(self) -> None:
         """Load the client and find the model's name. Raises ProviderError where that cannot be found out now."""
-        await asyncio.to_thread(self._connected)  # 0.8 s of imports, and certificates to read
+        client = await asyncio.to_thread(self._new_client)  # 0.8 s of imports, and certificates to read
+        if self._client is None:
+            self._client = client
+        else:  # a call came first
+            await client.aclose()
         self._discovery.begin()
         await self._discovery.model()
 
@@ -220,8 +224,11 @@ class OpenAICompatible:
 
     def _connected(self) -> OpenAIClient:
         if self._client is None:
-            self._client = OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
+            self._client = self._new_client()
         return self._client
+
+    def _new_client(self) -> OpenAIClient:
+        return OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
 
     def _no_first_token(self) -> ProviderTimeout:
         return ProviderTimeout(

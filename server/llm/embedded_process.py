@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 MODEL_NAME: Final = "SmolLM2-135M-Instruct"
 
-_DEATH_NOTICE_S: Final = 0.5
+_DEATH_NOTICE_S: Final = 5.0  # its connections end before it does; a busy machine lets its last thread wait
 _MAX_THREADS: Final = 4
 _BACKOFF: Final = BackoffPolicy(first_wait_s=1.0, longest_wait_s=30.0, open_s=30.0)
 _ROOT: Final = Path(__file__).resolve().parents[2]

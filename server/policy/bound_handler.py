@@ -34,10 +34,10 @@ from server.policy.hook_types import METHODS, AnswerInvalid, HookContext, HookRe
 from server.policy.scan_handler import (
     AuditLogHandler,
     AuditSettings,
-    AuditSink,
     ScanSettings,
     SecretScanner,
     SecurityScan,
+    WriteEntry,
 )
 from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import ToolInvocation
@@ -213,7 +213,7 @@ class _RedactingAsk:
 class HandlerParts:
     """Parts that handlers are built with, whatever the document."""
 
-    sink: AuditSink
+    write_entry: WriteEntry
     scanner: SecretScanner
     judge: DangerJudge
     custom: Mapping[str, CustomHandler]
@@ -242,7 +242,7 @@ class HandlerParts:
     def _build(self, entry: config.PolicyHandler) -> object:
         match entry.type:
             case "audit_log":
-                return AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self.sink, self.scanner)
+                return AuditLogHandler(msgspec.convert(entry.config, AuditSettings), self.write_entry, self.scanner)
             case "dangerous_confirmation":
                 return DangerousConfirmation(msgspec.convert(entry.config, ConfirmationSettings), self.judge)
             case "security_scan":

@@ -18,7 +18,7 @@ from server import config
 from server.config import AnyPolicyStage, PolicyHandler, PolicyStage
 from server.errors import PolicyError
 from server.policy.call_filter import matcher
-from server.wire.schema_hints import keys_at, values_at
+from server.wire.schema_hints import keys_at, problem_and_path, values_at
 
 PolicyStageName = Literal["pre_tool_use", "post_tool_use", "tool_error", "tool_skip"]
 STAGES: Final[tuple[PolicyStageName, ...]] = get_args(PolicyStageName)
@@ -251,14 +251,12 @@ def _normalised(body: PolicyBody | config.HooksSettings) -> PolicyDocument:
 
 
 _HANDLER = re.compile(r"\$\.(?P<stage>\w+)\.handlers(?P<rest>\[.*)", re.DOTALL)
-_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 
 
 def _explain(text: str, base: str, kind: type[Struct]) -> PolicyError:
     """Return an error for msgspec's `text` about what should have been a `kind` at `base`."""
-    at = _AT.search(text)
-    inner, problem = (at["path"], at["problem"]) if at else ("", text)
+    problem, inner = problem_and_path(text)
     path, problem = base + inner, problem[:200]  # both can quote the client at length
     if unknown := _UNKNOWN.match(problem):
         known = keys_at(kind, inner)

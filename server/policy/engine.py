@@ -19,10 +19,10 @@ from server.policy.scan_handler import (
     WITHHELD,
     AuditLogHandler,
     AuditSettings,
-    AuditSink,
     ScanSettings,
     SecretScanner,
     SecurityScan,
+    WriteEntry,
 )
 from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import MAX_EDITS, Ending, ToolInvocation, ToolOutcome, TurnFacts
@@ -65,7 +65,7 @@ class PolicyEngine:
     """The policy of every user. A turn keeps the policy that was in force when it began."""
 
     def __init__(
-        self, effective: Callable[[str], PolicyDocument], sink: AuditSink, settings: config.HooksSettings
+        self, effective: Callable[[str], PolicyDocument], write_entry: WriteEntry, settings: config.HooksSettings
     ) -> None:
         """Load the custom handlers; `effective` returns the policy for a user's next turn. Raises ConfigError."""
         threads = FairShare(_THREADS, per_user=1, name="policy")
@@ -77,7 +77,7 @@ class PolicyEngine:
         self._effective = effective
         builtin = frozenset(spec.name for spec in BUILTIN_SPECS)
         self._parts = HandlerParts(
-            sink=sink,
+            write_entry=write_entry,
             scanner=self.scanner,
             judge=self.judge,
             custom=load_custom(settings.custom_dir, taken=builtin, scanner=self.scanner),

@@ -7,8 +7,11 @@ text that could not be scanned is withheld, with a word in its place. audit_log 
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
+
+from msgspec import Meta
 
 from server import config
 from server.bounded.fair_share import FairShare
@@ -16,6 +19,9 @@ from server.policy.hook_types import ALLOW, CONTINUE, HookAction, HookContext, H
 from server.storage.audit_entry import MAX_TEXT, AuditEntry
 from server.toolguard.scans import ScanTooSlow
 from server.tools.tool_calls import TurnFacts
+
+if TYPE_CHECKING:
+    from server.toolguard.redaction.redact import Redactor
 
 T = TypeVar("T")
 
@@ -38,54 +44,49 @@ _OVERLAP_CHARS: Final = 4096
 
 
 class SecretScanner:
-    """Redaction of texts and structures. Its rules are imported at the first use, which takes a while: see `load`."""
+    """Redaction of texts and structures. Its rules are loaded at the first use, which takes a while: see `load`."""
 
     def __init__(self, table: Path | None = None, threads: FairShare | None = None) -> None:
-        """`table`: the operator's own rules, laid over the built-in ones for the whole process."""
+        """`table`: the operator's own rules, laid over the built-in ones."""
         self._table = table
         self._threads = threads or FairShare(1, per_user=1)
-        self.is_loaded = False
+
+    @cached_property
+    def _redactor(self) -> "Redactor":
+        from server.toolguard.redaction.redact import redactor
+
+        return redactor(self._table)
+
+    @property
+    def is_loaded(self) -> bool:
+        return "_redactor" in vars(self)
 
     def load(self) -> None:
-        """Load the rules unless they are loaded. Raises ConfigError for a wrong line of a table."""
-        if not self.is_loaded:
-            from server.toolguard.redaction.redact import load_table
-
-            load_table(self._table)
-            self.is_loaded = True
+        """Load the rules now, where waiting does no harm. Raises ConfigError for a wrong line of a table."""
+        _ = self._redactor
 
     def redact(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a JSON value without its secrets, and how many there were; the same object where there are none."""
-        from server.toolguard.redaction.redact import redact
-
-        self.load()
-        return redact(value)
+        return self._redactor.redact(value)
 
     def redact_text(self, text: str) -> str:
         """Return a text without its secrets."""
-        from server.toolguard.redaction.redact import redact_text
-
-        self.load()
-        return redact_text(text)[0]
+        return self._redactor.redact_text(text)[0]
 
     async def scan_text(self, text: str) -> tuple[str, Counter[str]]:
         """Return a tool's result without its secrets; the same object where there are none."""
-        from server.toolguard.redaction.redact import redact_result
-
-        self.load()
+        scan = self._redactor.redact_result
         if len(text) <= INLINE_CHARS:
-            return await self._scan_briefly(redact_result, text)
-        clean, counts = await self._threads.in_thread(redact_result, text[:MAX_CHARS])
+            return await self._scan_briefly(scan, text)
+        clean, counts = await self._threads.in_thread(scan, text[:MAX_CHARS])
         if len(text) > MAX_CHARS:
             clean = f"{clean[:-_EDGE_CHARS]}\n(truncated: {len(text)} characters are more than can be scanned)"
         return clean, counts
 
     async def conceal(self, value: Any) -> tuple[Any, Counter[str]]:
         """Return a structure without its secrets; the same object where there are none."""
-        from server.toolguard.redaction.redact import redact
-
-        self.load()
-        return await (self._scan_briefly if _is_small(value) else self._threads.in_thread)(redact, value)
+        scan = self._redactor.redact
+        return await (self._scan_briefly if _is_small(value) else self._threads.in_thread)(scan, value)
 
     async def _scan_briefly(self, scan: Callable[..., tuple[T, Counter[str]]], value: T) -> tuple[T, Counter[str]]:
         """Scan in the event loop, or in a thread where that holds the loop."""
@@ -133,29 +134,23 @@ def _is_small(value: Any) -> bool:
     return left >= 0
 
 
-class AuditSink(Protocol):
-    def append(self, entry: AuditEntry) -> None:
-        """Take an entry for the log. Never waits and never raises."""
-        ...
+WriteEntry = Callable[[AuditEntry], None]
+"""Takes an entry for the audit log. Never waits and never raises."""
 
 
 class AuditSettings(config.Section, frozen=True, kw_only=True):
     arguments: bool = True
     """Whether the arguments are written, without their secrets."""
-    result_chars: int = 200
+    result_chars: Annotated[int, Meta(ge=0, le=2000)] = 200
     """Length of the result that is written, without its secrets; with 0 none of it is."""
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.result_chars <= 2000:
-            raise ValueError("result_chars must be between 0 and 2000")
 
 
 class AuditLogHandler:
     """Handler of the type `audit_log`: sees only redacted arguments, and the result as the scan left it."""
 
-    def __init__(self, settings: AuditSettings, sink: AuditSink, scanner: SecretScanner) -> None:
+    def __init__(self, settings: AuditSettings, write_entry: WriteEntry, scanner: SecretScanner) -> None:
         self._settings = settings
-        self._sink = sink
+        self._write_entry = write_entry
         self._scanner = scanner
 
     async def pre_execute(self, ctx: HookContext) -> HookResult:
@@ -181,7 +176,7 @@ class AuditLogHandler:
         text = ctx.result if isinstance(ctx.result, str) else ""
         facts: TurnFacts = ctx.metadata["facts"]
         details = {"redacted": counts} if (counts := ctx.metadata.get("redacted")) else {}
-        self._sink.append(
+        self._write_entry(
             AuditEntry(
                 phase=ctx.phase.value,
                 outcome=outcome,

@@ -12,7 +12,7 @@ import msgspec
 from server.errors import FrameError
 from server.realtime import client_events as client
 from server.realtime.server_events import Event, EventFactory
-from server.realtime.session_config import SoundFormat, coding_of
+from server.realtime.session_config import SoundFormat
 from server.wire import frames as wire
 
 MAX_IMAGE_CHARS: Final = 7_000_000
@@ -392,13 +392,12 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
 
 def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
     """Return the sound that is to be recognised, if a part has some without its words."""
-    coding = coding_of(sound)
     sounds: list[ItemSound] = []
     for index, part in enumerate(parts):
         if part.audio is None or part.type != "input_audio" or part.transcript is not None:
             continue
         try:
-            sounds.append(ItemSound(coding.decode(part.audio), coding.rate, index))
+            sounds.append(ItemSound(sound.decode(part.audio), sound.rate, index))
         except FrameError as error:
             raise FrameError(error.code, str(error), path=f"{at}.content[{index}].audio") from None
     if len(sounds) > 1 or (sounds and not MIN_SOUND_MS <= sounds[0].ms <= MAX_SOUND_MS):

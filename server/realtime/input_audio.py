@@ -7,7 +7,7 @@ from typing import Any, Final
 from server.errors import FrameError
 from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, ItemSound, item_data
 from server.realtime.server_events import Event, EventFactory
-from server.realtime.session_config import SessionConfig, coding_of
+from server.realtime.session_config import SessionConfig
 from server.wire import frames as wire
 
 MAX_OPEN: Final = 64
@@ -49,12 +49,12 @@ class InputBuffer:
     # --- the client's events
 
     def append(self, config: SessionConfig, data: bytes) -> list[Any]:
-        coding = coding_of(config.audio.input.format)
-        pcm = coding.decode(data)
+        sound = config.audio.input.format
+        pcm = sound.decode(data)
         actions: list[Any] = []
         if not pcm:
             return actions
-        sound_ms = len(pcm) / 2 * 1000 / coding.rate
+        sound_ms = len(pcm) / 2 * 1000 / sound.rate
         self._appended_ms, self._is_fresh = self._appended_ms + sound_ms, True
         if config.audio.input.turn_detection is None:
             if self._manual is None:

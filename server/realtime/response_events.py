@@ -9,7 +9,7 @@ import msgspec
 
 from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of, word_ends
 from server.realtime.server_events import Event, EventFactory, usage_of
-from server.realtime.session_config import SoundFormat, coding_of
+from server.realtime.session_config import SoundFormat
 from server.speech.audio import PcmResampler
 from server.wire import frames as wire
 
@@ -41,9 +41,8 @@ class ReplySound:
 
     def __init__(self, sound: SoundFormat, rate: int) -> None:
         self.rate = rate
-        coding = coding_of(sound)
-        self._encode = coding.encode
-        self._resampler = PcmResampler(rate, coding.rate)
+        self._encode = sound.encode
+        self._resampler = PcmResampler(rate, sound.rate)
 
     def feed(self, pcm: bytes) -> bytes:
         return self._encode(self._resampler.feed(pcm))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, NamedTuple, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -13,6 +13,7 @@ from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
 from server.wire.frames import ToolName
+from server.wire.schema_hints import problem_and_path
 
 MAX_TOOLS: Final = 128
 MAX_SESSION_BYTES: Final = 256 << 10
@@ -35,31 +36,6 @@ _VAD_BOUNDS: Final = {
     "prefix_padding_ms": (0, 2000),
 }
 _MISSING: Final = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
-_AT: Final = re.compile(r" - at `\$\.?(?P<path>[^`]*)`$")
-
-
-class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
-    rate: Literal[24_000] = 24_000
-
-
-class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
-    pass
-
-
-class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
-    pass
-
-
-SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
-
-
-class SoundCoding(NamedTuple):
-    """Rate of a format, and its conversion to and from PCM16 of that rate."""
-
-    rate: int
-    decode: Callable[[bytes], bytes]
-    """Decodes to PCM16. Raises FrameError for half a sample."""
-    encode: Callable[[bytes], bytes]
 
 
 def _whole_samples(data: bytes) -> bytes:
@@ -68,15 +44,30 @@ def _whole_samples(data: bytes) -> bytes:
     return data
 
 
-_CODINGS: Final = {
-    PcmFormat: SoundCoding(24_000, _whole_samples, bytes),
-    PcmuFormat: SoundCoding(g711.RATE, g711.decode_pcmu, g711.encode_pcmu),
-    PcmaFormat: SoundCoding(g711.RATE, g711.decode_pcma, g711.encode_pcma),
-}
+class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
+    """A format with its samples a second, and its conversion to and from PCM16 of that rate, as the others have it.
+
+    `decode` raises FrameError for half a sample.
+    """
+
+    rate: Literal[24_000] = 24_000
+    decode = staticmethod(_whole_samples)
+    encode = staticmethod(bytes)
 
 
-def coding_of(sound: SoundFormat) -> SoundCoding:
-    return _CODINGS[type(sound)]
+class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
+    rate: ClassVar[int] = g711.RATE
+    decode = staticmethod(g711.decode_pcmu)
+    encode = staticmethod(g711.encode_pcmu)
+
+
+class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
+    rate: ClassVar[int] = g711.RATE
+    decode = staticmethod(g711.decode_pcma)
+    encode = staticmethod(g711.encode_pcma)
+
+
+SoundFormat = PcmFormat | PcmuFormat | PcmaFormat
 
 
 class NoiseReduction(Struct, frozen=True, omit_defaults=True):
@@ -99,7 +90,7 @@ class ServerVad(Struct, tag_field="type", tag="server_vad", frozen=True):
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     prefix_padding_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
     silence_duration_ms: Annotated[int, Meta(ge=0, le=10_000)] | None = None
-    idle_timeout_ms: int | None = None
+    idle_timeout_ms: Annotated[int, Meta(ge=5_000, le=30_000)] | None = None
     """Silence after a reply after which another response begins, or None if none does."""
     create_response: bool = True
     interrupt_response: bool = True
@@ -232,10 +223,6 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
         if config.prompt is not None:
             text = "prompt templates are not here; send their text as `instructions`"
             raise FrameError("unsupported_parameter", text, path="session.prompt")
-        timeout_ms = getattr(config.audio.input.turn_detection, "idle_timeout_ms", None)
-        if timeout_ms is not None and not 5_000 <= timeout_ms <= 30_000:
-            text = "`idle_timeout_ms` must be between 5000 and 30000, or null for no timeout"
-            raise FrameError("invalid_value", text, path="session.audio.input.turn_detection.idle_timeout_ms")
         unknown = set(config.include or ()) - EXTRAS - {"item.input_audio_transcription.logprobs"}
         if unknown:
             text = f"nothing here is called {min(unknown)[:100]!r}; docs/realtime.md lists what can be included"
@@ -281,9 +268,8 @@ def convert(value: Any, to: type[Any], *, at: str) -> Any:
 
 def invalid(text: str, *, at: str = "") -> FrameError:
     """Return the error for what a decoder says; its place is the error's path, in the manner of `session.audio`."""
-    found = _AT.search(text)
-    problem = text[: found.start()] if found else text
-    path = ".".join(part for part in (at, found["path"] if found else "") if part)
+    problem, inner = problem_and_path(text)
+    path = ".".join(part for part in (at, inner.removeprefix(".")) if part)
     if missing := _MISSING.match(problem):
         path = ".".join(part for part in (path, missing["field"]) if part)
         return FrameError("missing_required_parameter", f"`{path[:300]}` is missing", path=path[:300])

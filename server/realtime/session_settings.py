@@ -19,7 +19,6 @@ from server.realtime.session_config import (
     ServerVad,
     SessionConfig,
     check_tools,
-    coding_of,
     convert,
     merge,
 )
@@ -36,7 +35,7 @@ def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
         "client_tools": "end",
         "conversation": conversation,
         "transcribe_only": config.type == "transcription",
-        "input": wire.InputFormat(sample_rate=coding_of(heard.format).rate),
+        "input": wire.InputFormat(sample_rate=heard.format.rate),
         "turn_detection": _detection(detection),
         "barge_in": detection is not None and detection.interrupt_response,
         "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,

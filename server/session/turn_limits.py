@@ -87,11 +87,6 @@ class TurnGate:
         self._running = 0
         self._gauge = metrics.turns_running
 
-    @property
-    def users(self) -> frozenset[str]:
-        """Accounts that have a turn now."""
-        return self._users.accounts
-
     def enter(self, share: Share | None = None, *, is_spoken: bool = False) -> None:
         """Take a place, also one of the user whose turn it is, unless no limit of a user counts.
 

@@ -171,10 +171,6 @@ class VoiceDetector:
             return SpeechPart(state="missing", reason=self.failure)
         return SpeechPart(state="ready" if self._thread is not None else "loading", name="silero")
 
-    @property
-    def streams(self) -> int:
-        return len(self._open)
-
     async def start(self, model: SileroModel | None = None) -> None:
         """Load the model and start the thread. Raises SpeechUnavailable, which `status` then shows too."""
         try:

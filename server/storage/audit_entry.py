@@ -80,21 +80,6 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
 
 def body_of(entry: AuditEntry) -> str:
     """Return the entry as canonical JSON to keep, hash and search. Never fails: what cannot be written is named."""
-    return _short_body(entry) or _cut_body(entry)
-
-
-def _short_body(entry: AuditEntry) -> str:
-    """Return the body of an entry that needs no cutting, else an empty text."""
-    if entry.arguments == {}:
-        return ""
-    try:
-        data = msgspec.json.encode(entry, enc_hook=_kind, order="sorted")
-    except (TypeError, ValueError, RecursionError):
-        return ""
-    return data.decode() if len(data) <= MAX_TEXT else ""
-
-
-def _cut_body(entry: AuditEntry) -> str:
     tree: dict[str, Any] = {"phase": entry.phase}
     for name in entry.__struct_fields__:
         value = getattr(entry, name)

@@ -22,6 +22,7 @@ from server.wire.frames import (
     TurnChoices,
     TurnFrame,
 )
+from server.wire.schema_hints import problem_and_path
 
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
@@ -41,8 +42,6 @@ class _FrameHead(msgspec.Struct):
 _decoder = msgspec.json.Decoder(AnyClientFrame)
 _head_decoder = msgspec.json.Decoder(_FrameHead)
 _encoder = msgspec.json.Encoder()
-# greedy, so that the last place counts: the problem may quote the client
-_AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
@@ -108,9 +107,8 @@ def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:
 
 
 def _explain(text: str) -> FrameError:
-    at = _AT.search(text)
-    path = at["path"] if at else "$"
-    problem = at["problem"] if at else text
+    problem, inner = problem_and_path(text)
+    path = f"${inner}"
     if missing := _MISSING.match(problem):
         path = f"{path}.{missing['field']}"
         problem = "required field is missing"

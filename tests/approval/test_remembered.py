@@ -8,14 +8,16 @@ import pytest
 import sqlalchemy as sa
 
 from server import config
-from server.approval.remembered import Approved, StoredApprovals, keys_for, outline
+from server.approval.remembered import Approved, RememberedApprovals, keys_for, outline
 from server.storage.schema import approvals
 from server.storage.storage import Storage
-from server.toolguard.redaction.redact import redact
+from server.toolguard.redaction.redact import redactor
+
+OURS = redactor(None)
 
 
 def shown(**arguments: Any) -> dict[str, str]:
-    read: dict[str, str] = json.loads(outline(arguments, redact))
+    read: dict[str, str] = json.loads(outline(arguments, OURS.redact))
     return read
 
 
@@ -40,7 +42,7 @@ def test_a_call_is_known_again() -> None:
 def test_no_secret_is_written(arguments: dict[str, Any]) -> None:
     text = json.dumps(arguments)
 
-    outlined = outline(arguments, redact)
+    outlined = outline(arguments, OURS.redact)
 
     for secret in ("Tr0ub4dor", "hunter2", "dGhpcyBpcyBh", "a1B2a1B2"):
         assert secret not in text or secret not in outlined
@@ -52,15 +54,15 @@ def test_of_a_long_text_the_beginning_is_written() -> None:
 
 @pytest.mark.parametrize("arguments", ["text", 5, None, [1], {"a": "\ud800"}])
 def test_anything_has_an_outline(arguments: Any) -> None:
-    assert outline(arguments, redact)
+    assert outline(arguments, OURS.redact)
 
 
 async def test_arguments_cannot_be_guessed_from_the_database_without_the_secret_file(tmp_path: Path) -> None:
     storage = Storage(config.StorageSettings(), tmp_path)
     async with storage.running():
-        kept = StoredApprovals(storage.approvals, redact, [b"new key", b"old key"])
-        before = StoredApprovals(storage.approvals, redact, [b"old key"])
-        of_others = StoredApprovals(storage.approvals, redact, [b"key of others"])
+        kept = RememberedApprovals(storage.approvals, OURS.redact, [b"new key", b"old key"])
+        before = RememberedApprovals(storage.approvals, OURS.redact, [b"old key"])
+        of_others = RememberedApprovals(storage.approvals, OURS.redact, [b"key of others"])
         await kept.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 4711}))
         await before.remember("anna", Approved(tool="unlock", remember_for="arguments", value={"pin": 815}))
 

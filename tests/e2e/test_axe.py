@@ -105,7 +105,7 @@ async def conversation(page: ParleyPage, model: OpenAIServer, look: Look) -> Non
     await tab.locator("#input").fill("What time is it?")
     await tab.locator("#input").press("Enter")
     await expect(tab.get_by_role("alertdialog")).to_be_visible()
-    await tab.wait_for_timeout(700)  # it takes no input, and is pale, for 0.6 s
+    await expect(tab.locator(".approval [inert]")).to_have_count(0)  # it takes no input, and is pale, for 0.6 s
     await look(tab, "approval")
     await click(tab, "allow")
     await expect(tab.locator(".markdown h3").last).to_be_visible()

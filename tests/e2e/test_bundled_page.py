@@ -62,13 +62,13 @@ async def test_a_page_of_a_bundler_talks(
     built: bool,
     microphone: Browser,
     speech: SpeechServer,
-    lasting_model: OpenAIServer,
+    model: OpenAIServer,
 ) -> None:
     origin = f"http://localhost:{lasting_port()}"
     speech.text, speech.pieces = "What time is it?", [b"\x10\x20" * SPOKEN_RATE]
-    lasting_model.queue(text("It is noon."))
+    model.queue(text("It is noon."))
     async with (
-        talking_server(project.parent, lasting_model, speech, security={"origins": [origin]}) as server,
+        talking_server(project.parent, model, speech, security={"origins": [origin]}) as server,
         bundled(project, server.url, origin, built=built),
     ):
         await hearing(server.ws_url)

@@ -9,6 +9,7 @@ from playwright.async_api import expect
 
 from tests.e2e.conftest import write_skill
 from tests.e2e.parley_page import ParleyPage
+from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
 
@@ -37,9 +38,12 @@ async def test_a_skill_greets_and_breaks_a_silence_unless_somebody_types_or_does
         assert await page.texts() == ["assistant: Good morning.", "assistant: Still there?"]
         assert page.count("nudge") == 2
 
-        model.say("I am.")
-        await page.ask_and_wait("Are you?")
-        await page.input.fill("I am wri")
+        gate = Gate()
+        model.queue(text("I ", gate, "am."))
+        await page.ask("Are you?")
+        await gate.reached.wait()
+        await page.input.fill("I am wri")  # before the silence begins
+        gate.open()
         await page.until(lambda: page.count("nudge") == 3)
         await page.input.fill("")
         await expect(page.replies).to_have_count(3)

@@ -95,13 +95,16 @@ async def talking(
 ) -> AsyncIterator[Talk]:
     model.respond = lambda _request: text("It is nine.")
     first, second = (samples_to_pcm16(spoken(words, VOICES[0])) for words in (LONG, SHORT))
-    microphone.will_say(first + silence(RESUMES_S) + second)
     async with (
         replicas(folder, model, [drain_s, 30]) as [(old, old_ears), (new, new_ears)],
         CuttingProxy(old.url) as proxy,
     ):
         page = ParleyPage(context, proxy.url)
         await page.open()
+        await page.button("Talk").click()  # now the page loads what it listens with, and misses no word later
+        await expect(page.tab.get_by_text("The microphone is on")).to_be_attached()
+        await page.button("End").click()
+        microphone.will_say(first + silence(RESUMES_S) + second)
         await page.button("Talk").click()
         await page.until(lambda: page.count("speech_started") == 1)
         proxy.lead_to(new.url)

@@ -21,6 +21,7 @@ from tests.e2e.spoken import EAR, Voices, WavMicrophone, beginning, embedded_voi
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ServerProcess, endpoint
+from tests.support.talking_server import hearing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -101,6 +102,7 @@ def remote_url(server: ServerProcess) -> str:
 async def talk(context: BrowserContext, server: ServerProcess, microphone: WavMicrophone) -> AsyncIterator["Talk"]:
     page = ParleyPage(context, server.url)
     await page.open()
+    await hearing(server.ws_url)  # where a test before made an engine too slow, it has been started again
     talk = Talk(page, microphone)
     await expect(page.button("Talk")).to_be_enabled(timeout=SPEECH_LIMIT_MS)
     yield talk

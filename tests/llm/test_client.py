@@ -1,6 +1,7 @@
 """OpenAICompatible against the scripted server: a real socket, every way to go wrong."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -381,6 +382,19 @@ async def test_one_connection_serves_one_call_after_the_other(server: OpenAIServ
         await ask(model)
 
     assert len({request.connection for request in server.requests}) == 1
+
+
+async def test_an_endpoint_that_is_asked_while_it_starts_leaves_no_connection_open(
+    server: OpenAIServer, model: OpenAICompatible
+) -> None:
+    starting = asyncio.create_task(model.start())
+    await asyncio.sleep(0)  # a thread makes the client
+    server.say("ok")
+    await ask(model)
+    await starting
+    await model.aclose()
+
+    gc.collect()  # of a connection that is still open, Python warns, which fails a test
 
 
 async def test_the_only_model_listed_answers_where_none_is_named() -> None:

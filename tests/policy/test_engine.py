@@ -48,7 +48,7 @@ class Sink:
 
 
 def book_of(tree: dict[str, Any], sink: Sink, **hooks: Any) -> PolicyEngine:
-    return PolicyEngine(lambda _user: document_of(tree), sink, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
+    return PolicyEngine(lambda _user: document_of(tree), sink.append, HooksSettings(**{"custom_dir": CUSTOM} | hooks))
 
 
 def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | None = None, **hooks: Any) -> TurnPolicy:
@@ -59,7 +59,7 @@ def policy_of(tree: dict[str, Any], sink: Sink | None = None, ask: AskHuman | No
 
 def test_the_policy_of_a_keys_turns_is_its_makers() -> None:
     denying = document_of({"pre_tool_use": [{"type": "dangerous_confirmation"}]})
-    engine = PolicyEngine(lambda user: denying if user == "anna" else document_of({}), Sink(), HooksSettings())
+    engine = PolicyEngine(lambda user: denying if user == "anna" else document_of({}), Sink().append, HooksSettings())
 
     assert engine.for_turn(replace(FACTS, user_id="anna/visitor"), None) is not None
     assert engine.for_turn(replace(FACTS, user_id="bert/anna"), None) is None

@@ -14,7 +14,7 @@ import pytest
 from server.speech.audio import SPEECH_RATE, PcmResampler, samples_to_pcm16
 from server.speech.g711 import encode_pcmu
 from tests.skills_engine.folders import entry, make_skill
-from tests.support.openai_script import Pause, text
+from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.realtime_client import RealtimeClient, realtime_client
 from tests.support.speech_corpus import VOICES, spoken
@@ -66,8 +66,8 @@ def heard(**fields: Any) -> dict[str, Any]:
 async def test_a_spoken_turn_and_its_interruption_come_in_the_order_of_realtime(
     tmp_path: Path, model: OpenAIServer
 ) -> None:
-    story = [(f"This is sentence {number} of a story. ", Pause(0.3)) for number in range(1, 9)]
-    model.queue(text("It is noon."), text(*(step for sentence in story for step in sentence)), text("As I said."))
+    story = [f"This is sentence {number} of a story. " for number in range(1, 9)]
+    model.queue(text("It is noon."), text(*story, Gate()), text("As I said."))  # it is cut before its end
     async with talking(tmp_path, model) as url, realtime_client(url) as client:
         await client.update(audio=heard())
         client.events.clear()

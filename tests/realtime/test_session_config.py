@@ -128,9 +128,12 @@ def test_an_idle_timeout_is_echoed_until_null_takes_it_away(timeout_ms: int) -> 
     assert "idle_timeout_ms" not in config.updated(_idle(None)).echo()["audio"]["input"]["turn_detection"]
 
 
-@pytest.mark.parametrize("timeout_ms", [-1, 0, 4_999, 30_001, 10**20])
-def test_an_idle_timeout_out_of_bounds_is_refused_with_both(timeout_ms: int) -> None:
-    with pytest.raises(FrameError, match=r"5000 .* 30000") as caught:
+@pytest.mark.parametrize(
+    ("timeout_ms", "bound"),
+    [(-1, ">= 5000"), (0, ">= 5000"), (4_999, ">= 5000"), (30_001, "<= 30000"), (10**20, "30000")],
+)
+def test_an_idle_timeout_out_of_bounds_is_refused_with_the_bound(timeout_ms: int, bound: str) -> None:
+    with pytest.raises(FrameError, match=bound) as caught:
         SessionConfig().updated(_idle(timeout_ms))
 
     assert (caught.value.code, caught.value.path) == (

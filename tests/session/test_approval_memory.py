@@ -126,7 +126,7 @@ async def test_an_edited_call_is_remembered_as_it_was_approved() -> None:
     assert not await memory.find("local", keys_for("read_file", {"path": "a"}, None))
 
 
-class BrokenStore:
+class BrokenStore(ApprovalsInMemory):
     async def find(self, user_id: str, keys: Collection[str]) -> bool:
         raise OSError("the database is down")
 

@@ -8,8 +8,8 @@ from server.approval.broker import ApprovalBroker, CommandOf
 from server.approval.remembered import Approved, RememberedApprovals
 
 
-class ApprovalsInMemory:
-    """RememberedApprovals until the process ends."""
+class ApprovalsInMemory(RememberedApprovals):
+    """RememberedApprovals without a database."""
 
     def __init__(self) -> None:
         self._keys: set[tuple[str, str]] = set()

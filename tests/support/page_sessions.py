@@ -1,8 +1,10 @@
 """Sessions of the page without a database."""
 
+from server.storage.page_sessions import PageSessionTable
 
-class MemorySessions:
-    """PageSessions of Accounts, for as long as a test."""
+
+class MemorySessions(PageSessionTable):
+    """The sessions that Accounts asks for, as long as a test."""
 
     def __init__(self) -> None:
         self._users: dict[str, str] = {}
@@ -16,5 +18,5 @@ class MemorySessions:
     async def add(self, session_id: str, user: str, *, address: str, browser: str, lasts_s: float) -> None:
         self._users[session_id] = user
 
-    async def end(self, session_id: str) -> str | None:
+    async def end(self, session_id: str, user: str | None = None) -> str | None:
         return self._users.pop(session_id, None)

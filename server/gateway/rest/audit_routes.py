@@ -1,15 +1,13 @@
 """`/api/audit`, its export and its verification: what happened to tool calls."""
 
 import asyncio
-import contextlib
 import csv
 import io
 import json
 import logging
 import re
 import time
-from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
@@ -87,8 +85,8 @@ class AuditRoutes:
         self._database = database
         self._keep_days = keep_days
         self._slowest_piece_s = slowest_piece_s
-        self._exports = Counter[str]()  # those running, by user
-        self._is_verifying = False
+        self._exports = FairShare(MAX_EXPORTS, per_user=MAX_EXPORTS_PER_USER, max_waiting=0)
+        self._verifying = asyncio.Lock()
         self._reads = FairShare(MAX_READS, per_user=1, max_waiting=MAX_READS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -117,31 +115,38 @@ class AuditRoutes:
         What cannot begin is refused at once; what breaks later breaks the connection, so that it is not taken for all.
         """
         wanted = _filter(call, call.query)
-        with self._place(call.principal.user_id):
-            if wanted.until_us is None:  # what is written meanwhile would keep it from ending
-                wanted = replace(wanted, until_us=time.time_ns() // 1000)
-            async with aclosing(self._pages(call.principal.share, wanted)) as pages:
-                try:
-                    page: list[AuditRecord] | None = await anext(pages)
-                except ShareFull as error:
-                    raise _busy(str(error)) from None
-                kind, write, head = _FORMATS[call.query.format]
-                response = web.StreamResponse(headers=_headers(kind, call.query.format))
-                await response.prepare(call.request)
-                try:
-                    await self._send(response, head)
-                    while page is not None:
-                        await self._send(response, await asyncio.to_thread(write, page))
-                        page = await anext(pages, None)
-                    async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
-                        await response.write_eof()
-                except (StorageError, TimeoutError, ShareFull) as error:
-                    logger.warning("an export of the audit log ended early: %s", str(error) or "nobody reads it")
-                    if call.request.transport is not None:
-                        call.request.transport.abort()
-                except ConnectionError:  # who asked has left
-                    pass
-                return response
+        if wanted.until_us is None:  # what is written meanwhile would keep it from ending
+            wanted = replace(wanted, until_us=time.time_ns() // 1000)
+        try:
+            async with (
+                self._exports.place(call.principal.share),
+                aclosing(self._pages(call.principal.share, wanted)) as pages,
+            ):
+                return await self._send_all(call, await anext(pages), pages)
+        except ShareFull:
+            text = f"{MAX_EXPORTS_PER_USER} exports of yours, or {MAX_EXPORTS} in all, are running; let one end, or close it"
+            raise Refusal(429, "exports_busy", text, Retry_After="10") from None
+
+    async def _send_all(
+        self, call: ApiCall, page: list[AuditRecord] | None, pages: AsyncGenerator[list[AuditRecord], None]
+    ) -> web.StreamResponse:
+        kind, write, head = _FORMATS[call.query.format]
+        response = web.StreamResponse(headers=_headers(kind, call.query.format))
+        await response.prepare(call.request)
+        try:
+            await self._send(response, head)
+            while page is not None:
+                await self._send(response, await asyncio.to_thread(write, page))
+                page = await anext(pages, None)
+            async with asyncio.timeout(self._slowest_piece_s):  # waits for the pieces that the socket holds
+                await response.write_eof()
+        except (StorageError, TimeoutError, ShareFull) as error:
+            logger.warning("an export of the audit log ended early: %s", str(error) or "nobody reads it")
+            if call.request.transport is not None:
+                call.request.transport.abort()
+        except ConnectionError:  # who asked has left
+            pass
+        return response
 
     async def _pages(self, share: Share, wanted: AuditFilter) -> AsyncGenerator[list[AuditRecord], None]:
         async with aclosing(read_all(self._database, wanted)) as pages:
@@ -152,40 +157,19 @@ class AuditRoutes:
                     return
                 yield page
 
-    @contextlib.contextmanager
-    def _place(self, user_id: str) -> Iterator[None]:
-        """Count one more export while it runs. Raises Refusal where there are too many."""
-        if self._exports[user_id] >= MAX_EXPORTS_PER_USER:
-            raise _busy(f"{MAX_EXPORTS_PER_USER} exports of yours are running; let one end, or close it, and try again")
-        if self._exports.total() >= MAX_EXPORTS:
-            raise _busy(f"{MAX_EXPORTS} exports are running; try again later")
-        self._exports[user_id] += 1
-        try:
-            yield
-        finally:
-            self._exports -= Counter((user_id,))  # forgets who has none
-
     @_OPERATIONS.add("GET", "/api/audit/verification", AuditVerification, access=Access.OPERATOR)
     async def _verify(self, _call: ApiCall) -> ApiAnswer:
         """Verify that the log is unchanged; reads all of it."""
-        if self._is_verifying:
+        if self._verifying.locked():
             raise Refusal(429, "verification_busy", "the log is being verified; try again later", Retry_After="10")
-        self._is_verifying = True
-        try:
-            found = await verify(self._database, keep_days=self._keep_days)
-        finally:
-            self._is_verifying = False
-        return ApiAnswer(found)
+        async with self._verifying:
+            return ApiAnswer(await verify(self._database, keep_days=self._keep_days))
 
     async def _send(self, response: web.StreamResponse, data: bytes) -> None:
         """Send a piece. Raises TimeoutError for a reader that does not read."""
         for at in range(0, len(data), _PIECE_BYTES):
             async with asyncio.timeout(self._slowest_piece_s):
                 await response.write(data[at : at + _PIECE_BYTES])
-
-
-def _busy(message: str) -> Refusal:
-    return Refusal(429, "exports_busy", message, Retry_After="10")
 
 
 def _filter(call: ApiCall, query: AuditQuery) -> AuditFilter:

@@ -18,7 +18,7 @@ from server.gateway.responses import OPENAI_PREFIXES, refuse
 from server.gateway.routes import Access
 from server.storage.audit_entry import AuditEntry
 from server.wire import codec
-from server.wire.schema_hints import values_at
+from server.wire.schema_hints import problem_and_path, values_at
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +88,8 @@ class ApiCall:
         try:
             return msgspec.json.decode(await self.request.read() or b"{}", type=kind)
         except msgspec.ValidationError as error:
-            problem, _, place = str(error).partition(" - at `")
-            raise Refusal(400, code, problem[:300], path=place.rstrip("`")[:300] or None) from None
+            problem, place = problem_and_path(str(error))
+            raise Refusal(400, code, problem[:300], path=f"${place}"[:300] if place else None) from None
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise Refusal(400, code, f"not JSON that can be read: {error}"[:300]) from None
 
@@ -205,12 +205,10 @@ def read_query(request: web.Request, kind: type[Struct]) -> Struct:
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        problem, _, place = str(error).partition(" - at `$.")
-        name = place.rstrip("`")
-        message = problem[:300]
-        if values := values_at(kind, f".{name}"):
-            message = f"{message}; one of {', '.join(values)}"
-        raise Refusal(400, "query_invalid", message, path=name[:100] or None) from None
+        problem, place = problem_and_path(str(error))
+        values = values_at(kind, place)
+        message = f"{problem[:300]}; one of {', '.join(values)}" if values else problem[:300]
+        raise Refusal(400, "query_invalid", message, path=place.removeprefix(".")[:100] or None) from None
 
 
 async def _check_body(operation: Operation, request: web.Request) -> None:

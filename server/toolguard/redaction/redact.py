@@ -26,61 +26,52 @@ _JWK_PRIVATE: Final = frozenset("d p q dp dq qi k".split())
 _KUBERNETES: Final = frozenset(("data", "stringData"))
 _LEAST_NUMBER: Final = 1000
 
-_table: Path | None = None
+
+class Redactor:
+    """Takes secrets out by the rules of one table."""
+
+    def __init__(self, table: Path | None) -> None:
+        """Read our table, with the operator's laid over it if there is one. Raises ConfigError with file, key and cure."""
+        self._scanner = Scanner(read_table(table))
+
+    def redact(self, value: Any, limit_s: float | None = None) -> tuple[Any, Counter[str]]:
+        """Return `value` without its secrets, and how many of each kind were taken out.
+
+        Types are kept, but for a number under the name of a secret, which becomes a
+        text. The same object where there was nothing to take out. Raises ScanTooSlow.
+        """
+        begin_scan(limit_s)
+        scanner = self._scanner
+        texts, names, is_special = _survey(value)
+        short = (name for name in names if len(name) <= LONGEST_NAME)  # `promise` remembers what it was asked
+        promises = {name: promise for name in short if (promise := scanner.names.promise(name)) is not None}
+        found = scanner.scan(texts)
+        if not (found or promises or is_special):
+            return value, Counter()  # as most; the walk would take longer than all before
+        walk = _Walk(scanner.values, promises, found)
+        return walk.of(value, None, 0), walk.counts
+
+    def redact_text(self, text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
+        """Return a text without its secrets; the same object where there are none. Raises ScanTooSlow."""
+        begin_scan(limit_s)
+        return _taken(text, self._scanner.scan([text]).get(text, []))
+
+    def redact_result(self, text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
+        """Return a tool's text without its secrets: JSON is read as a structure, and written as it was indented."""
+        if text.lstrip()[:1] not in ("{", "[") or len(text) > _MAX_JSON:
+            return self.redact_text(text, limit_s)
+        try:
+            tree = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return self.redact_text(text, limit_s)
+        clean, counts = self.redact(tree, limit_s)
+        if not counts:
+            return text, counts
+        indent = 2 if "\n" in text.strip() else 0
+        return msgspec.json.format(msgspec.json.encode(clean), indent=indent).decode(), counts
 
 
-def load_table(path: Path | None) -> None:
-    """Lay the operator's table, if there is one, over ours, for the whole process.
-
-    Raises ConfigError, naming file, key and cure; then the rules stay as they were.
-    """
-    global _table
-    _scanner(path)
-    _table = path
-
-
-def redact(value: Any, limit_s: float | None = None) -> tuple[Any, Counter[str]]:
-    """Return `value` without its secrets, and how many of each kind were taken out.
-
-    Types are kept, but for a number under the name of a secret, which becomes a
-    text. The same object where there was nothing to take out. Raises ScanTooSlow.
-    """
-    begin_scan(limit_s)
-    scanner = _scanner(_table)
-    texts, names, is_special = _survey(value)
-    short = (name for name in names if len(name) <= LONGEST_NAME)  # `promise` remembers what it was asked
-    promises = {name: promise for name in short if (promise := scanner.names.promise(name)) is not None}
-    found = scanner.scan(texts)
-    if not (found or promises or is_special):
-        return value, Counter()  # as most; the walk would take longer than all before
-    walk = _Walk(scanner.values, promises, found)
-    return walk.of(value, None, 0), walk.counts
-
-
-def redact_text(text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
-    """Return a text without its secrets; the same object where there are none. Raises ScanTooSlow."""
-    begin_scan(limit_s)
-    return _taken(text, _scanner(_table).scan([text]).get(text, []))
-
-
-def redact_result(text: str, limit_s: float | None = None) -> tuple[str, Counter[str]]:
-    """Return a tool's text without its secrets: JSON is read as a structure, and written as it was indented."""
-    if text.lstrip()[:1] not in ("{", "[") or len(text) > _MAX_JSON:
-        return redact_text(text, limit_s)
-    try:
-        tree = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return redact_text(text, limit_s)
-    clean, counts = redact(tree, limit_s)
-    if not counts:
-        return text, counts
-    indent = 2 if "\n" in text.strip() else 0
-    return msgspec.json.format(msgspec.json.encode(clean), indent=indent).decode(), counts
-
-
-@cache
-def _scanner(path: Path | None) -> Scanner:
-    return Scanner(read_table(path))
+redactor = cache(Redactor)
 
 
 def _taken(text: str, spans: Sequence[Span]) -> tuple[str, Counter[str]]:

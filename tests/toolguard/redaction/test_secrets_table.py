@@ -1,12 +1,11 @@
 """The tables: ours are sound, the operator's is merged over them, a wrong line is named with its cure."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from server.errors import ConfigError
-from server.toolguard.redaction.redact import load_table, redact_text
+from server.toolguard.redaction.redact import redactor
 from server.toolguard.redaction.secrets_table import read_table
 
 OWN = """
@@ -29,12 +28,6 @@ source = "docs.acme.example"
 """
 
 
-@pytest.fixture(autouse=True)
-def _ours_again() -> Iterator[None]:
-    yield
-    load_table(None)
-
-
 def test_our_tables_are_sound() -> None:
     table = read_table(None)
 
@@ -48,15 +41,14 @@ def test_the_operators_table_is_merged_over_ours(tmp_path: Path) -> None:
     own.write_text(OWN, "utf-8")
     text = "zauberwort: Hokus-4417!x badge ABC-1234 acme_live_0123456789ab password: Tundra-4417!x"
 
-    before = redact_text(text)[1]
-    load_table(own)
-    clean, counts = redact_text(text)
+    before = redactor(None).redact_text(text)[1]
+    clean, counts = redactor(own).redact_text(text)
 
     assert before == {"named": 1}
     assert counts == {"named": 2, "badge": 1, "acme_key": 1}
     assert clean == "zauberwort: [REDACTED] badge [REDACTED] [REDACTED] password: [REDACTED]"
-    assert redact_text("password: 'simsalabim'")[1] == {}
-    assert redact_text("password=intern-4711x")[1] == {}
+    assert redactor(own).redact_text("password: 'simsalabim'")[1] == {}
+    assert redactor(own).redact_text("password=intern-4711x")[1] == {}
 
 
 @pytest.mark.parametrize(
@@ -79,13 +71,12 @@ def test_a_wrong_line_is_named_with_file_key_and_cure(tmp_path: Path, text: str,
     own.write_text(text, "utf-8")
 
     with pytest.raises(ConfigError) as raised:
-        load_table(own)
+        redactor(own)
 
     assert str(raised.value).startswith(f"{own}: ")
     assert words in str(raised.value)
-    assert redact_text("password: Tundra-4417!x")[1] == {"named": 1}
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        load_table(tmp_path / "none.toml")
+        redactor(tmp_path / "none.toml")

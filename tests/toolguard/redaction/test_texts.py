@@ -7,7 +7,9 @@ import string
 import pytest
 
 from server.toolguard import REDACTED
-from server.toolguard.redaction.redact import redact_result, redact_text
+from server.toolguard.redaction.redact import redactor
+
+OURS = redactor(None)
 
 R = "8vKq2LrXw9TbN4mZc7Yp3HsJd6FgA1eU"
 P = "Tundra-4417!x"
@@ -404,12 +406,12 @@ def random_setting(dice: random.Random) -> str:
 
 @pytest.mark.parametrize("texts", [NAMED, ISSUED], ids=["named", "issued"])
 def test_a_secret_is_taken_out_however_it_is_written(texts: list[str]) -> None:
-    assert [text for text in texts if redact_result(text)[0] == text] == []
+    assert [text for text in texts if OURS.redact_result(text)[0] == text] == []
 
 
 @pytest.mark.parametrize("text", [text for text in NAMED if P in text or R in text])
 def test_nothing_of_a_named_secret_is_left(text: str) -> None:
-    clean = redact_text(text)[0]
+    clean = OURS.redact_text(text)[0]
 
     assert P not in clean
     assert R not in clean
@@ -420,7 +422,7 @@ def test_nothing_that_the_floor_matches_is_left_not_even_a_placeholder() -> None
     texts = [random_setting(dice) for _ in range(10_000)]
     assert all(any(expression.search(text) for expression in FLOOR) for text in texts)
 
-    cleaned = ((text, redact_text(text)[0]) for text in texts)
+    cleaned = ((text, OURS.redact_text(text)[0]) for text in texts)
     left = [
         text
         for text, clean in cleaned
@@ -434,14 +436,14 @@ def test_nothing_that_the_floor_matches_is_left_not_even_a_placeholder() -> None
 
 @pytest.mark.parametrize("kind", FORMED)
 def test_a_form_is_known_without_a_name(kind: str) -> None:
-    assert [text for text in FORMED[kind] if kind not in redact_text(text)[1]] == []
+    assert [text for text in FORMED[kind] if kind not in OURS.redact_text(text)[1]] == []
 
 
 @pytest.mark.parametrize(
     "text", [*(text for texts in HARMLESS.values() for text in texts.split(" ¦ ")), *HARMLESS_AS_WRITTEN]
 )
 def test_what_only_looks_like_a_secret_stays_the_same_object(text: str) -> None:
-    clean, counts = redact_result(text)
+    clean, counts = OURS.redact_result(text)
 
     assert clean is text
     assert not counts
@@ -450,8 +452,8 @@ def test_what_only_looks_like_a_secret_stays_the_same_object(text: str) -> None:
 def test_a_key_block_goes_as_a_whole_also_when_its_end_was_cut_off() -> None:
     body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCnzKWzPpGAGEMZg25d1E/47KfIQdtKVgc\n" * 4
 
-    whole, _ = redact_text(f"a\n-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\nb")
-    cut, _ = redact_text(f"a\n-----BEGIN PRIVATE KEY-----\n{body[:100]}")
+    whole, _ = OURS.redact_text(f"a\n-----BEGIN PRIVATE KEY-----\n{body}-----END PRIVATE KEY-----\nb")
+    cut, _ = OURS.redact_text(f"a\n-----BEGIN PRIVATE KEY-----\n{body[:100]}")
 
     assert whole == f"a\n{REDACTED}\nb"
     assert "MII" not in cut
@@ -459,28 +461,28 @@ def test_a_key_block_goes_as_a_whole_also_when_its_end_was_cut_off() -> None:
 
 def test_a_value_longer_than_what_is_looked_at_goes_to_its_end() -> None:
     for text in (f"token={R * 40}", f"ghp_{R * 40}", f"Authorization: Bearer {R * 40}"):
-        assert R not in redact_text(text)[0]
+        assert R not in OURS.redact_text(text)[0]
 
 
 def test_counts_tell_the_kind_and_redacting_twice_changes_nothing_more() -> None:
-    clean, counts = redact_text(f"password={P} and ghp_{R}A1b2")
+    clean, counts = OURS.redact_text(f"password={P} and ghp_{R}A1b2")
 
     assert clean == f"password={REDACTED} and {REDACTED}"
     assert counts == {"named": 1, "github_token": 1}
-    assert redact_text(clean)[0] is clean
+    assert OURS.redact_text(clean)[0] is clean
 
 
 def test_a_key_that_is_cut_off_behind_the_name_of_a_password_goes_at_once() -> None:
     for cut in ("", "66bBC", "66bBC\\n-----END EC PRIVATE KE", f"{R * 3}\\n---"):
         text = f'{{"password": "-----BEGIN EC PRIVATE KEY----- {cut}"}}'
 
-        assert redact_text(text)[0] == redact_result(text)[0] == f'{{"password": "{REDACTED}"}}'
+        assert OURS.redact_text(text)[0] == OURS.redact_result(text)[0] == f'{{"password": "{REDACTED}"}}'
     label = f'{{"key": "-----BEGIN EC PRIVATE KEY-----{R * 3}-----END EC PRIVATE KEY---", "text": "{R[:8]}9"}}'
-    assert redact_result(label)[0] == f'{{"key": "{REDACTED}", "text": "{R[:8]}9"}}'
+    assert OURS.redact_result(label)[0] == f'{{"key": "{REDACTED}", "text": "{R[:8]}9"}}'
 
 
 def test_places_are_right_behind_letters_of_many_bytes() -> None:
     assert (
-        redact_text(f"ÄÖ 😀 密码 {P}, Schlüssel 😀 ghp_{R}A1b2 ü")[0]
+        OURS.redact_text(f"ÄÖ 😀 密码 {P}, Schlüssel 😀 ghp_{R}A1b2 ü")[0]
         == f"ÄÖ 😀 密码 {REDACTED}, Schlüssel 😀 {REDACTED} ü"
     )
