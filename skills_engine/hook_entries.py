@@ -92,8 +92,11 @@ _CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "convers
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
 _CHECKED = [field for field in _FIELDS.values() if field.name not in ("tool_filter", "when")]  # they have readers
 _DECIDING = tuple(field.name for field in _FIELDS.values() if not field.required)
-_READ_AS_CONDITION = frozenset({"if", "unless", "only", "match", "matcher", "every", "budget"})
-"""Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40)."""
+_READ_AS_CONDITION = frozenset(
+    {"if", "unless", "only", "match", "matcher", "every", "budget"}
+    | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
+)
+"""Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40, L1-55)."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,7 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str,
     """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            report_unknown(key, f"{place}.{key}", report, _FIELDS)
+            report_unknown(entry, key, f"{place}.{key}", report, _FIELDS)
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
@@ -163,14 +166,28 @@ def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str,
     return values
 
 
+def is_comment(key: str) -> bool:
+    """Return whether the key is its author's own (L1-55)."""
+    return key.startswith(("_", "$", "x-"))
+
+
 def report_unknown(
-    key: str, place: str, report: Report, known: Iterable[str], *, kind: Literal["hook", "trigger"] = "hook"
+    entry: Mapping[str, object],
+    key: str,
+    place: str,
+    report: Report,
+    known: Iterable[str],
+    *,
+    kind: Literal["hook", "trigger"] = "hook",
 ) -> None:
-    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-49)."""
+    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-55)."""
+    if is_comment(key):
+        return
     deciding = _DECIDING if kind == "hook" else (*_DECIDING, *known)
     meant = next((word for word in deciding if _is_one_letter_off(key, word)), None)
-    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING:
-        hint = f" (did you mean {meant}?)" if meant and kind == "hook" else "; conditions are in when"
+    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING or isinstance(entry[key], dict | list):
+        word = meant or (f"when.{key}" if key in CONDITIONS else None)
+        hint = f" (did you mean {word}?)" if word and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
     else:
         hint = f" (did you mean when.{key}?)" if kind == "hook" and key in CONDITIONS else did_you_mean(key, known)

@@ -23,9 +23,9 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
-from skills_engine.diagnostics import Diagnostic, Report, quoted
+from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
-from skills_engine.hook_entries import HookEntry, HookInfo, read_keys
+from skills_engine.hook_entries import HookEntry, HookInfo, is_comment, read_keys
 from skills_engine.trigger_entries import TriggerEntry, TriggerInfo, read_trigger_keys
 
 logger = logging.getLogger(__name__)
@@ -197,7 +197,9 @@ def _lists(document: object, report: Report) -> dict[str, list[object]]:
                 report.error(f"$.{key}", f"expected a list of {key}, got {quoted(value)}")
         elif key == _MODULES:
             report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
-        elif key != "$schema":
+        elif isinstance(value, dict | list) and not is_comment(key):  # L1-55
+            report.error(f"$.{key}", f"unknown key{did_you_mean(key, ('hooks', 'triggers'))}")
+        elif not is_comment(key):
             report.warning(f"$.{key}", "unknown key, ignored")
     return lists
 

@@ -95,7 +95,7 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> d
     """Return the right values by the fields of TriggerInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            report_unknown(key, f"{place}.{key}", report, _FIELDS, kind="trigger")
+            report_unknown(entry, key, f"{place}.{key}", report, _FIELDS, kind="trigger")
     values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
     if values.get("on") == "connect":
         for key in ("after_s", "max"):

@@ -256,8 +256,9 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(name)} fits no language: expected a tag such as de or pt-BR, or *")
     elif key == "user_text":
         for text in value:
-            if len(text) > 1 and "*" in (text[0], text[-1]):
-                report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
+            if len(text) > 1 and "*" in re.sub(r"[^\W\d_]\*$", "", text) and not Patterns([text]).each[0].steps:
+                message = f"{quoted(text)} is searched with its *, which stands for letters only behind a last letter"
+                report.warning(path, message)
             elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
 

@@ -179,10 +179,21 @@ WRONG_KEYS: Mapping[str, Sequence[Any]] = {
     "vars": (1, "true", []),
     "when": ([], "always", True, 3),
     **dict.fromkeys(LIKE_CONDITIONS, ({},)),
+    **dict.fromkeys(("note", "x_note", "position"), ({}, [])),
     **dict.fromkeys(("whn", "wheen", "wben", "When", "one", "coldown", "stick", "stickyy", "priorty", "groups"), (1,)),
     **dict.fromkeys(("var", "require_tools", "enable", "enabledd", "onse", "rroup", "xcooldown"), (1,)),
 }
-HARMLESS_KEYS: Mapping[str, Sequence[Any]] = {"note": ("x",), "$comment": ({},), "author": (None,), "weight": (3,)}
+HARMLESS_KEYS: Mapping[str, Sequence[Any]] = {
+    "note": ("x",),
+    "$comment": ({},),
+    "author": (None,),
+    "weight": (3,),
+    "_when": ({"user_text": ["x"]},),
+    "x-note": ([],),
+    "_": ({},),
+    "x-if": (1,),
+    "$matcher": ("x",),
+}
 
 
 def one_of_these(values: Mapping[str, Sequence[Any]]) -> st.SearchStrategy[tuple[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from tests.model.pattern_rules import expression_of
+from tests.model.pattern_rules import expression_of, folded
 
 Json = dict[str, Any]
 
@@ -16,10 +16,15 @@ MAX_DEPTH = 8
 MAX_LIST = 32
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIMINGS = ("after_user_input", "before_planning", "before_first_agent", "before_each_agent", "after_tool_call")
+REQUIRED_KEYS = ("name", "file", "timing", "role", "persistent")
 OPTIONAL_KEYS = (
     *("tool_filter", "enabled", "when", "once", "cooldown", "sticky", "priority", "group", "requires_tools", "vars"),
 )
-LIKE_CONDITIONS = ("if", "unless", "only", "match", "matcher", "every", "budget")
+LIKE_CONDITIONS = (
+    *("if", "unless", "only", "match", "matcher", "every", "budget"),
+    *("condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"),
+)
+"""L1-40, L1-55."""
 VARIABLES = (
     *("date", "time", "weekday", "timezone", "user", "language", "channel", "model", "skill"),
     *("tool", "tool_status", "round", "turn"),
@@ -68,9 +73,12 @@ def read(skill: str, entries: Sequence[Any], texts: Mapping[str, str]) -> list[H
 
 def _read_entry(skill: str, entry: Any, texts: Mapping[str, str]) -> Hook:
     _demand(isinstance(entry, dict))
-    for key in entry:
+    for key, value in entry.items():
+        if key.startswith(("_", "$", "x-")) or key in REQUIRED_KEYS or key in OPTIONAL_KEYS:  # L1-55: a comment
+            continue
         _demand(key not in LIKE_CONDITIONS)
-        _demand(key in OPTIONAL_KEYS or not any(_is_one_letter_off(key, known) for known in OPTIONAL_KEYS))
+        _demand(not any(_is_one_letter_off(key, known) for known in OPTIONAL_KEYS))
+        _demand(not isinstance(value, dict | list))
     _demand(_is_text(entry.get("name")))
     _demand(entry.get("timing") in TIMINGS)
     _demand(entry.get("role") in ("system", "user"))
@@ -128,6 +136,7 @@ def _patterns(value: Any) -> None:
     _texts(value)
     for pattern in value:
         expression = expression_of(pattern)
+        _demand(expression is not None or folded(pattern) != "")
         if expression is not None:
             _demand(not re.search(r"\(\?[=!]|\(\?<[=!]|\\[1-9]", expression[0]))
             try:

@@ -31,7 +31,7 @@ from tests.model.pattern_rules import is_found
 from tests.model.profile import examples
 from tests.skills_engine.folders import entry
 
-LETTERS = "aB_ 1½Ⅷé.-/²٣½退々〇カｶーけｰสดี๑ລកမ한ßﬀſİк中"
+LETTERS = "aB_ 1½Ⅷé.-/²٣½退々〇カｶーけｰสดี๑ລកမ한ßﬀſİк中*\u0301\u2019\u2011\u00ad\n\u00a0ёйάς\u0327e"
 _around = st.text(LETTERS, max_size=2)
 
 

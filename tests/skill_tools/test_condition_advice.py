@@ -18,7 +18,7 @@ def advice(folder: Path) -> list[tuple[str, str]]:
 
 
 ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
-GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
+GLOB = "is searched with its *, which stands for letters only behind a last letter"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
             '"German" fits no language: expected a tag such as de or pt-BR, or *',
         ),
         ("after_user_input", {"when": {"user_text": ["*x"]}}, "when.user_text", f'"*x" {GLOB}'),
-        ("after_user_input", {"when": {"user_text": ["money*"]}}, "when.user_text", f'"money*" {GLOB}'),
+        ("after_user_input", {"when": {"user_text": ["mon*y"]}}, "when.user_text", f'"mon*y" {GLOB}'),
         (
             "after_user_input",
             {"when": {"user_text": ["/refund/gi"]}},
@@ -149,7 +149,7 @@ def test_lint_warns_of_what_contradicts_itself(
         ("after_tool_call", {"tool_filter": ["files__*"], "when": {"not": {"tool": ["shop__x"]}}}),
         (
             "after_user_input",
-            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "/.*x/"]}},
+            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "money*", "/.*x/"]}},
         ),
     ],
 )
