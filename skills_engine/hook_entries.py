@@ -1,7 +1,7 @@
 """One entry of hooks.json: its keys, their right values, and the hook that comes of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.set_entry import Changes, Declared, Owner, SetEntry, read_set
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
@@ -70,6 +71,12 @@ class HookEntry(Struct, forbid_unknown_fields=True):
         Texts | UnsetType, Meta(description="The turn must have these tools; * and ? stand for any.")
     ] = UNSET
     vars: Annotated[bool, Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")] = False
+    set: Annotated[
+        Changes | UnsetType,
+        Meta(
+            description="Variables and their new values, when it fires. Without file it is an update: it inserts nothing."
+        ),
+    ] = UNSET
 
 
 _EXPECTED = {
@@ -90,7 +97,12 @@ _EXPECTED = {
 }
 _CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
-_CHECKED = [field for field in _FIELDS.values() if field.name not in ("tool_filter", "when")]  # they have readers
+_CHECKED = [
+    field for field in _FIELDS.values() if field.name not in ("tool_filter", "when", "set")
+]  # they have readers
+UPDATE_KEYS = ("name", "timing", "set", "enabled", "when", "once", "cooldown", "requires_tools")
+"""The keys of an entry that only sets variables."""
+NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
 _DECIDING = tuple(field.name for field in _FIELDS.values() if not field.required)
 _READ_AS_CONDITION = frozenset(
     {"if", "unless", "only", "match", "matcher", "every", "budget"}
@@ -120,6 +132,18 @@ class HookInfo:
     group: str | None = None
     requires_tools: tuple[str, ...] = ()
     vars: bool = False
+    set: SetEntry | None = None
+    variables: Declared = field(default_factory=dict, hash=False)
+    """The variables of its skill, with their start values."""
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it only sets variables, and puts nothing in (L1-51)."""
+        return not self.file
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.skill, self.name, self.variables)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -133,6 +157,7 @@ class HookInfo:
             and self.group is None
             and not self.requires_tools
             and not self.vars
+            and not self.variables
         )
 
     @cached_property
@@ -152,18 +177,27 @@ class HookInfo:
         return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
 
 
-def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+def read_keys(entry: dict[str, object], place: str, report: Report, owner: Owner) -> dict[str, Any]:
     """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
+    is_update = "set" in entry and "file" not in entry
     for key in entry:
-        if key not in _FIELDS:
+        if is_update and key not in UPDATE_KEYS and not is_comment(key):
+            message = f"does not go with set alone: give the entry a file, or only these keys: {', '.join(UPDATE_KEYS)}"
+            report.error(f"{place}.{key}", message)
+        elif key not in _FIELDS:
             report_unknown(entry, key, f"{place}.{key}", report, _FIELDS)
-    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
+    checked = [one for one in _CHECKED if one.name in UPDATE_KEYS] if is_update else _CHECKED
+    values = right_values(entry, place, report, fields=checked, expected=_EXPECTED, choices=_CHOICES)
+    if is_update:
+        values |= {"file": "", "role": "system", "persistent": False}
     values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
-        values["when"] = read_when(entry["when"], f"{place}.when", report)
-    return values
+        values["when"] = read_when(entry["when"], f"{place}.when", report, owner=owner)
+    if "set" in entry:
+        values["set"] = read_set(entry["set"], f"{place}.set", report, owner, entry.get("timing"))
+    return values | {"variables": owner.declared}
 
 
 def is_comment(key: str) -> bool:
@@ -214,19 +248,19 @@ def right_values(
 ) -> dict[str, Any]:
     """Return those of the fields that have a right value; report those that are wrong or missing."""
     values = {}
-    for field in fields:
-        wanted = expected[field.name]
-        if field.name not in entry:
-            if not field.required:
+    for one in fields:
+        wanted = expected[one.name]
+        if one.name not in entry:
+            if not one.required:
                 continue
-            report.error(f"{place}.{field.name}", f"missing: expected {wanted}")
+            report.error(f"{place}.{one.name}", f"missing: expected {wanted}")
             continue
-        value = entry[field.name]
+        value = entry[one.name]
         try:
-            values[field.name] = msgspec.convert(value, field.type)
+            values[one.name] = msgspec.convert(value, one.type)
         except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair, where words are chosen from
-            hint = did_you_mean(value, choices.get(field.name, ()))
-            report.error(f"{place}.{field.name}", f"expected {wanted}; got {quoted(value)}{hint}")
+            hint = did_you_mean(value, choices.get(one.name, ()))
+            report.error(f"{place}.{one.name}", f"expected {wanted}; got {quoted(value)}{hint}")
     return values
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
-from skills_engine.conditions.hook_variables import fill, variable_values
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
+from skills_engine.conditions.hook_variables import fill
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, Value, Values
 from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]
@@ -22,6 +22,14 @@ class Search(NamedTuple):
     max_work: int
     """The steps × bytes that its expressions may search."""
     run: Callable[[], object]
+
+
+class VariableChange(NamedTuple):
+    """A variable that a hook has changed."""
+
+    hook: HookInfo
+    name: str
+    value: Value
 
 
 class HookManager:
@@ -47,7 +55,11 @@ class HookManager:
         """
         self.dropped_persistent = 0  # persistent hooks that the cap kept out
         self.not_fired: list[NotFired] = []
-        """The hooks that stayed out of the last injection, though it was of their timing."""
+        """The hooks that stayed out of the last injection, though it was of their timing, and what was not set."""
+        self.changes: list[VariableChange] = []
+        """The changes of variables in the turn, in order."""
+        self.updated: list[HookInfo] = []
+        """The entries that only set variables, and did so, in this order."""
         self._facts = HookFacts() if facts is None else facts
         self._budget = self._facts.hook_tokens
         self._messages = full_messages
@@ -71,12 +83,18 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self._facts)
+        return TurnMemory(self._facts, {hook.skill: hook.variables for hook in self.hooks if hook.variables})
 
     @property
     def state(self) -> HookState | None:
         """The state for the next turn (L1-45), whatever the end of this one, or None if no hook needs it."""
-        return self._memory.state(self.hooks) if any(hook.has_memory for hook in self.hooks) else None
+        is_needed = any(hook.has_memory or hook.variables for hook in self.hooks)
+        return self._memory.state(self.hooks) if is_needed else None
+
+    @property
+    def variables(self) -> Values:
+        """The variables of all skills that differ from their start values, so far."""
+        return self._memory.variables.changed
 
     @property
     def fired(self) -> list[HookInfo]:
@@ -120,12 +138,20 @@ class HookManager:
 
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
-        asked = [(hook, hook.when) for hook in self._hooks.get(timing, ()) if hook.when is not None]
-        if not asked:
+        hooks = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None or hook.set is not None]
+        if not hooks:
             return Search(0, list)
         moment = self._memory.moment(timing, call, calls, round_number)
-        max_work = moment.max_work(when for _, when in asked)
-        return Search(max_work, lambda: [self._memory.decide(hook, moment) for hook, _ in asked])
+        moment = moment._replace(variables=moment.variables.copy())
+        max_work = moment.max_work(one for hook in hooks for one in (hook.when, hook.set) if one is not None)
+
+        def run() -> None:
+            updates = [hook for hook in hooks if hook.is_update and self._memory.decide(hook, moment) is None]
+            others = (hook for hook in hooks if not hook.is_update and self._memory.decide(hook, moment) is None)
+            for hook in (*updates, *others):
+                self._memory.apply(hook, moment)
+
+        return Search(max_work, run)
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
@@ -154,7 +180,10 @@ class HookManager:
     def _chosen(self, hooks: Iterable[HookInfo], moment: Moment) -> list[tuple[HookInfo, str]]:
         """Return the hooks to put in, in their order, with their texts; of the others, note the reason (L1-41)."""
         willing = []
+        self._update([hook for hook in hooks if hook.is_update], moment)
         for hook in hooks:
+            if hook.is_update:
+                continue
             if (no := self._memory.decide(hook, moment)) is not None:
                 self.not_fired.append(NotFired(hook, hook.timing, *no))
             elif not hook.persistent or self._has_room(hook):
@@ -165,16 +194,40 @@ class HookManager:
                     self._give_up(hook, "group")
             willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
         willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
-        chosen = [
-            (hook, fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content)
-            for hook in willing
-        ]
+        chosen = [(hook, fill(hook.content, moment, hook.owner) if hook.vars else hook.content) for hook in willing]
         if self._budget is not None:
             chosen = self._within_budget(chosen, self._budget)
         for hook, _ in chosen:
             if hook.once is not None or hook.has_memory:
                 self._memory.record(hook)
+        for hook, _ in chosen:
+            self._apply(hook, moment)
         return chosen
+
+    def _update(self, updates: Sequence[HookInfo], moment: Moment) -> None:
+        """Decide on all entries that only set variables, then apply those that fire (L1-51)."""
+        for hook, no in [(hook, self._memory.decide(hook, moment)) for hook in updates]:
+            if no is not None:
+                self.not_fired.append(NotFired(hook, hook.timing, *no))
+            elif self._apply(hook, moment):
+                self._memory.record(hook)
+                self.updated.append(hook)
+
+    def _apply(self, hook: HookInfo, moment: Moment) -> bool:
+        """Apply what the hook sets; return whether that could be done."""
+        if hook.set is None:
+            return True
+        before = {name: moment.variables.value(hook.skill, name) for name, _ in hook.set.changes}
+        if (no := self._memory.apply(hook, moment)) is not None:
+            self.not_fired.append(NotFired(hook, hook.timing, *no))
+            return False
+        after = {name: moment.variables.value(hook.skill, name) for name in before}
+        self.changes += [
+            VariableChange(hook, name, value)
+            for name, value in after.items()
+            if value is not None and value != before[name]
+        ]
+        return True
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
         """Leave out, while the sum exceeds the budget, of the lowest priority the last in order (L1-47)."""

@@ -1,12 +1,15 @@
 """Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+import hmac
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import ChunkChannel, LLMChunk
-from server.agent.messages import Verify, admit, user_texts
+from server.agent.messages import Verify, admit, attachments_of, last_reply, user_texts
 from server.approval.asking import AskHuman
 from server.errors import TurnError
 from server.hooks.layers import NO_LAYERS, HookLayers, TurnLayers
@@ -56,8 +59,12 @@ class ChatHandler:
         layers: HookLayers | None = None,
         filler: config.FillerSettings | None = None,
         hook_tokens: int | None = None,
+        draw_key: bytes = b"",
     ) -> None:
-        """`hook_tokens`: most tokens of skills' hooks in one model call, or None for no limit."""
+        """`hook_tokens`: most tokens of skills' hooks in one model call, or None for no limit.
+
+        `draw_key`: the secret that decides what hooks draw at random.
+        """
         self._agent = agent
         self._verify = verify
         self._limits = limits
@@ -65,6 +72,7 @@ class ChatHandler:
         self._layers = layers or HookLayers(config.HooksSettings())
         self.filler = filler or config.FillerSettings()
         self.hook_tokens = hook_tokens
+        self._draw_key = draw_key
 
     @property
     def tool_names(self) -> Collection[str]:
@@ -131,9 +139,19 @@ class ChatHandler:
 
     def hook_facts(self, request: TurnRequest) -> HookFacts:
         """Return the facts of a turn that are known before the agent has it: all but its model and tools."""
-        principal = request.principal
+        principal, context, is_nudge = request.principal, request.settings.context, request.trigger == "nudge"
+        drawn = f"{request.session_id} {request.drawn_for}".encode()
         return HookFacts(
             user_messages=user_texts(request.messages),
+            is_new_message=request.is_new_message and not is_nudge,
+            last_reply=last_reply(request.messages, goes_on=is_nudge),
+            attachments=attachments_of(request.messages),
+            interrupted=request.has_interrupted,
+            spoken=request.is_spoken,
+            context=context,
+            may_say_context=request.may_instruct,
+            seed=hmac.digest(self._draw_key, drawn, "sha256").hex(),
+            started_at=datetime.now().astimezone(zone_of(context)),
             channel=request.channel,
             language=request.settings.language,
             user=principal.account if principal.is_logged_in else None,
@@ -142,3 +160,11 @@ class ChatHandler:
             hook_tokens=self.hook_tokens,
             state=request.hook_state,
         )
+
+
+def zone_of(context: Mapping[str, object]) -> ZoneInfo | None:
+    """Return the time zone that the context names; None for none, and where there is no such zone."""
+    try:
+        return ZoneInfo(str(context["timezone"])) if "timezone" in context else None
+    except (OSError, ValueError, KeyError):
+        return None

@@ -11,9 +11,11 @@ from msgspec import UNSET, UnsetType, structs
 
 from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
+from server.agent.messages import user_texts
 from server.bounded.fair_share import Share
 from server.errors import FrameError, TurnError
 from server.session.approvals import Approvals
+from server.session.chat_handler import zone_of
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
@@ -266,7 +268,7 @@ class Session:
             notices.append(_notice("info", "trace_not_allowed", "the trace is for operators; see security.trace"))
         if self._is_silenced(frame):
             notices.append(_notice("info", "instructions_not_allowed", _NO_INSTRUCTIONS))
-        return notices
+        return [*notices, *_notices_of_zone(frame)]
 
     def _check_tool_names(self, frame: wire.TurnChoices) -> None:
         """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
@@ -313,7 +315,15 @@ class Session:
         state, problem = self._state_of(frame)
         kind: wire.TurnTrigger = "chat" if words is None else "voice"
         request = self._request(
-            turn_id, kind, frame.messages, settings, received_s, words=words, snapshot=snapshot, state=state
+            turn_id,
+            kind,
+            frame.messages,
+            settings,
+            received_s,
+            words=words,
+            snapshot=snapshot,
+            state=state,
+            is_new_message=user_texts(frame.messages) != self._turns.answered,
         )
         self._turns.begin(request, is_spoken=is_awaited)
         spoken.response_due_s = NEVER
@@ -365,7 +375,7 @@ class Session:
         notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
             notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
-        return notices
+        return [*notices, *_notices_of_zone(frame)]
 
     def _nudged(self, nudge: str) -> TriggerInfo:
         """Return the trigger of the nudge, which is answered now. Raises FrameError."""
@@ -410,14 +420,21 @@ class Session:
         state: HookState = _NO_STATE,
         extra_hooks: Sequence[HookInfo] = (),
         text: str | None = None,
+        is_new_message: bool = True,
     ) -> TurnRequest:
         """Ask for a turn, by default now; one that answers spoken words begins where they end."""
         if received_s is None:
             received_s = self._services.now_s()
         is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.microphone.is_fed)
-        if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
+        goes_on = bool(messages) and messages[-1].role == "tool"  # with the results of the client's tools
+        if goes_on:
             is_heard = self._turns.is_spoken
         return TurnRequest(
+            is_new_message=is_new_message and not goes_on,
+            is_spoken=settings.voice and self._services.speech.synthesizer.status.state == "ready",
+            has_interrupted=self._turns.is_interrupting and not goes_on,
+            may_instruct=self._rights.may_instruct,
+            drawn_for=self._turns.drawn_for if goes_on else turn_id,
             id=turn_id,
             session_id=self.id,
             trigger=trigger,
@@ -482,7 +499,8 @@ class Session:
         before = () if history is None else history.messages
         messages = [*before, wire.Message(role="user", content=words.text)]
         state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
-        request = self._request(turn_id, "voice", messages, self._settings.turn, words=words, state=state)
+        settings = self._settings.turn.with_context(UNSET if history is None else history.context)
+        request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
         try:
             self._turns.begin(request, is_spoken=True)
         except TurnError as error:
@@ -524,6 +542,13 @@ class Session:
     def _can_hear(self) -> bool:
         """Return whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
+
+
+def _notices_of_zone(frame: wire.TurnChoices) -> list[wire.Notice]:
+    if frame.context is UNSET or frame.context.get("timezone") is None or zone_of(frame.context) is not None:
+        return []
+    text = "no time zone is called like context.timezone: write it like Europe/Berlin; the server's counts"
+    return [_notice("warning", "timezone_unknown", text)]
 
 
 def _notice(level: Literal["info", "warning"], code: str, text: str, turn_id: str | UnsetType = UNSET) -> wire.Notice:

@@ -240,7 +240,9 @@ class TurnRun:
 def _unstarted_record(request: TurnRequest) -> HookRecord:
     """Return the record of a turn that ends before any hook is put in."""
     hooks, off = request.snapshot.hooks(request.skills), request.snapshot.hooks_off(request.skills)
-    state = request.hook_state.next(()) if any(hook.has_memory for hook in hooks) else None
+    state = None
+    if any(hook.has_memory or hook.variables for hook in hooks):
+        state = request.hook_state.next((), request.hook_state.variables)
     return HookRecord(lambda: state, lambda: not_fired_events((SilentHook(hook, "no_start") for hook in hooks), off))
 
 

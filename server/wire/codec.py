@@ -42,7 +42,7 @@ _decoder = msgspec.json.Decoder(AnyClientFrame)
 _head_decoder = msgspec.json.Decoder(_FrameHead)
 _encoder = msgspec.json.Encoder()
 # greedy, so that the last place counts: the problem may quote the client
-_AT = re.compile(r"^(?P<problem>.*) - at `(?P<path>\$.*)`$", re.DOTALL)
+_AT = re.compile(r"^(?P<problem>.*) - at (?:`key` in )?`(?P<path>\$.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 

@@ -6,13 +6,13 @@ None. Where several decide together, the path is that of the object or list that
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, TurnVariables
 
 MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
@@ -35,21 +35,35 @@ class SearchedCall:
     @cached_property
     def sizes(self) -> tuple[int, int]:
         """The bytes of result and arguments."""
-        return self.result.size, SearchedText(_compact_json(self.facts.arguments)).size
+        return self.result.size, SearchedText(compact_json(self.facts.arguments)).size
+
+    @cached_property
+    def shown(self) -> "SearchedCall":
+        """The call with the arguments as the user may see them."""
+        if self.facts.concealed_arguments is None:
+            return self
+        return SearchedCall(replace(self.facts, arguments=self.facts.concealed_arguments))
 
     def argument(self, path: str) -> SearchedText | None:
         """Return the argument at the path as a text, or None where there is none."""
         if path not in self._arguments:
-            self._arguments[path] = self._read_argument(path.split("."))
+            value = self._read_argument(path.split("."))
+            self._arguments[path] = None if value is None else as_text(value[0])
         return self._arguments[path]
 
-    def _read_argument(self, path: Sequence[str]) -> SearchedText | None:
+    def value(self, path: str) -> tuple[object, SearchedText | None]:
+        """Return the argument and its text, if it is a text, a number or a boolean."""
+        found = self._read_argument(path.split("."))
+        is_plain = found is not None and isinstance(found[0], str | int | float)
+        return (found[0], self.argument(path)) if found is not None and is_plain else (None, None)
+
+    def _read_argument(self, path: Sequence[str]) -> tuple[object] | None:
         value: object = self.facts.arguments
         for key in path:
             if not isinstance(value, Mapping) or key not in value:
                 return None
             value = value[key]
-        return SearchedText(value if isinstance(value, str) else _compact_json(value))
+        return (value,)
 
 
 class SearchedTurn:
@@ -58,6 +72,7 @@ class SearchedTurn:
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
         self._texts: list[SearchedText] = []  # of the last user messages asked for so far, the last one first
+        self._context: dict[str, SearchedText] = {}
 
     def last_texts(self, number: int) -> list[SearchedText]:
         """Return so many of the last user messages, the last one first."""
@@ -65,6 +80,17 @@ class SearchedTurn:
         while len(self._texts) < min(number, len(words)):
             self._texts.append(SearchedText(words[-1 - len(self._texts)]))
         return self._texts[:number]
+
+    @cached_property
+    def last_reply(self) -> SearchedText | None:
+        return None if self.facts.last_reply is None else SearchedText(self.facts.last_reply)
+
+    def context(self, key: str) -> tuple[object, SearchedText | None]:
+        """Return a value of the context and its text, if texts may hold it, and it is no list."""
+        value = self.facts.context.get(key) if self.facts.may_say_context else None
+        if value is None or (isinstance(value, Sequence) and not isinstance(value, str)):
+            return None, None
+        return value, self._context.setdefault(key, as_text(value))
 
 
 class SearchLimitError(Exception):
@@ -90,8 +116,13 @@ class SearchWork:
                 return True
         return False
 
-    def _count(self, expression: Pattern, text: SearchedText) -> None:
-        search = expression.written, id(text)
+    def capture(self, expression: Pattern, text: SearchedText) -> str | None:
+        """Return what the group of the expression finds in the text. Raises SearchLimitError."""
+        self._count(expression, text, "set ")
+        return text.capture(expression)
+
+    def _count(self, expression: Pattern, text: SearchedText, purpose: str = "") -> None:
+        search = purpose + expression.written, id(text)
         if search not in self._counted:
             self._counted.add(search)
             self.left -= expression.steps * len(text.beginning(expression.max_bytes))
@@ -110,15 +141,27 @@ class Moment(NamedTuple):
     """The calls that conditions ask about: this call, or the batch just finished."""
     round: int | None = None
     """Round of the agent's loop, or None outside it."""
+    variables: TurnVariables = TurnVariables({}, {})
+    has_words: bool = True
+    """Whether the user has said something new, for an entry with `set`."""
 
-    def max_work(self, conditions: Iterable["Condition"]) -> int:
-        """Return what the conditions' expressions search at most; a long text counts as all that an injection may."""
+    def max_work(self, searching: Iterable["Searching"]) -> int:
+        """Return what these expressions search at most; a long text counts as all that an injection may."""
         said = [text.size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
         in_calls = [size for call in self.calls for size in call.sizes]
-        if max([0, *said, *in_calls]) > LONG_TEXT_BYTES:
+        if max([self.turn.last_reply.size if self.turn.last_reply else 0, *said, *in_calls]) > LONG_TEXT_BYTES:
             return MAX_INJECTION_WORK
-        sizes = [sum(in_calls), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
-        return sum(steps * sizes[last] for condition in conditions for last, steps in condition.searches)
+        other = sum(in_calls) + (self.turn.last_reply.size if self.turn.last_reply else 0)
+        sizes = [other, *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
+        return sum(steps * sizes[last] for one in searching for last, steps in one.searches)
+
+
+class Searching(Protocol):
+    """A `when` or a `set`, of which the expressions search texts."""
+
+    @property
+    def searches(self) -> Sequence[tuple[int, int]]:
+        """Number of user messages (0: other texts) and steps of the search for each list of patterns."""
 
 
 class Node(Protocol):
@@ -134,7 +177,7 @@ class Condition:
     source: str
     root: Node = field(compare=False, repr=False)
     searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
-    """Number of user messages (0: tool calls) and steps of the search for each list of patterns."""
+    """Searches of its expressions, for Searching."""
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""
@@ -228,5 +271,9 @@ def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) 
     return days is None or DAYS[began.weekday()] in days
 
 
-def _compact_json(value: object) -> str:
+def as_text(value: object) -> SearchedText:
+    return SearchedText(value if isinstance(value, str) else compact_json(value))
+
+
+def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

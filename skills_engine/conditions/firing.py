@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
 from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn, SearchLimitError, SearchWork
-from skills_engine.conditions.turn_facts import CallFacts, Firing, HookFacts, HookState
+from skills_engine.conditions.turn_facts import CallFacts, Firing, HookFacts, HookState, TurnVariables, Value, Values
 from skills_engine.hook_entries import HookInfo
 
 Reason = Literal[
@@ -19,8 +19,11 @@ Reason = Literal[
     "persistent",
     "group",
     "budget",
+    "no_message",
+    "set",
+    "variables_full",
 ]
-"""Reason that first kept a hook out: a key of it, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
+"""Reason that first kept a hook (or what it sets) out: a key of it, a limit (L1-30, L1-43, L1-50), or `skills.hook_tokens`."""
 
 
 class NotFired(NamedTuple):
@@ -34,9 +37,10 @@ class NotFired(NamedTuple):
 
 
 class TurnMemory:
-    """Knows which hooks fired: in this turn, and by the state that came in the turns before."""
+    """Knows the variables and which hooks fired: in this turn, and by the state that came in the turns before."""
 
-    def __init__(self, facts: HookFacts) -> None:
+    def __init__(self, facts: HookFacts, declared: Values) -> None:
+        self.variables = TurnVariables(declared, facts.state.variables)
         self._turn = SearchedTurn(facts)
         self._before = facts.state
         self._now = facts.state.turn + 1
@@ -49,18 +53,18 @@ class TurnMemory:
         self, timing: str, call: CallFacts | None, calls: Iterable[CallFacts], round_number: int | None
     ) -> Moment:
         """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
-        work = SearchWork()
+        moment = Moment(self._turn, SearchWork(), variables=self.variables)
         match timing:
             case "after_tool_call" if call is not None:
                 searched = self._searched(call)
-                return Moment(self._turn, work, call=searched, calls=(searched,), round=round_number)
+                return moment._replace(call=searched, calls=(searched,), round=round_number)
             case "after_tool_call":
-                return Moment(self._turn, work, round=round_number)
+                return moment._replace(round=round_number)
             case "before_each_agent":
-                return Moment(self._turn, work, calls=tuple(map(self._searched, calls)), round=round_number)
+                return moment._replace(calls=tuple(map(self._searched, calls)), round=round_number)
             case "before_first_agent":
-                return Moment(self._turn, work, round=1)
-        return Moment(self._turn, work)
+                return moment._replace(round=1)
+        return moment
 
     def decide(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
         """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
@@ -72,7 +76,11 @@ class TurnMemory:
             return None
         if hook.requires_tools and not self._has(hook.requires_tools):
             return "requires_tools", ""
-        if hook.once == "turn" and (hook.skill, hook.name) in self._injected:
+        has_words = self._turn.facts.is_new_message
+        if hook.is_update and not has_words and hook.timing in ("after_user_input", "before_planning"):
+            return "no_message", ""
+        is_for_once = hook.once == "turn" or (hook.is_update and hook.once == "conversation")
+        if is_for_once and (hook.skill, hook.name) in self._injected:
             return "once", ""
         if hook.has_memory and (turn := self._earlier_turn(hook)) is not None:
             if self._is_sticky(hook, turn):
@@ -81,11 +89,30 @@ class TurnMemory:
                 return "once", ""
             if self._now <= turn + hook.memory_turns:
                 return "cooldown", ""
+        if hook.set is not None and not has_words:
+            moment = moment._replace(has_words=False)
         try:
             path = None if hook.when is None else hook.when.why_not(moment)
         except SearchLimitError:
             return "search_limit", ""
         return None if path is None else ("when", path)
+
+    def apply(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
+        """Apply its whole `set` to the moment's variables and return None, or what says no (L1-51)."""
+        if hook.set is None:
+            return None
+        moment = moment._replace(has_words=self._turn.facts.is_new_message)
+        values: dict[str, Value] = {}
+        try:
+            for name, change in hook.set.changes:
+                before = moment.variables.value(hook.skill, name)
+                value = None if before is None else change(before, moment, hook.owner)
+                if value is None:
+                    return "set", f"set.{name}"
+                values[name] = value
+        except SearchLimitError:
+            return "search_limit", ""
+        return None if moment.variables.write(hook.skill, values) else ("variables_full", "")
 
     def record(self, hook: HookInfo) -> None:
         """Remember that the hook was put in."""
@@ -102,7 +129,7 @@ class TurnMemory:
             for hook in hooks
             if (turn := self._last.get((hook.skill, hook.name))) is not None
         ]
-        return self._before.next(fired)
+        return self._before.next(fired, self.variables.changed)
 
     def _searched(self, call: CallFacts) -> SearchedCall:
         return self._calls.setdefault(id(call), SearchedCall(call))

@@ -51,6 +51,7 @@ class SearchedText:
         # surrogatepass, ignore: half of a surrogate pair is left out; one byte more shows where a character ends
         self._encoded = text[: MAX_TEXT_BYTES + 1].encode(errors="surrogatepass")[: MAX_TEXT_BYTES + 1]
         self._found: dict[str, bool] = {}
+        self._captured: dict[str, str | None] = {}
 
     @property
     def size(self) -> int:
@@ -76,6 +77,14 @@ class SearchedText:
             while self._encoded[size] & 0xC0 == 0x80:  # in the middle of a character
                 size -= 1
         return self._encoded[:size]
+
+    def capture(self, pattern: "Pattern") -> str | None:
+        """Return what the group of the expression finds, or None for nothing."""
+        if pattern.written not in self._captured:
+            found = pattern.compiled.search(self.beginning(pattern.max_bytes))
+            group = None if found is None else found[1]
+            self._captured[pattern.written] = None if group is None else group.decode(errors="ignore")
+        return self._captured[pattern.written]
 
     def has(self, pattern: "Pattern") -> bool:
         found = self._found.get(pattern.written)
@@ -197,10 +206,27 @@ def _is_bound(end: str) -> bool:
     return _is_of_word(end) and _UNSPACED.match(end) is None
 
 
-def _expression(pattern: str, inner: str, ignore_case: str) -> Pattern:
+def capturing(pattern: str) -> Pattern:
+    """Return an expression with one group, whose text `SearchedText.capture` finds. Raises PatternError."""
+    found = _EXPRESSION.fullmatch(pattern)
+    if found is None or _SURROGATE.search(pattern):
+        raise PatternError(f"match: expected an expression /…/ or /…/i, got {quoted(pattern)}")
+    expression = _expression(pattern, *found.groups(), captures=True)
+    if expression.compiled.groups != 1:
+        raise PatternError(f"match: expected exactly one group ( ), {quoted(pattern)} has {expression.compiled.groups}")
+    return expression
+
+
+def are_alike(text: str, wanted: str) -> bool:
+    """Return whether the texts are the same as a whole, however they are written (L1-54)."""
+    text, wanted = _folded(text), _folded(wanted)
+    return text == wanted or (_without_diacritics(wanted) == wanted and _without_diacritics(text) == wanted)
+
+
+def _expression(pattern: str, inner: str, ignore_case: str, *, captures: bool = False) -> Pattern:
     options = re2.Options()
     options.log_errors = False
-    options.never_capture = True
+    options.never_capture = not captures
     options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
     options.case_sensitive = not ignore_case
     try:

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -23,8 +24,9 @@ from skills_engine.conditions.condition import (
     SearchedCall,
     is_in_span,
 )
-from skills_engine.conditions.text_patterns import Globs, Patterns, is_in_range
-from skills_engine.conditions.turn_facts import Channel, HookFacts, ToolStatus
+from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
+from skills_engine.conditions.text_patterns import Globs, Patterns, are_alike, is_in_range
+from skills_engine.conditions.turn_facts import Channel, HookFacts, ToolStatus, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 MAX_LEAVES = 64
@@ -34,6 +36,11 @@ Text = Annotated[str, Meta(min_length=1)]
 Texts = Annotated[list[Text], Meta(min_length=1, max_length=32)]
 _Count = Annotated[int, Meta(ge=1)]
 _Clock = Annotated[str, Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$", max_length=5)]
+
+
+class NumberSpan(msgspec.Struct, forbid_unknown_fields=True):
+    min: float | UnsetType = UNSET
+    max: float | UnsetType = UNSET
 
 
 class CountSpan(msgspec.Struct, forbid_unknown_fields=True):
@@ -51,6 +58,11 @@ class ClockSpan(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "fr
 
 
 _Span = _Count | CountSpan
+_Scalar = bool | int | float | str
+_Wanted = Annotated[
+    dict[Text, _Scalar | Annotated[list[_Scalar], Meta(min_length=1, max_length=32)] | NumberSpan], Meta(min_length=1)
+]
+_OnlyTrue = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 # The source of the JSON Schema and of the checks; the descriptions are what an editor shows.
@@ -75,6 +87,10 @@ class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "no
     model: Annotated[Texts | UnsetType, Meta(description="The model by its name, or local or cloud.")] = UNSET
     user: Annotated[Texts | UnsetType, Meta(description="The user who is logged in; operator is the role.")] = UNSET
     skills: Annotated[Texts | UnsetType, Meta(description="These skills are all on.")] = UNSET
+    context: Annotated[
+        _Wanted | UnsetType,
+        Meta(description="What the application says: for each key a value, a list of values, or a span of numbers."),
+    ] = UNSET
     time: Annotated[
         ClockSpan | UnsetType,
         Meta(
@@ -104,6 +120,20 @@ class WhenEntry(SharedConditions, forbid_unknown_fields=True):
     ] = UNSET
     tool_result: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the result holds one.")] = UNSET
     round: Annotated[_Span | UnsetType, Meta(description="The round of the agent loop; the first one is 1.")] = UNSET
+    variables: Annotated[
+        _Wanted | UnsetType,
+        Meta(description="Variables of this skill, or of another: skill/name. As in context."),
+    ] = UNSET
+    last_reply: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the reply before holds one.")] = UNSET
+    interrupted: Annotated[_OnlyTrue | UnsetType, Meta(description="true: the user has ended a running reply.")] = UNSET
+    attachments: Annotated[
+        Annotated[list[Literal["image", "document"]], Meta(min_length=1, max_length=32)] | UnsetType,
+        Meta(description="One of these is attached to the user's message."),
+    ] = UNSET
+    spoken: Annotated[_OnlyTrue | UnsetType, Meta(description="true: the reply will be spoken.")] = UNSET
+    chance: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | UnsetType, Meta(description="It holds at random, with this probability.")
+    ] = UNSET
 
 
 CONDITIONS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
@@ -126,18 +156,27 @@ _EXPECTED = {
     "days": "a list of mon, tue, wed, thu, fri, sat, sun",
     "timezone": "a name such as Europe/Berlin",
     **dict.fromkeys(("min", "max"), "a number from 1 on"),
+    **dict.fromkeys(
+        ("variables", "context"), 'an object of names and values, such as {"step": "name", "score": {"min": 3}}'
+    ),
+    "last_reply": _PATTERNS,
+    **dict.fromkeys(("interrupted", "spoken"), "true (or under not: leave it out, or turn it with not)"),
+    "attachments": "a list of image, document",
+    "chance": "a number from 0 to 1",
 }
 _INSIDE = re.compile(r" unknown field `(.+)`$| - at `\$\.(\w+)")
 """The place of a mistake inside `time`, `round` or `turn`, in msgspec's words."""
 
 
-def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
+def read_when(
+    value: object, place: str, report: Report, *, known: Sequence[str] | None = None, owner: Owner = NO_OWNER
+) -> Condition | None:
     """Return the condition, or None with every reason why there is none. `place` is its JSON path.
 
     `known` names the conditions that count here; by default all of them.
     """
     errors = len(report.errors)
-    reader = _Reader(place, report, known)
+    reader = _Reader(place, report, known, owner)
     root = reader.read(value, "when", depth=1)
     if reader.leaves > MAX_LEAVES:
         report.error(place, f"has {reader.leaves} conditions: at most {MAX_LEAVES} are allowed")
@@ -149,10 +188,11 @@ def read_when(value: object, place: str, report: Report, *, known: Sequence[str]
 class _Reader:
     """Reads the objects of one `when`; `path` is that of the condition, as reasons name it."""
 
-    def __init__(self, place: str, report: Report, known: Sequence[str] | None) -> None:
+    def __init__(self, place: str, report: Report, known: Sequence[str] | None, owner: Owner) -> None:
         self.leaves = 0
         self.searches: list[tuple[int, int]] = []
         self._known = known
+        self._owner = owner
         self._place = place
         self._report = report
 
@@ -191,6 +231,8 @@ class _Reader:
                 return None
             if (call_test := _call_test(key, right, self._patterns)) is not None:
                 return CallLeaf(path, call_test)
+            if (value_test := _value_test(key, right, self._owner)) is not None:
+                return Leaf(path, value_test)
             return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
@@ -199,14 +241,14 @@ class _Reader:
         return None
 
     def _patterns(self, patterns: Sequence[str], last: int = 0) -> Patterns:
-        """Compile patterns that are searched in so many user messages, or in tool calls. Raises PatternError."""
+        """Compile patterns that are searched in so many user messages, or in other texts. Raises PatternError."""
         compiled = Patterns(patterns)
         if steps := sum(pattern.steps for pattern in compiled.each):
             self.searches.append((last, steps))
         return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
-        if inside is None:
+        if inside is None or key in ("variables", "context"):
             self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
         elif unknown := inside[1]:
             self._error(f"{path}.{unknown}", f"unknown key: expected {_EXPECTED[key]}")
@@ -243,13 +285,72 @@ def _call_test(
     return None
 
 
+def _value_test(key: str, value: Any, owner: Owner) -> Callable[[Moment], bool] | None:
+    """Return the test of a leaf about variables, context or chance; None for others. Raises ValueError."""
+    match key:
+        case "variables":
+            for name in value:
+                if not owner.knows(name):
+                    raise ValueError(f"no variable of this skill is called {name}{did_you_mean(name, owner.declared)}")
+            asked = [(name.rpartition("/"), test) for name, test in _tests(value)]
+            return lambda moment: all(
+                test(moment.variables.value(skill or owner.skill, name)) for (skill, _, name), test in asked
+            )
+        case "context":
+            if wrong := next((name for name in value if not CONTEXT_KEY.fullmatch(name)), None):
+                raise ValueError(f"{quoted(wrong)} is no key: expected up to 64 letters, digits and _, no digit first")
+            tests = list(_tests(value))
+            return lambda moment: all(test(moment.turn.facts.context.get(name)) for name, test in tests)
+        case "chance":
+            most = value * 2**64
+            return lambda moment: throw(moment.turn.facts.seed, owner.skill, owner.name) < most
+        case "interrupted" | "spoken":
+            if value is not True:
+                raise ValueError("expected true; for the contrary put it under not")
+            return lambda moment: bool(getattr(moment.turn.facts, key))
+        case "attachments":
+            return lambda moment: not moment.turn.facts.attachments.isdisjoint(value)
+    return None
+
+
+def _tests(wanted: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[object], bool]]]:
+    """Yield for each name the test of its value; a list holds where one of its items does."""
+    for name, one in wanted.items():
+        is_wanted = partial(_is_in_span, *_bounds(one)) if isinstance(one, NumberSpan) else partial(_is_one_of, one)
+        yield name, partial(_holds_of_value, is_wanted)
+
+
+def _holds_of_value(is_wanted: Callable[[object], bool], value: object) -> bool:
+    return any(map(is_wanted, value if isinstance(value, list | tuple) else (value,)))
+
+
+def _is_in_span(low: float, high: float, value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, int | float) and low <= value <= high
+
+
+def _is_one_of(wanted: object, value: object) -> bool:
+    """Return whether it is one of the values: texts however they are written, booleans only where one is wanted."""
+    if isinstance(wanted, list):
+        return any(_is_one_of(one, value) for one in wanted)
+    if isinstance(wanted, str) or isinstance(value, str):
+        return isinstance(wanted, str) and isinstance(value, str) and are_alike(value, wanted)
+    return isinstance(wanted, bool) == isinstance(value, bool) and wanted == value
+
+
 def _test(
     key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns]
 ) -> Callable[[Moment], bool]:
     match key:
         case "user_text":
             patterns = compile_patterns(value, last)
-            return lambda moment: any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
+            return lambda moment: (
+                moment.has_words and any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
+            )
+        case "last_reply":
+            patterns = compile_patterns(value, 0)
+            return lambda moment: (
+                moment.turn.last_reply is not None and moment.work.finds(patterns, moment.turn.last_reply)
+            )
         case "round":
             low, high = _bounds(value)
             return lambda moment: moment.round is not None and low <= moment.round <= high
@@ -285,12 +386,12 @@ def _has_user(facts: HookFacts, names: Globs, *, asks_role: bool) -> bool:
     return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
 
 
-def _bounds(value: "int | CountSpan") -> tuple[float, float]:
+def _bounds(value: "int | CountSpan | NumberSpan") -> tuple[float, float]:
     if isinstance(value, int):
         return value, value
     if value.min is UNSET and value.max is UNSET:
         raise ValueError(f"expected {_COUNT}: neither of the two is given")
-    low = 0 if value.min is UNSET else value.min  # a conversation that a nudge begins has no user message
+    low = -math.inf if value.min is UNSET else value.min
     high = math.inf if value.max is UNSET else value.max
     if low > high:
         raise ValueError(f"expected {_COUNT}: min is greater than max")

@@ -106,7 +106,7 @@ class Conversation:
         with tempfile.TemporaryDirectory() as folder:
             write_skills(Path(folder), files)
             hooks = scan_hooks(SKILLS, folder)
-        expected = [hook for file in files for hook in read(file.skill, file.entries, file.texts)]
+        expected = [hook for file in files for hook in read(file.skill, file.entries, file.texts, file.variables)]
         assert [(hook.skill, hook.name) for hook in hooks] == [hook.key for hook in expected]
         return cls(hooks, expected)
 
@@ -131,12 +131,15 @@ def _as_state(state: HookState) -> State:
     return State(
         turn=state.turn,
         fired={(f.skill, f.hook): (f.turn, math.inf if f.until is None else f.until) for f in state.firings},
+        variables=state.variables,
     )
 
 
 def write_skills(folder: Path, files: Sequence[SkillFile]) -> None:
     for file in files:
         skill = make_skill(folder, file.skill)
-        write_hooks_json(skill, {"hooks": list(file.entries)})
+        write_hooks_json(
+            skill, {"hooks": list(file.entries)} | ({} if file.variables is None else {"variables": file.variables})
+        )
         for name, text in file.texts.items():
             (skill / "hooks" / name).write_text(text)

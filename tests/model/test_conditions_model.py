@@ -20,6 +20,7 @@ from tests.model.condition_scenarios import (
     TurnScript,
     conversations,
     large_conditions,
+    long_conversations,
     long_texts,
     moments,
     small_conditions,
@@ -42,6 +43,11 @@ _around = st.text(LETTERS, max_size=2)
 def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
 ) -> None:
+    play_both(conversation)
+
+
+def play_both(conversation: tuple[tuple[SkillFile, ...], list[TurnScript]]) -> None:
+    """Play the conversation with the product and by the rules, and compare them at each step."""
     files, turns = conversation
     played = Conversation.begin(files)
 
@@ -60,6 +66,16 @@ def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
         played.end(manager.state, model.state())
 
 
+@pytest.mark.soak
+@pytest.mark.rule("L1-50", "L1-51", "L1-52", "L1-53", "L1-54", "L1-56")
+@examples(2000)
+@given(long_conversations)
+def test_variables_are_set_as_the_rules_say_in_conversations_of_60_turns(
+    conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
+) -> None:
+    play_both(conversation)
+
+
 def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     tool_name = step.call.name if step.call else None
     returned = manager.inject(step.timing, tool_name=tool_name, call=step.call, calls=step.calls, round=step.in_round)
@@ -69,6 +85,7 @@ def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     assert [(r["skill"], r["name"], r["content"]) for r in returned] == [(*p.hook.key, p.text) for p in persistent]
     got = {(out.hook.skill, out.hook.name): (out.timing, out.reason, out.path or "") for out in manager.not_fired}
     assert got == {out.hook.key: (step.timing, out.reason, out.path) for out in model.out}, step
+    assert manager.variables == model.variables.changed, step
 
 
 @pytest.mark.soak
@@ -105,6 +122,7 @@ def test_simulated_and_scripted_turns_go_as_the_rules_say(
 
     for script in turns:
         script = replace(script, planning=True, max_persistent=1000)  # a script always plans, and knows no limit
+        script = replace(script, facts=replace(script.facts, is_new_message=True, last_reply=None))
         hooks, facts, model = played.start(script)
 
         again = foresee_each(played.said, replace(script, needs_tools=bool(script.batches)), model)
@@ -124,7 +142,8 @@ def foresee_each(said: Sequence[str], script: TurnScript, model: TurnModel) -> F
     """Foresee the script for each of these texts, and return what becomes of the last."""
     state, foreseen = model.before, Foreseen()
     for number in range(1, len(said) + 1):
-        facts = replace(model.facts, user_messages=tuple(said[:number]), tools=_with_called(script))
+        seed = f"{model.facts.seed} {number - 1}"
+        facts = replace(model.facts, user_messages=tuple(said[:number]), tools=_with_called(script), seed=seed)
         foreseen = foresee(script, TurnModel(model.hooks, facts, state))
         state = foreseen.state or state
     return foreseen

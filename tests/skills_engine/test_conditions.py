@@ -29,7 +29,7 @@ def moment(
     round_number: int | None = None,
     **facts: Any,
 ) -> Moment:
-    return TurnMemory(HookFacts(**facts)).moment(timing, call, calls, round_number)
+    return TurnMemory(HookFacts(**facts), {}).moment(timing, call, calls, round_number)
 
 
 def why_not(when: object, at: Moment | None = None) -> str | None:

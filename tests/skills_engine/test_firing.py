@@ -130,7 +130,7 @@ def test_what_was_searched_before_an_injection_is_counted_and_changes_nothing() 
 
 @pytest.mark.rule("L1-43")
 def test_an_injection_looks_at_the_texts_that_were_searched_before_it() -> None:
-    memory, call = TurnMemory(HookFacts(user_messages=("now",))), CallFacts(name="a", arguments={"b": 1})
+    memory, call = TurnMemory(HookFacts(user_messages=("now",)), {}), CallFacts(name="a", arguments={"b": 1})
     before, now = (memory.moment("after_tool_call", call, (), 1) for _ in range(2))
 
     assert before.turn.last_texts(1)[0] is now.turn.last_texts(1)[0]
@@ -248,7 +248,7 @@ def test_in_the_turn_in_which_it_fired_it_fires_as_if_nothing_stood_there() -> N
 
 @pytest.mark.rule("L1-44")
 def test_a_sticky_hook_asks_what_stands_before_its_memory() -> None:
-    state = HookState().next([])
+    state = HookState().next([], {})
     fired = Turn([hook("x", sticky=5)], state=state)
     fired.inject()
     after = fired.manager.state

@@ -44,7 +44,7 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
 
 
 DROPPED = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
-ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, model, user, skills, time"
+ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, model, user, skills, context, time"
 
 
 @pytest.mark.parametrize(

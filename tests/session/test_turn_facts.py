@@ -1,0 +1,146 @@
+"""Facts of a turn that hooks ask for: from the client's frames to the agent."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.config import SecuritySettings
+from skills_engine import HookFacts, HookInfo, Skill, SkillsSnapshot
+from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
+
+ASKS = SkillsSnapshot(
+    (
+        Skill(
+            "tutor",
+            "",
+            Path(),
+            "tutor",
+            hooks=(
+                HookInfo("h", "h.md", "after_user_input", "system", False, "Text.", "tutor", variables={"score": 0}),
+            ),
+        ),
+    )
+)
+HELLO = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]
+
+
+def facts_of(agent: FakeAgent, turn: int = -1) -> HookFacts:
+    return agent.asked[turn].options.facts
+
+
+async def turn(client: SessionHarness, *messages: Any, **fields: Any) -> None:
+    over = sum(frame["type"] == "turn_end" for frame in client.frames)
+    client.send("chat", messages=list(messages) or [{"role": "user", "content": "hi"}], **fields)
+    await client.until("turn_end", over + 1)
+
+
+@pytest.mark.rule("L1-56")
+async def test_the_context_of_a_turn_is_laid_over_that_of_the_connection() -> None:
+    agent = FakeAgent([say("Hi.")] * 3)
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        client.send("configure", context={"plan": "pro", "age": 3})
+        await turn(client, context={"age": None, "tags": ["a"]})
+        await turn(client)
+        client.send("configure", context={"ok": True})
+        await turn(client)
+
+    contexts = [facts_of(agent, number).context for number in range(3)]
+    assert contexts == [{"plan": "pro", "tags": ["a"]}, {"plan": "pro", "age": 3}, {"ok": True}]
+
+
+@pytest.mark.rule("L1-56")
+@pytest.mark.parametrize(
+    ("context", "path"),
+    [
+        ({f"k{number}": 1 for number in range(10_000)}, "$.context"),
+        ({"plan": "x" * 201}, "$.context"),
+        ({"plan": {"a": 1}}, "$.context"),
+        ({"a-b": 1}, "$.context"),
+        ({"tags": ["x"] * 17}, "$.context"),
+    ],
+)
+async def test_a_wrong_context_is_refused_with_its_path(context: Any, path: str) -> None:
+    async with SessionHarness(FakeAgent([say("Hi.")]), snapshot=ASKS) as client:
+        client.send("configure", context=context)
+        error = await client.until("error")
+
+    assert error["code"] == "frame_invalid"
+    assert error["path"].startswith(path)
+
+
+@pytest.mark.rule("L1-56")
+async def test_the_time_zone_of_the_context_is_the_clock_of_hooks() -> None:
+    agent = FakeAgent([say("Hi.")] * 2)
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        await turn(client, context={"timezone": "Asia/Tokyo"})
+        await turn(client, context={"timezone": "../etc/passwd"})
+
+    assert str(facts_of(agent, 0).started_at.tzinfo) == "Asia/Tokyo"
+    assert [frame["code"] for frame in client.frames if frame["type"] == "notice"] == ["timezone_unknown"]
+
+
+@pytest.mark.rule("L1-56")
+async def test_context_stays_out_of_texts_for_clients_that_may_not_instruct() -> None:
+    agent = FakeAgent([say("Hi.")])
+    security = SecuritySettings(client_instructions="deny")
+    async with SessionHarness(agent, snapshot=ASKS, security=security) as client:
+        await turn(client, context={"plan": "pro"})
+
+    assert (facts_of(agent).context, facts_of(agent).may_say_context) == ({"plan": "pro"}, False)
+
+
+@pytest.mark.rule("L1-52")
+async def test_the_reply_before_and_attachments_are_known() -> None:
+    agent = FakeAgent([say("Hi.")])
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    parts = [{"type": "text", "text": "look"}, picture, {"type": "text", "text": 'Document "a.txt":\n\nsecret'}]
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        await turn(client, *HELLO, {"role": "user", "content": parts})
+
+    facts = facts_of(agent)
+    assert (facts.last_reply, facts.attachments) == ("Hello.", frozenset({"image", "document"}))
+    assert facts.user_messages == ("hi", "look")
+
+
+@pytest.mark.rule("L1-52")
+async def test_a_message_that_ends_a_running_reply_has_interrupted_it() -> None:
+    agent = FakeAgent([[say("Hi.")[0], Pause()], say("Yes?"), say("So.")])
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        client.chat(id="t1")
+        await client.until("text")
+        client.chat(id="t2")
+        await client.until("turn_end", 2)
+        await turn(client, id="t3")
+
+    assert [facts_of(agent, number).interrupted for number in range(3)] == [False, True, False]
+
+
+@pytest.mark.rule("L1-51", "L1-53")
+async def test_a_turn_that_goes_on_has_no_new_message_and_keeps_the_draw() -> None:
+    agent = FakeAgent([say("Hi.")] * 3)
+    call = {"id": "c", "type": "function", "function": {"name": "paint", "arguments": "{}"}}
+    going_on = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "done"},
+    ]
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        await turn(client)
+        await turn(client, *going_on)
+        await turn(client)
+
+    first, second, third = (facts_of(agent, number) for number in range(3))
+    assert [each.is_new_message for each in (first, second, third)] == [True, False, True]
+    assert first.seed == second.seed != third.seed
+
+
+@pytest.mark.rule("L1-51")
+async def test_a_response_to_an_unchanged_history_has_no_new_message() -> None:
+    agent = FakeAgent([say("Hi.")] * 2)
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        await turn(client)
+        client.send("respond", messages=[{"role": "user", "content": "hi"}])
+        await client.until("turn_end", 2)
+
+    assert [facts_of(agent, number).is_new_message for number in range(2)] == [True, False]
