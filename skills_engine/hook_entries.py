@@ -139,7 +139,7 @@ class HookInfo:
     @property
     def is_update(self) -> bool:
         """Whether it only sets variables, and puts nothing in (L1-51)."""
-        return not self.file
+        return self.set is not None and not self.file
 
     @property
     def owner(self) -> Owner:

@@ -1,6 +1,6 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -65,8 +65,12 @@ class HookManager:
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
+        self._updates: dict[str, list[HookInfo]] = {}  # by timing
+        self._declared: dict[str, Mapping[str, Value]] = {}  # by skill
         for hook in self.hooks:
-            self._hooks.setdefault(hook.timing, []).append(hook)
+            (self._updates if hook.is_update else self._hooks).setdefault(hook.timing, []).append(hook)
+            if hook.variables:
+                self._declared[hook.skill] = hook.variables
         self._always = {  # what needs no decision, ready to be put in
             timing: [(hook, hook.content) for hook in found]
             for timing, found in self._hooks.items()
@@ -83,7 +87,7 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self._facts, {hook.skill: hook.variables for hook in self.hooks if hook.variables})
+        return TurnMemory(self._facts, self._declared)
 
     @property
     def state(self) -> HookState | None:
@@ -117,13 +121,16 @@ class HookManager:
         more. `calls` is the batch that just finished, for before_each_agent; `round` counts within the loop.
         """
         self.not_fired = []
-        hooks = self._hooks.get(timing)
-        if not hooks:
+        hooks, updates = self._hooks.get(timing, []), self._updates.get(timing)
+        if not hooks and not updates:
             return []
         if (chosen := self._always.get(timing)) is None:
             if call is None and tool_name is not None:
                 call = CallFacts(name=tool_name)
-            chosen = self._chosen(hooks, self._memory.moment(timing, call, calls, round))
+            moment = self._memory.moment(timing, call, calls, round)
+            if updates:
+                self._update(updates, moment)
+            chosen = self._chosen(hooks, moment)
         removable = self._removable.setdefault(timing, [])
         persistent = []
         for hook, content in chosen:
@@ -138,18 +145,22 @@ class HookManager:
 
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
-        hooks = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None or hook.set is not None]
-        if not hooks:
+        updates = self._updates.get(timing, [])
+        others = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None or hook.set is not None]
+        if not updates and not others:
             return Search(0, list)
         moment = self._memory.moment(timing, call, calls, round_number)
         moment = moment._replace(variables=moment.variables.copy())
-        max_work = moment.max_work(one for hook in hooks for one in (hook.when, hook.set) if one is not None)
+        max_work = moment.max_work(
+            one for hook in (*updates, *others) for one in (hook.when, hook.set) if one is not None
+        )
 
         def run() -> None:
-            updates = [hook for hook in hooks if hook.is_update and self._memory.decide(hook, moment) is None]
-            others = (hook for hook in hooks if not hook.is_update and self._memory.decide(hook, moment) is None)
-            for hook in (*updates, *others):
+            for hook in [hook for hook in updates if self._memory.decide(hook, moment) is None]:
                 self._memory.apply(hook, moment)
+            for hook in others:
+                if self._memory.decide(hook, moment) is None:
+                    self._memory.apply(hook, moment)
 
         return Search(max_work, run)
 
@@ -180,10 +191,7 @@ class HookManager:
     def _chosen(self, hooks: Iterable[HookInfo], moment: Moment) -> list[tuple[HookInfo, str]]:
         """Return the hooks to put in, in their order, with their texts; of the others, note the reason (L1-41)."""
         willing = []
-        self._update([hook for hook in hooks if hook.is_update], moment)
         for hook in hooks:
-            if hook.is_update:
-                continue
             if (no := self._memory.decide(hook, moment)) is not None:
                 self.not_fired.append(NotFired(hook, hook.timing, *no))
             elif not hook.persistent or self._has_room(hook):

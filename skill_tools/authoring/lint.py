@@ -14,7 +14,8 @@ from typing import Any
 
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
-from skills_engine.conditions.hook_variables import used_variables
+from skills_engine.conditions.hook_variables import lasting_words, used_variables
+from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.front_matter import split_front_matter
@@ -45,6 +46,12 @@ _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 """The beginning of a language range: a code of two or three letters, or any."""
 _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 """An expression with the flags of JavaScript, of which only i is one here."""
+_LOCK = re.compile(r"verif|paid|quota|admin|allowed|auth|unlock")
+"""A name of a variable that reads like a permission."""
+_NARROW = re.compile(r"\\[wWbB]|a-z|A-Z")
+"""What RE2 takes for ASCII letters only."""
+_CLOSED = re.compile(r"(?<!\\)\(\[(\\p\{?[LMN]\}?|\\d|[a-zA-Z0-9 '.-])+\][+*?{}0-9,]*\)")
+"""The group of a `match` that is one class of harmless characters."""
 _GLOB = frozenset("*?[")
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 
@@ -188,6 +195,8 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
 
 def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str]) -> None:
     """Report on all hooks of a skill. `groups`: how many hooks each group has, in all skills that are looked at."""
+    sets = [json.loads(hook.set.source) for hook in hooks.hooks if hook.set is not None]
+    strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         if hook.when is not None:
             for path, key, value in _leaves(json.loads(hook.when.source), f"{place}.when"):
@@ -203,8 +212,28 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
         if hook.once == "conversation" and hook.cooldown is not None:
             report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
         _variables_advice(hook, f"{place}.file", report)
+        if hook.set is not None:
+            _set_advice(json.loads(hook.set.source), f"{place}.set", report)
+        if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
+            message = f"{hook.file} holds {words}: words from elsewhere get a system voice here; give it the role user"
+            report.warning(f"{place}.role", message)
+    for name in hooks.hooks[0].variables if hooks.hooks else ():
+        if _LOCK.search(name):
+            report.warning(f"$.variables.{name}", "is no lock: the client can send an older state, or none")
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _trigger_advice(trigger, place, report)
+
+
+def _set_advice(changes: Mapping[str, Any], place: str, report: Report) -> None:
+    for name, change in changes.items():
+        match = change.get("match", "") if isinstance(change, dict) else ""
+        if narrow := _NARROW.search(match):
+            report.warning(f"{place}.{name}", f"{narrow[0]} knows ASCII letters only: \\pL is any letter")
+
+
+def _is_open(change: Any) -> bool:
+    """Return whether it may capture more than letters, digits, spaces, `'`, `-` and `.`."""
+    return isinstance(change, dict) and not _CLOSED.search(change.get("match", ""))
 
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:

@@ -76,10 +76,11 @@ class TurnMemory:
             return None
         if hook.requires_tools and not self._has(hook.requires_tools):
             return "requires_tools", ""
-        has_words = self._turn.facts.is_new_message
-        if hook.is_update and not has_words and hook.timing in ("after_user_input", "before_planning"):
-            return "no_message", ""
-        is_for_once = hook.once == "turn" or (hook.is_update and hook.once == "conversation")
+        if hook.set is not None and not self._turn.facts.is_new_message:
+            if hook.is_update and hook.timing in ("after_user_input", "before_planning"):
+                return "no_message", ""
+            moment = moment._replace(has_words=False)
+        is_for_once = hook.once == "turn" or (hook.once == "conversation" and hook.is_update)
         if is_for_once and (hook.skill, hook.name) in self._injected:
             return "once", ""
         if hook.has_memory and (turn := self._earlier_turn(hook)) is not None:
@@ -89,8 +90,6 @@ class TurnMemory:
                 return "once", ""
             if self._now <= turn + hook.memory_turns:
                 return "cooldown", ""
-        if hook.set is not None and not has_words:
-            moment = moment._replace(has_words=False)
         try:
             path = None if hook.when is None else hook.when.why_not(moment)
         except SearchLimitError:

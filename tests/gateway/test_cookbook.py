@@ -131,4 +131,4 @@ def test_the_tests_of_each_wish_pass(tmp_path: Path) -> None:
     assert [(name, report.failed, report.diagnostics) for name, report in reports.items()] == [
         (name, 0, ()) for name in names
     ]
-    assert len(names) == 9
+    assert len(names) == 15

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from skill_tools.authoring.lint import lint, lint_skill
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 
 def advice(folder: Path) -> list[tuple[str, str]]:
@@ -202,3 +202,26 @@ def test_lint_says_where_a_variable_has_no_value(
     (folder / "hooks" / "hint.md").write_text(text)
 
     assert advice(folder) == ([] if words is None else [("$.hooks[0].file", f"hint.md holds {words}")])
+
+
+@pytest.mark.rule("L1-50", "L1-51")
+@pytest.mark.parametrize(
+    ("match", "role", "found"),
+    [
+        (r"/my name is ([\p{L}\p{M}'-]+)/i", "system", []),
+        (r"/my name is (.+)/i", "user", []),
+        (r"/my name is (.+)/i", "system", ["$.hooks[1].role"]),
+        (r"/my name is (\w+)/i", "user", ["$.hooks[0].set.name"]),
+    ],
+)
+def test_lint_warns_of_strangers_words_in_a_system_hook_and_of_ascii(
+    tmp_path: Path, match: str, role: str, found: list[str]
+) -> None:
+    update = {"name": "u", "timing": "after_user_input", "set": {"name": {"from": "user_text", "match": match}}}
+    folder = make_skill(tmp_path, "tutor", entry("u"), entry("hint", role=role, vars=True))
+    (folder / "hooks" / "hint.md").write_text("{{var.name}}")
+    (folder / "hooks" / "u.md").unlink()
+    document = {"variables": {"name": "", "paid": False}, "hooks": [update, entry("hint", role=role, vars=True)]}
+    write_hooks_json(folder, document)
+
+    assert [path for path, _ in advice(folder)] == [*found, "$.variables.paid"]
