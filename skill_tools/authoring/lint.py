@@ -49,7 +49,7 @@ _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 _LOCK = re.compile(r"verif|paid|quota|admin|allowed|auth|unlock")
 """A name of a variable that reads like a permission."""
 _NARROW = re.compile(r"\\[wWbB]|a-z|A-Z")
-"""What RE2 takes for ASCII letters only."""
+"""Classes that RE2 matches to ASCII letters only."""
 _CLOSED = re.compile(r"(?<!\\)\(\[(\\p\{?[LMN]\}?|\\d|[a-zA-Z0-9 '.-])+\][+*?{}0-9,]*\)")
 """The group of a `match` that is one class of harmless characters."""
 _GLOB = frozenset("*?[")

@@ -71,6 +71,8 @@ class Foreseen:
     not_fired: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     """Skill, name, timing, reason and path; within one injection in no order."""
     state: State | None = None
+    updated: set[tuple[str, str]] = field(default_factory=set)
+    """Entries that only set variables, and did so."""
 
 
 def foresee(script: TurnScript, model: TurnModel) -> Foreseen:
@@ -87,6 +89,7 @@ def foresee(script: TurnScript, model: TurnModel) -> Foreseen:
             case ModelCall():
                 found.reads.append([(one.hook.entry["role"], one.text) for one in model.standing])
     found.state = model.state()
+    found.updated = {hook.key for hook in model.hooks if hook.is_update and hook.key in model.fired_in_turn}
     return found
 
 
