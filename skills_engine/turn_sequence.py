@@ -57,7 +57,7 @@ class SilentHook:
     @property
     def path(self) -> str:
         """Path of the condition that failed, such as `when.not.channel`; "" where the reason is not a condition."""
-        return self.detail if self.code in ("when", "no_turn") else ""
+        return self.detail if self.code in ("when", "no_turn", "set") else ""
 
     def facts(self) -> dict[str, Any]:
         """Return what is known of it, as traces and previews show it."""
