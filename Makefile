@@ -20,7 +20,7 @@ setup: ## create .venv and install what running needs
 setup-test:
 	@scripts/setup.sh test
 
-test: ## everything, including the browser, in about eight minutes on two cores (ALLOW_SKIP=1 if a part is missing)
+test: ## everything, including the browser, in about eleven minutes on two cores (ALLOW_SKIP=1 if a part is missing)
 	@scripts/test.sh
 
 check: setup-test ## lint, types and the fast tests, in a minute on two cores: before each commit

@@ -25,11 +25,11 @@ from server.errors import ConfigError
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 MAX_REFUSAL_BYTES: Final = 65_536
-_LARGE_BYTES: Final = 1 << 18
 """The part of an error answer's body that is read."""
+_LARGE_BYTES: Final = 1 << 18
 MAX_BODY_BYTES: Final = 8 << 20
 """The longest answer that is read whole; a longer one counts as unreachable."""
-MAX_RETRY_AFTER_MS: Final = 3_600_000
+MAX_RETRY_AFTER_S: Final = 3600.0
 
 
 class Refused(Exception):
@@ -44,8 +44,7 @@ class Refused(Exception):
     @property
     def retry_after_s(self) -> float | None:
         """Time for which the server wants to be left alone, if it says one."""
-        wait_ms = retry_after_ms(self.headers, now_s=time.time())
-        return None if wait_ms is None else wait_ms / 1000
+        return retry_after_s(self.headers, now_s=time.time())
 
 
 class Unreachable(Exception):
@@ -252,21 +251,21 @@ def _proxy_of(url: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
-def retry_after_ms(headers: Mapping[str, str], *, now_s: float) -> int | None:
+def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
     """Read `retry-after-ms` or `Retry-After` (seconds or a date); None where neither makes sense."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     try:
         if value := lower.get("retry-after-ms"):
-            wait_ms = float(value)
+            wait_s = float(value) / 1000
         elif (value := lower.get("retry-after", "")).replace(".", "", 1).isdigit():
-            wait_ms = float(value) * 1000
+            wait_s = float(value)
         elif value:
-            wait_ms = (parsedate_to_datetime(value).timestamp() - now_s) * 1000
+            wait_s = parsedate_to_datetime(value).timestamp() - now_s
         else:
             return None
     except ValueError:
         return None
-    return int(min(max(wait_ms, 0), MAX_RETRY_AFTER_MS))
+    return min(max(0.0, wait_s), MAX_RETRY_AFTER_S)  # in this order, as it may be NaN
 
 
 def error_details(body: bytes) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, lint
-from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
+from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, line_of, lint
+from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
 from skill_tools.authoring.simulate import play, render, render_costs
 from skill_tools.sharing import share_command
 from skill_tools.sharing.bundle import SharingError
@@ -47,7 +47,7 @@ def main(argv: Sequence[str], connect: tests_command.Connect) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except (OSError, SharingError) as error:  # a folder that is closed to us; a source that is refused
+    except (OSError, SharingError) as error:  # a folder that is closed to us; a source or name refused
         print(f"error: {visible_text(_problem(error))}", file=sys.stderr)
         return USAGE
 
@@ -196,7 +196,8 @@ def _lint(arguments: argparse.Namespace) -> int:
     errors = sum(diagnostic.severity == "error" for _, diagnostic in reported)
     warnings = sum(diagnostic.severity == "warning" for _, diagnostic in reported)
     if arguments.json:
-        print(json.dumps([asdict(diagnostic) for _, diagnostic in reported], indent=2, ensure_ascii=False))
+        found = [asdict(one) | {"line": line_of(folder, one)} for folder, one in reported]
+        print(json.dumps(found, indent=2, ensure_ascii=False))
     else:
         for folder, diagnostic in reported:
             print(diagnostic_line(folder, diagnostic))
@@ -214,18 +215,14 @@ def _no_skills(path: Path) -> int:
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    try:
-        folder = new_skill(
-            arguments.name,
-            arguments.dir,
-            timing=arguments.timing,
-            tools=arguments.tool,
-            trigger=arguments.trigger,
-            text=arguments.text,
-        )
-    except ScaffoldError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return USAGE
+    folder = new_skill(
+        arguments.name,
+        arguments.dir,
+        timing=arguments.timing,
+        tools=arguments.tool,
+        trigger=arguments.trigger,
+        text=arguments.text,
+    )
     print(f"{folder} is created: read {folder / 'SKILL.md'}, then change {folder / 'hooks' / 'hint.md'}")
     return OK
 

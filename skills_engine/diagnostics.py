@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Literal, get_args
@@ -11,8 +11,12 @@ from typing import Literal, get_args
 Severity = Literal["error", "warning", "info"]
 MAX_DIAGNOSTICS = 100
 """Limit for the diagnostics of one file."""
+MAX_NAMED = 20
+"""Limit for the names in one message."""
 
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]")
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 """Letters, marks and unassigned characters that take no room; Python does not know Unicode's Default_Ignorable."""
 
 
@@ -97,6 +101,12 @@ def quoted(value: object) -> str:
     except RecursionError:  # brackets that could be read, but not much deeper than here
         return "too many brackets"
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the first names as a list, and the number of the others."""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
 
 
 def did_you_mean(value: object, known: Iterable[str], *, cutoff: float = 0.6) -> str:

@@ -45,7 +45,7 @@ class HookEntry(Struct, forbid_unknown_fields=True):
     tool_filter: Annotated[
         Annotated[list[Text], Meta(min_length=1)] | None,
         Meta(
-            description="For after_tool_call: the tools after which it fires; * and ? stand for any. Left out: after every tool."
+            description='The older way to write "when": {"tool": [...]} at after_tool_call. Left out: after every tool.'
         ),
     ] = None
     enabled: Annotated[bool, Meta(description="false: the hook never fires.")] = True

@@ -285,13 +285,11 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
             raise UnreadableError("is not a path inside hooks/")
         if Path(file).suffix != ".md":
             raise UnreadableError("does not end in .md")
-        content = _read_text(folder, file).strip()
+        if not (content := _read_text(folder, file).strip()):
+            raise UnreadableError('is empty; to switch the hook off, write "enabled": false')
     except UnreadableError as error:
         hint = _near(file, folder / "hooks") if isinstance(error.__cause__, FileNotFoundError) else ""
         report.error(place, f"{quoted(file)} {error}{hint}")
-        return None
-    if not content:
-        report.warning(place, f"{quoted(file)} is empty: the hook is skipped")
         return None
     return content
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.hook_entries import HookInfo
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, build_catalog
-from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, load_skill, stamp_skill
+from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, has_changed, load_skill, stamp_skill
 from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.watcher import SETTLE_S, Watcher
 
@@ -37,6 +38,8 @@ class SkillsSnapshot:
     version: int = 0
     offered: tuple[Skill, ...] = ()
     """Skills that are off by default: they are on only in a selection that names them."""
+    working: frozenset[str] = frozenset()
+    """Names of the skills whose version here has no errors, and stays in use while their files have some (L1-04)."""
     _catalogs: dict[object, Catalog] = field(default_factory=dict, repr=False, compare=False)
     """Catalogues by the names that were selected and the budget."""
 
@@ -44,8 +47,12 @@ class SkillsSnapshot:
         """Return the skills of these names in their order, each once, or all; unknown names are ignored (L1-03)."""
         if names is None:
             return self.skills
-        by_name = {skill.name: skill for skill in (*self.skills, *self.offered)}
+        by_name = {skill.name: skill for skill in self.all_skills}
         return tuple(by_name[name] for name in dict.fromkeys(names) if name in by_name)
+
+    @property
+    def all_skills(self) -> tuple[Skill, ...]:
+        return (*self.skills, *self.offered)
 
     @cached_property
     def without_offered(self) -> "SkillsSnapshot":
@@ -167,7 +174,10 @@ class SkillsLibrary:
             watcher.missed()
             await asyncio.sleep(SETTLE_S)  # it may be half a save
         names = frozenset(name for name in touched or () if self._folders.get(name, root / name) == root / name)
-        snapshot = await asyncio.to_thread(self.refresh, names)
+        snapshot = await asyncio.to_thread(self.refresh, names, rest_s=SETTLE_S)
+        if len(self._stamps) < len(self._folders):
+            await asyncio.sleep(SETTLE_S)
+            watcher.look_again()
         if snapshot is not None:
             on_change(snapshot)
 
@@ -177,25 +187,34 @@ class SkillsLibrary:
         if (folders, found) != (self._folders, self._found):
             return True
         own = (name for name, folder in folders.items() if folder.parent == root)
-        return any(stamp_skill(folders[name]) != self._stamps[name] for name in own)
+        return any(stamp_skill(folders[name]) != self._stamps.get(name) for name in own)
 
-    def refresh(self, touched: frozenset[str] = frozenset()) -> SkillsSnapshot | None:
+    def refresh(self, touched: frozenset[str] = frozenset(), *, rest_s: float = 0.0) -> SkillsSnapshot | None:
         """Read the skills that were touched or look different; None if there are none of them.
 
-        One call at a time. Stamps are taken before the files are read: what
-        changes in between looks different the next time.
+        One call at a time. A skill whose files have changed within `rest_s`, or do while they are read, may be half
+        saved: it keeps its version, and has no stamp, so that it looks different the next time. A new one is read at once.
         """
         folders, found = find_skills(self._roots, self._enabled, self._also)
         stamps = {name: stamp_skill(folder) for name, folder in folders.items()}
+        now_s = time.time()
         moved = {name for name in folders if folders[name] != self._folders.get(name)}
         stale = [name for name in stamps if name in touched | moved or stamps[name] != self._stamps.get(name)]
-        if not stale and (folders, stamps, found) == (self._folders, self._stamps, self._found):
+        read: dict[str, LoadedSkill] = {}
+        for name in stale:
+            is_new, stamp = name not in self._loaded, stamps.pop(name)
+            if is_new or not has_changed(stamp, now_s - rest_s, now_s):
+                fresh = self._read(folders[name])
+                if is_new or stamp_skill(folders[name]) == stamp:
+                    read[name], stamps[name] = fresh, stamp
+        if not read and (folders, found) == (self._folders, self._found):
+            self._stamps = stamps
             return None
-        loaded = {name: self._read(folders[name]) if name in stale else self._loaded[name] for name in stamps}
+        loaded = {name: read.get(name) or self._loaded[name] for name in folders}
         news = found if found != self._found else []
         _log(
-            _told(stale, self._loaded, loaded),
-            [*news, *(diagnostic for name in stale for diagnostic in loaded[name].diagnostics)],
+            _told(list(read), self._loaded, loaded),
+            [*news, *(diagnostic for fresh in read.values() for diagnostic in fresh.diagnostics)],
         )
         self._folders, self._stamps, self._found, self._loaded = folders, stamps, found, loaded
         skills = [item.skill for item in loaded.values() if item.skill is not None]
@@ -204,6 +223,7 @@ class SkillsLibrary:
             (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
             self._current.version + 1,
             offered=tuple(skill for skill in skills if not skill.on_by_default),
+            working=frozenset(name for name, item in loaded.items() if item.last_good is not None),
         )
         return self._current
 

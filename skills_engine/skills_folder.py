@@ -94,6 +94,11 @@ def stamp_skill(folder: Path) -> Stamp:
     return tuple(sorted(islice(_stamps(folder), MAX_STAMPED_FILES)))
 
 
+def has_changed(stamp: Stamp, since_s: float, until_s: float) -> bool:
+    """Return whether a file was changed between these two times of the system's clock."""
+    return any(since_s < changed_ns / 1e9 <= until_s for *_, changed_ns in stamp)
+
+
 def is_skill_file(name: str) -> bool:
     """Return whether a file of this name, at the top or below hooks/ and tests/, counts for the skill or its tests."""
     return name == "hooks.json" or name.lower().endswith((".md", ".yaml", ".yml"))

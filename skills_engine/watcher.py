@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 STEP_MS = 10
 SETTLE_S = 0.03  # a save is over when nothing happened for so long: an editor's dance, a checkout
-MAX_SETTLE_S = 0.5  # a folder that never rests is read this often
+MAX_SETTLE_S = 0.5  # a folder that never rests is looked at this often, to read the skills in it that do
 POLL_S = 0.25
 CHECK_S = 2.0
 """Interval at which the folder is also scanned, as some file systems report nothing to inotify."""
@@ -78,6 +78,11 @@ class Watcher:
         touched = frozenset(self._touched)
         self._touched.clear()
         return touched
+
+    def look_again(self) -> None:
+        """Let `wait` return soon though nothing is reported; where it polls, it does so anyway."""
+        if self._armed is not None:
+            self._event.set()
 
     def missed(self) -> None:
         """Note that something has changed though `wait` reported nothing."""

@@ -69,7 +69,7 @@ UPPER = ("skill_tools", "server.realtime", "server.models")
 # `python -m scripts.house` prints these figures. Lower a limit when the code has become lighter. A limit is not raised
 # in the change that reaches it: take something out, or ask for it and say what it would buy.
 LIMITS = {
-    "lines": 46_150,
+    "lines": 46_490,
     "files": 268,
     "short files": 12,
     "largest room, percent": 11,
@@ -83,26 +83,26 @@ LIMITS = {
 # Lines that each room may have, and what it is for.
 ROOMS = {
     "server": (2_190, "starts the process, wires its parts, reads the configuration"),
-    "server/gateway": (2_920, "the doors: the only code that holds sockets and HTTP requests"),
+    "server/gateway": (2_940, "the doors: the only code that holds sockets and HTTP requests"),
     "server/wire": (1_000, "the language: every frame as a typed struct, and the order of a turn's frames"),
-    "server/session": (3_810, "one client: frames in, at most one running turn, frames and sound out"),
-    "server/agent": (2_490, "one reply: planning round, agent loop, the five timings"),
-    "server/tools": (2_230, "what the model can do: registry, executor, builtin tools, MCP"),
-    "server/hooks": (2_930, "layer 2: programs that take part in turns"),
+    "server/session": (3_820, "one client: frames in, at most one running turn, frames and sound out"),
+    "server/agent": (2_500, "one reply: planning round, agent loop, the five timings"),
+    "server/tools": (2_280, "what the model can do: registry, executor, builtin tools, MCP"),
+    "server/hooks": (2_980, "layer 2: programs that take part in turns"),
     "server/policy": (1_690, "layer 3: documents, handlers, engine"),
-    "server/toolguard": (2_150, "danger and redaction: two engines over tables"),
+    "server/toolguard": (2_160, "danger and redaction: two engines over tables"),
     "server/approval": (1_130, "questions to a human, and what is remembered of the answers"),
     "server/llm": (2_120, "one model call: any OpenAI-compatible endpoint, or the embedded model"),
-    "server/speech": (3_890, "ears and mouth"),
+    "server/speech": (3_910, "ears and mouth"),
     "server/subprocesses": (910, "child processes: started, tracked with their descendants, ended"),
     "server/storage": (2_190, "what outlives the process"),
     "server/media": (650, "files that a turn shows"),
     "server/accounts": (770, "credentials, identities, and who made a request"),
     "server/bounded": (380, "limits and shares: dictionaries, token buckets, the event loop"),
-    "server/realtime": (2_800, "OpenAI's Realtime dialect"),
-    "server/models": (1_610, "what finds, fetches and hosts models"),
-    "skills_engine": (3_490, "layer 1: hooks, conditions, state, signing, library, watcher"),
-    "skill_tools": (4_900, "for authors of skills: lint, scaffold, simulate, tests, sharing, studio"),
+    "server/realtime": (2_840, "OpenAI's Realtime dialect"),
+    "server/models": (1_580, "what finds, fetches and hosts models"),
+    "skills_engine": (3_530, "layer 1: hooks, conditions, state, signing, library, watcher"),
+    "skill_tools": (5_030, "for authors of skills: lint, scaffold, simulate, tests, sharing, studio"),
 }
 
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}

@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import ssl
+import time
 from contextlib import suppress
 from socket import gaierror
 from typing import Final
@@ -79,10 +80,11 @@ class Connector:
 
     async def _back_off(self) -> None:
         delay_s = min(self._first_delay_s * 2 ** (self._tries - 1), _MAX_DELAY_S) if self._tries else 0.0
-        asked_s, self._asked_delay_s = self._asked_delay_s, 0.0
+        jitter = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  it is no secret
+        wait_s = max(self._asked_delay_s, delay_s * jitter)
+        self._asked_delay_s = 0.0
         with suppress(TimeoutError):
-            jitter = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311  it is no secret
-            async with asyncio.timeout(max(asked_s, delay_s * jitter)):
+            async with asyncio.timeout(wait_s):
                 await self._closed.wait()
         if self._closed.is_set() or self._tries >= TRIES:
             raise ConnectionError(f"the connection to {self._url} was lost")
@@ -103,8 +105,9 @@ def _now_s() -> float:
 
 
 def _retry_after_s(error: websockets.InvalidStatus) -> float:
-    value = error.response.headers.get("Retry-After", "")
-    return min(float(value), _MAX_DELAY_S) if value.isdigit() else 0.0
+    from server.openai_client import retry_after_s  # 0.2 s of imports, for a client that is refused
+
+    return min(retry_after_s(dict(error.response.headers.raw_items()), now_s=time.time()) or 0.0, _MAX_DELAY_S)
 
 
 def _refusal(url: str, error: websockets.InvalidStatus) -> str:

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 SERVER = sys.argv[1] if len(sys.argv) > 1 else "ws://localhost:8765/v1/realtime"
 PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 8090
@@ -57,6 +57,8 @@ class Call:
     unheard: int = 0
     """Pieces of sound that Twilio has not yet played to their end."""
     is_answering: bool = False
+    """Whether a response was asked for, or has begun, that is not done."""
+    is_cancelled: bool = False
     keys: str = ""
     """Keys that were pressed and not passed on yet."""
     pressed_ms: int = 0
@@ -66,16 +68,23 @@ async def answer(phone: ServerConnection) -> None:
     """One call; ends when either side hangs up."""
     key = os.environ.get("PARLEY_KEY")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    async with connect(SERVER, additional_headers=headers, max_size=None) as server:
-        await send(server, "session.update", session=SESSION)
-        call = Call()
-        directions = [asyncio.create_task(hear(phone, server, call)), asyncio.create_task(speak(phone, server, call))]
-        try:
-            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for direction in directions:
-                direction.cancel()
-            await asyncio.gather(*directions, return_exceptions=True)
+    try:
+        async with connect(SERVER, additional_headers=headers, max_size=None) as server:
+            await serve_call(phone, server)
+    except InvalidStatus as refusal:
+        print(f"[the server refuses the call: {refusal.response.status_code}]", flush=True)
+
+
+async def serve_call(phone: ServerConnection, server: ClientConnection) -> None:
+    await send(server, "session.update", session=SESSION)
+    call = Call()
+    directions = [asyncio.create_task(hear(phone, server, call)), asyncio.create_task(speak(phone, server, call))]
+    try:
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for direction in directions:
+            direction.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
 
 
 async def send(server: ClientConnection, type_: str, **fields: object) -> None:
@@ -90,15 +99,15 @@ async def hear(phone: ServerConnection, server: ClientConnection, call: Call) ->
             match event["event"]:
                 case "start":
                     call.stream = event["start"]["streamSid"]
+                    call.is_answering = True
                     await send(server, "response.create", response=GREETING)
                 case "media":
                     call.now_ms = int(event["media"]["timestamp"])
                     audio = event["media"]["payload"]  # base64 on both sides
                     await send(server, "input_audio_buffer.append", audio=audio)
-                    if call.keys and call.now_ms - call.pressed_ms >= KEYS_PAUSE_MS:
+                    is_number = call.keys.endswith("#") or call.now_ms - call.pressed_ms >= KEYS_PAUSE_MS
+                    if call.keys and is_number:
                         await pass_on_keys(phone, server, call)
-                case "dtmf" if event["dtmf"]["digit"] == "#" and call.keys:
-                    await pass_on_keys(phone, server, call)
                 case "dtmf":
                     call.keys += event["dtmf"]["digit"]
                     call.pressed_ms = call.now_ms
@@ -111,13 +120,18 @@ async def hear(phone: ServerConnection, server: ClientConnection, call: Call) ->
 
 
 async def pass_on_keys(phone: ServerConnection, server: ClientConnection, call: Call) -> None:
-    """The keys as a message of the caller's, in place of the reply that is being said."""
-    await stop_speaking(phone, server, call)
+    """The keys as a message of the caller's, as soon as the reply that is being said has ended; it is cut."""
     if call.is_answering:
-        await send(server, "response.cancel")
-    keys, call.keys = call.keys, ""
+        if not call.is_cancelled:
+            call.is_cancelled = True
+            await stop_speaking(phone, server, call)
+            await send(server, "response.cancel")
+        return
+    await stop_speaking(phone, server, call)
+    keys, call.keys = call.keys.removesuffix("#") or "#", ""
     content = [{"type": "input_text", "text": f"(The caller has pressed the keys {' '.join(keys)}.)"}]
     await send(server, "conversation.item.create", item={"type": "message", "role": "user", "content": content})
+    call.is_answering, call.is_cancelled = True, False
     await send(server, "response.create")
 
 
@@ -147,6 +161,7 @@ async def speak(phone: ServerConnection, server: ClientConnection, call: Call) -
                     await stop_speaking(phone, server, call)
                 case "response.created" | "response.done":
                     call.is_answering = event["type"] == "response.created"
+                    call.is_cancelled &= call.is_answering
                 case "error":
                     print(f"[{event['error']['code']}: {event['error']['message']}]", flush=True)
     except ConnectionClosed:

@@ -56,6 +56,11 @@ export function listenToUser(actions) {
     if (isIn(target, "#search"))
       actions.dispatch({ type: "search", text: /** @type {HTMLInputElement} */ (target).value });
   });
+  for (const end of ["pagehide", "visibilitychange"])
+    window.addEventListener(end, () => {
+      const field = document.activeElement;
+      if (isIn(field, "textarea[data-change=setting]")) altered(actions, field); // written in, and not left yet
+    });
   document.addEventListener("scroll", page.scrolled, { capture: true, passive: true });
   document.addEventListener("toggle", page.scrolled, { capture: true }); // what was opened may push the end out of sight
 }

@@ -15,6 +15,12 @@ const JPEG_QUALITIES = [0.85, 0.7, 0.5];
 const SMALLER = 0.7;
 const MAX_TRIES = 4;
 
+/** Return the sentence on a file that is no picture. @param {string} mediaType */
+function sayWhyNot(mediaType) {
+  if (mediaType.startsWith("image/")) return t.images.unreadable;
+  return /^(audio|video)\//.test(mediaType) ? t.images.noMedia : t.images.otherKind;
+}
+
 /**
  * Rejects with a sentence for the user.
  *
@@ -25,7 +31,7 @@ export async function readPicture(file, { id, budgetBytes }) {
   const name = shortened(file.name, MAX_NAME_CHARS) || "picture";
   if (file.size > MAX_FILE_BYTES) throw new Error(t.images.tooLarge(name, MAX_FILE_BYTES >> 20));
   const bitmap = await createImageBitmap(file).catch(() => null);
-  if (!bitmap) throw new Error((file.type.startsWith("image/") ? t.images.unreadable : t.images.otherKind)(name));
+  if (!bitmap) throw new Error(sayWhyNot(file.type)(name));
   try {
     const { blob, width, height } = await encoded(bitmap, file.type === "image/jpeg", budgetBytes);
     return { id, name, url: await dataUrl(blob), width, height };

@@ -20,7 +20,7 @@ import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
 import { initialState } from "./state.js";
-import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey } from "./storage.js";
+import { keepSessionKey, loadSettings, saveSettings, sessionHeaders, sessionKey, watchSettings } from "./storage.js";
 import { memoryStore, openStore } from "./store.js";
 import { t, useLanguage } from "./strings.js";
 
@@ -136,8 +136,8 @@ function perform(effect) {
     case "download":
       return download(effect.name, effect.mediaType, effect.text);
     case "settings":
-      saveSettings(() => localStorage, effect.settings);
-      return effect.settings.pageLanguage === pageLanguage ? undefined : location.reload(); // what is drawn is kept
+      saveSettings(() => localStorage, effect.change);
+      return (effect.change.pageLanguage ?? pageLanguage) === pageLanguage ? undefined : location.reload(); // what is drawn is kept
     case "readiness":
       return void ask.readiness();
     case "load_models":
@@ -145,7 +145,10 @@ function perform(effect) {
     case "pick_model":
       return void askModels(effect.choice).then((answer) => dispatch({ type: "model_picked", ...answer }));
     case "list_models":
-      return void askNames(effect.address).then((answer) => dispatch({ type: "endpoint_listed", ...answer }));
+      return void askNames(effect.address).then((answer) => {
+        dispatch({ type: "endpoint_listed", ...answer });
+        page.clearOtherName(state.models.listed ?? []);
+      });
     case "ask_downloads":
       return void setTimeout(async () => {
         dispatch({ type: "downloads_loaded", ...(await askDownloads(effect.method, effect.name)) });
@@ -209,6 +212,8 @@ tabs.onmessage = ({ data }) => {
   if (data.removed) dispatch({ type: "deleted_elsewhere", id: data.removed });
   void otherTabs.add(data.saved ?? data.removed);
 };
+
+watchSettings((settings) => dispatch({ type: "settings_elsewhere", settings }));
 
 async function logOut() {
   const headers = { "Content-Type": "application/json", ...sessionHeaders() };

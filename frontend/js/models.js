@@ -31,7 +31,7 @@
 
 import { sessionHeaders } from "./storage.js";
 import { withAnnouncements, withEffects } from "./state.js";
-import { t } from "./strings.js";
+import { namesSettings, t } from "./strings.js";
 
 const PATH = "/api/model";
 
@@ -53,6 +53,11 @@ async function ask(path, method, body) {
   const headers = { ...sessionHeaders(), ...(body && { "Content-Type": "application/json" }) };
   const answer = await fetch(path, { cache: "no-store", headers, ...sent }).catch(() => null);
   return { status: answer?.status ?? 0, body: await answer?.json().catch(() => null) };
+}
+
+/** Return whether another model may be needed, and whether the user may pick it. @param {State} state */
+export function picksOf({ server }) {
+  return { isLimited: Boolean(server?.model.languages?.length), canPick: server?.user?.is_operator === true };
 }
 
 /** Ask the server, if it would answer us. @param {State} state @returns {State} */
@@ -156,10 +161,10 @@ function nameOf(choice) {
   return choice.kind === "endpoint" ? choice.model : choice.kind === "file" ? choice.name : t.models.embedded;
 }
 
-/** Return the server's text; one that names settings, which are not what the user filled in, in words of the form. @param {number} status @param {any} body */
+/** Return what the user can do, with the server's text behind it unless that names settings, which no field of the form is. @param {number} status @param {any} body */
 function problemOf(status, body) {
   if (status === 0) return t.models.noAnswer;
   const { code = "", message = t.models.failed(status) } = body?.error ?? {};
-  const namesSettings = /\bllm\.|OPENAI_|base_url|api_key/.test(message);
-  return String((namesSettings && t.models.cures[code]) || message);
+  const cure = t.models.cures[code];
+  return cure && namesSettings(message) ? cure : [cure, message].filter(Boolean).join(" ");
 }

@@ -49,6 +49,7 @@
  *   | {type: "deleted_elsewhere", id: string}
  *   | {type: "toggle_skill", name: string}
  *   | {type: "set", change: Partial<import("./state.js").Settings>}
+ *   | {type: "settings_elsewhere", settings: Partial<import("./state.js").Settings>}
  *   | {type: "panel", panel: import("./state.js").Panel | null}
  *   | {type: "widen_panel"}
  *   | {type: "models", isOpen: boolean}
@@ -205,6 +206,8 @@ function step(state, event) {
       return set(state, skillToggled(state, event.name));
     case "set":
       return set(state, event.change);
+    case "settings_elsewhere":
+      return withSettings(state, changedSettings(state.settings, event.settings));
     case "panel":
       return panelChosen(state, event.panel === state.panel ? null : event.panel);
     case "widen_panel":
@@ -283,8 +286,24 @@ function panelChosen(state, panel) {
 
 /** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
 function set(state, change) {
-  const settings = { ...state.settings, ...change };
-  return withEffects(voice.settingsChanged({ ...state, settings }, change), { type: "settings", settings });
+  return withEffects(withSettings(state, change), { type: "settings", change });
+}
+
+/** @param {State} state @param {Partial<import("./state.js").Settings>} change @returns {State} */
+function withSettings(state, change) {
+  return voice.settingsChanged({ ...state, settings: { ...state.settings, ...change } }, change);
+}
+
+/**
+ * Return the settings that differ from those before; the page's language waits for a reload.
+ *
+ * @param {import("./state.js").Settings} before @param {Partial<import("./state.js").Settings>} stored
+ * @returns {Partial<import("./state.js").Settings>}
+ */
+function changedSettings(before, { pageLanguage, ...stored }) {
+  const isOther = (/** @type {[string, unknown]} */ [name, value]) =>
+    JSON.stringify(value) !== JSON.stringify(before[/** @type {keyof typeof before} */ (name)]);
+  return Object.fromEntries(Object.entries(stored).filter(isOther));
 }
 
 /** End by Esc the nearest thing that can end. @param {State} state @returns {State} */

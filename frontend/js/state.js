@@ -103,7 +103,7 @@
  *   | {type: "focus"}
  *   | {type: "leave_approval"}
  *   | {type: "download", name: string, mediaType: string, text: string}
- *   | {type: "settings", settings: Settings}
+ *   | {type: "settings", change: Partial<Settings>}
  *   | {type: "readiness"}
  *   | {type: "watch_hooks"}
  *   | {type: "load_models"}

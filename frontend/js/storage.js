@@ -43,9 +43,14 @@ export function loadSettings(storage) {
   }
 }
 
-/** @param {() => Storage} storage @param {Settings} settings */
-export function saveSettings(storage, settings) {
-  writeItem(storage, SETTINGS_KEY, JSON.stringify(settings));
+/** Store a change of some settings, and leave the others as the last tab has stored them. @param {() => Storage} storage @param {Partial<Settings>} change */
+export function saveSettings(storage, change) {
+  writeItem(storage, SETTINGS_KEY, JSON.stringify({ ...loadSettings(storage), ...change }));
+}
+
+/** Call `take` with the settings whenever another tab has stored some. @param {(settings: Partial<Settings>) => void} take */
+export function watchSettings(take) {
+  window.addEventListener("storage", ({ key }) => key === SETTINGS_KEY && take(loadSettings(() => localStorage)));
 }
 
 /**

@@ -61,6 +61,11 @@ export function adviceOn({ code, retry_after_ms }) {
     : [cure, wait].filter(Boolean).join(" ");
 }
 
+/** Return whether a text of the server names settings or code, which tell its users nothing. @param {string} text */
+export function namesSettings(text) {
+  return /\b(llm|speech)\.|OPENAI_|base_url|api_key|matching regex/.test(text);
+}
+
 /** "zh-CN" → "zh". @param {string} tag */
 export function primary(tag) {
   return tag.split("-")[0]?.toLowerCase() ?? tag;

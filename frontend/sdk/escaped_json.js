@@ -1,13 +1,16 @@
 /** Values as JSON that a reader can trust, for decisions about them. */
 
-/** Sequences in which a character that is not seen shapes what is: of pictures, of letters from Arabic to Sinhala. */
-const SHAPED =
-  /\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?(?:\u200d\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?)*|[\u0600-\u0dff][\u200c\u200d](?=[\u0600-\u0dff])/u;
+/** Pictures of several characters, some of which are not seen. */
+const PICTURE =
+  /\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?(?:\u200d\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?)*|[\d#*]\ufe0f\u20e3/u;
+
+/** Letters or marks from Arabic to Sinhala with a joiner between them, which shapes both. */
+const JOINED = /(?=[\p{L}\p{M}])[\u0600-\u0dff][\u200c\u200d](?=[\p{L}\p{M}])(?=[\u0600-\u0dff])/u;
 
 /** Characters that turn the text around them or are not seen, so that it would read as something else. */
 const MISLEADING = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-const SHAPED_OR_MISLEADING = new RegExp(`(${SHAPED.source})|${MISLEADING.source}`, "gu");
+const SHAPED_OR_MISLEADING = new RegExp(`(${PICTURE.source}|${JOINED.source})|${MISLEADING.source}`, "gu");
 
 /** @param {unknown} value */
 export function pretty(value) {

@@ -1,6 +1,5 @@
 """Checks of credentials: configured tokens, JWTs, the page's sessions; and how long failures make an address wait."""
 
-import hmac
 import math
 import secrets
 import time
@@ -23,7 +22,7 @@ MAX_WAIT_S: Final = 60.0
 FORGET_S: Final = 900.0
 MAX_ADDRESSES: Final = 10_000
 KNOWN_S: Final = 3600.0
-"""Time for which a right token is looked at while its address waits: a neighbour who guesses shuts out no user."""
+"""Time for which a user who logged in from an address may do so while it waits, whoever guesses there."""
 
 
 class PageSessions(Protocol):
@@ -65,8 +64,7 @@ class Accounts:
         self._cookies = SessionCookies(keys, self._tokens, lasts_s=security.session_s, now=now)
         self._realtime_keys = RealtimeKeys(keys, now=now)
         self._failed = FailedAttempts()
-        self._hash_key = secrets.token_bytes(32)
-        self._known = BoundedDict[bytes, float](MAX_ADDRESSES)  # hash of a right token and its address → when
+        self._logins = BoundedDict[tuple[str, str], float](MAX_ADDRESSES)  # user and network → the last at
         self._now = now
         self._clock = clock
 
@@ -76,25 +74,34 @@ class Accounts:
         return not self._tokens and self._jwt is None
 
     async def by_token(self, token: str, address: str) -> Identity:
-        """Identify the holder. Raises AuthError: a wrong token, too many from `address`, or a silent provider."""
-        given, now_s = f"{network_of(address)}\0{token}".encode(errors="surrogatepass"), self._clock()
-        known = hmac.digest(self._hash_key, given, "sha256")
+        """Identify the holder; an address that waits may still log in users who have done so within the hour.
+
+        Raises AuthError: a wrong token, too many from `address`, or a silent provider.
+        """
+        now_s = self._clock()
         wait_s = self._failed.wait_s(address, now_s)
-        if wait_s > 0 and now_s - self._known.get(known, -math.inf) >= KNOWN_S:
-            text = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
-            raise TooManyAttempts(text, retry_after_s=wait_s)
+        refusal = f"too many wrong tokens from your address; try again in {math.ceil(wait_s)} s"
         try:
-            if (identity := self._tokens.find(token)) is None:
-                if self._jwt is None:
-                    raise AuthError("this access token is wrong")
-                identity = await self._jwt.identify(token)
-            self._known[known] = now_s
-            return identity
+            identity = await self._holder(token)
         except (KeysUnavailable, CredentialExpired):
             raise
-        except AuthError:
+        except AuthError as error:
+            if wait_s > 0:
+                raise TooManyAttempts(refusal, retry_after_s=wait_s) from error
             self._failed.note_failure(address, self._clock())
             raise
+        login = identity.user_id, network_of(address)
+        if wait_s > 0 and now_s - self._logins.get(login, -math.inf) >= KNOWN_S:
+            raise TooManyAttempts(refusal, retry_after_s=wait_s)
+        self._logins[login] = now_s
+        return identity
+
+    async def _holder(self, token: str) -> Identity:
+        if (identity := self._tokens.find(token)) is not None:
+            return identity
+        if self._jwt is None:
+            raise AuthError("this access token is wrong")
+        return await self._jwt.identify(token)
 
     async def by_session(self, value: str, key: str | None, *, needs_key: bool = True) -> Identity | None:
         """Return the session's identity; None also if it was ended or its way to log in is no longer configured.
@@ -129,7 +136,7 @@ class Accounts:
         """Return a key with the defaults of its sessions, and its content: it expires no later than the user's login.
 
         `name` is that of its holder, below the user's; without one, a name is made up. A request without login is an operator's by where it comes from, which no key is good for.
-        Raises RealtimeKeyTooLarge.
+        Raises FrameError for a session that is too large.
         """
         maker = msgspec.convert(user, Identity, from_attributes=True)
         content = RealtimeKey(

@@ -18,7 +18,7 @@ import msgspec
 from server import config
 from server.accounts.principal import RESERVED, Identity, checked_user_id
 from server.bounded.fair_share import account_of
-from server.errors import AuthError, ConfigError, CredentialExpired, ServerError
+from server.errors import AuthError, ConfigError, CredentialExpired, FrameError
 
 _VERSION: Final = "v1"
 _MAX_CHARACTERS: Final = 2048
@@ -184,10 +184,6 @@ class RealtimeKey(msgspec.Struct, array_like=True, frozen=True):
         return replace(self.maker, user_id=f"{self.maker.user_id}/{self.name}", may_approve=self.may_approve)
 
 
-class RealtimeKeyTooLarge(ServerError):
-    code = "session_too_large"
-
-
 class RealtimeKeys:
     """Makes and reads keys. Replicas with the same secret file take each other's; any other server refuses them."""
 
@@ -197,16 +193,17 @@ class RealtimeKeys:
         self._now = now
 
     def issue(self, content: RealtimeKey) -> str:
-        """Return the key that carries this content. Raises RealtimeKeyTooLarge."""
+        """Return the key that carries this content. Raises FrameError for a session that is too large."""
         data = msgspec.json.encode(content)
         if len(data) <= _MAX_CONTENT_BYTES:
             value = KEY_PREFIX + self._signer.signed(to_base64(zlib.compress(data, level=9)))
             if len(value) <= MAX_KEY_CHARACTERS:
                 return value
-        raise RealtimeKeyTooLarge(
+        text = (
             f"the session does not fit into a key, which may have {MAX_KEY_CHARACTERS} characters (compressed); "
             "shorten instructions and tools, and send the rest with session.update"
         )
+        raise FrameError("session_too_large", text, path="session")
 
     def read(self, value: str) -> RealtimeKey:
         """Return the key's content. Raises AuthError if no server with our secret made it, or if it has expired."""

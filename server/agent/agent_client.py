@@ -107,9 +107,13 @@ class AgentClient:
     def system_prompt(self, options: TurnOptions) -> str:
         """Build the head of every call of a turn; a local model is also warmed up with it."""
         settings = options.settings
-        tools = self._executor.instructions if settings.enable_tools else ""
-        catalog = "\n\n".join(filter(None, (options.catalog, tools)))
-        return system_prompt(self.prompts, settings, override=self._settings.system_prompt, catalog=catalog)
+        return system_prompt(
+            self.prompts,
+            settings,
+            override=self._settings.system_prompt,
+            catalog=options.catalog,
+            tool_instructions=self._executor.instructions if settings.enable_tools else "",
+        )
 
     @property
     def does_prefill(self) -> bool:

@@ -32,7 +32,7 @@ from server.agent.prompt_fit import (
 )
 from server.agent.turn_context import TurnContext
 from server.errors import ContextTooLong, ImageRefused, ProviderError, RoleRefused, ServerError, ToolChoiceRefused
-from server.hooks.stages import OPTIONS, LlmCall
+from server.hooks.stages import PLACEHOLDER_OPTIONS, LlmCall
 from server.llm.language_model import (
     Finished,
     LanguageModel,
@@ -171,10 +171,7 @@ class ModelCalls:
         """
         shown = await self._fit(request)
         model = self._model.info.name
-        limit = self._settings.options.get("max_completion_tokens") or self._settings.max_tokens
-        configured = {"max_tokens": limit, **self._settings.options}
-        options = {**OPTIONS, **self._model.info.options}
-        options |= {name: value for name, value in configured.items() if value is not None or name not in OPTIONS}
+        options = self._options_shown()
         tools = list(request.tools if planning is None else self._tools)
         result = await self._turn.hooks.pipeline.before_llm(
             LlmCall(
@@ -190,6 +187,9 @@ class ModelCalls:
         )
         messages = result.messages
         changed_options = {k: v for k, v in result.options.items() if k not in options or options[k] != v}
+        if "max_tokens" in changed_options and self._settings.options.get("max_completion_tokens"):
+            limit = changed_options.pop("max_tokens")  # an endpoint takes one of the two names
+            changed_options.setdefault("max_completion_tokens", limit)
         request = replace(
             request, options={**self._wishes, **changed_options}, model=None if result.model == model else result.model
         )
@@ -205,6 +205,14 @@ class ModelCalls:
             if not self._turn.conversation.knows(message):
                 self._turn.conversation.mark(message, Origin(kind="process_hook"))
         return request, replace(shown, messages=messages)
+
+    def _options_shown(self) -> dict[str, Any]:
+        """Return the options in force as hooks see them: with a number for each of PLACEHOLDER_OPTIONS."""
+        placeholders = {**PLACEHOLDER_OPTIONS, **self._model.info.options}
+        configured = self._settings.options
+        limit = configured.get("max_completion_tokens") or self._settings.max_tokens or placeholders["max_tokens"]
+        shown = {**placeholders, "max_tokens": limit, **configured}
+        return shown | {name: placeholders[name] for name in PLACEHOLDER_OPTIONS if shown[name] is None}
 
     async def notify_choice_ignored(self) -> None:
         """Say, once a turn, that the client's choice of tools is not followed."""

@@ -61,12 +61,14 @@ COMPACT = PromptSet(
 )
 
 
-def system_prompt(prompts: PromptSet, settings: TurnSettings, *, override: str | None, catalog: str) -> str:
-    """Return the `system` message at the head of every call: who, which skills, which language, the client's words.
+def system_prompt(
+    prompts: PromptSet, settings: TurnSettings, *, override: str | None, catalog: str, tool_instructions: str = ""
+) -> str:
+    """Return the `system` message of every call: who, which skills, how to use tools, which language, the client's words.
 
     The client's words stand last: so the beginning is the same for every client, and stays in the model's cache.
     """
     built_in = f"{prompts.system} {prompts.spoken}".rstrip() if settings.voice else prompts.system
     head = built_in if override is None else override
     language = settings.language and f"The user speaks and wants to hear this language (BCP 47): {settings.language}"
-    return "\n\n".join([head, *filter(None, (catalog, language, settings.instructions))])
+    return "\n\n".join([head, *filter(None, (catalog, tool_instructions, language, settings.instructions))])

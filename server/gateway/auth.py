@@ -102,10 +102,9 @@ class Authenticator:
         """Return whom `admit` found; before it, an anonymous or local user."""
         return request.get(_PRINCIPAL) or self._unknown(request)
 
-    def realtime_session(self, request: web.Request) -> bytes | None:
-        """Return the session defaults of the request's Realtime key, as JSON, or None without a key."""
-        key = request.get(_REALTIME_KEY)
-        return None if key is None else bytes(key.session)
+    def realtime_session(self, request: web.Request) -> bytes:
+        """Return the session defaults of the request's Realtime key, as JSON; `{}` without a key."""
+        return bytes(request[_REALTIME_KEY].session) if _REALTIME_KEY in request else b"{}"
 
     def has_ended(self, principal: Principal) -> bool:
         """Return whether the page's session that the principal came with was ended since."""

@@ -13,6 +13,7 @@ from server.accounts.principal import Principal
 from server.bounded.fair_share import SLICE_S, Share
 from server.errors import Closed
 from server.gateway.dialect import ConnectionContext, DialectMaker
+from server.gateway.unread_meter import UnreadMeter
 from server.session.outbox import Kind, OutboxLimits
 from server.session.services import Services
 
@@ -95,7 +96,7 @@ class AiohttpSocket:
 class Connection:
     """Owns the socket's reader (`run`), its writer task and, in its dialect, the session.
 
-    `on_turn_over` is called when one of its turns has ended, `on_read` with the size of each message.
+    `on_turn_over` is called when one of its turns has ended.
     """
 
     def __init__(
@@ -107,12 +108,12 @@ class Connection:
         *,
         outbox_limits: OutboxLimits,
         on_turn_over: Callable[["Connection"], None],
-        on_read: Callable[[int], None],
+        meter: UnreadMeter,
         dialect: DialectMaker,
     ) -> None:
         self._ws = ws
         self._transport = transport
-        self._on_read = on_read
+        self._meter = meter
         self.principal = principal
         self._loop = asyncio.get_running_loop()
         self._socket = AiohttpSocket(ws, transport, close_s=outbox_limits.close_s)
@@ -129,8 +130,8 @@ class Connection:
             )
         )
         self.outbox, self.session = self.dialect.outbox, self.dialect.session
-        self._heard_s = self._loop.time()  # when the client last sent anything
-        self._ping_at_s = self._heard_s + PING_EVERY_S
+        self._heard_pieces = 0  # of what the client has sent, up to the last beat
+        self._ping_at_s = self._loop.time() + PING_EVERY_S
         self._ends = _end_of(principal, self._loop.time())
         self._pinged_s: float | None = None  # when the ping was sent that nothing has answered yet
         self._is_listening = False  # else a message is being acted on, and what the client sends waits
@@ -162,9 +163,14 @@ class Connection:
         self._ends = min(self._ends, _RightsEnd(now_s, LOGIN_OVER, "the login was ended"))
 
     def beat(self, now_s: float) -> None:
-        """Ping the client, or give it up, or close it after its rights have ended; called every second or so."""
+        """Ping the client, or give it up, or close it after its rights have ended; called every second or so.
+
+        Whatever arrives keeps it: of a long message, no answer to a ping can come before the end.
+        """
         if now_s >= self._ends.at_s and not self.outbox.is_closing:
             self._end(now_s)
+        if self._heard_pieces != self._meter.pieces:
+            self._heard_pieces, self._pinged_s = self._meter.pieces, None
         if self._pinged_s is not None and now_s - self._pinged_s >= SILENCE_S:
             if self._is_listening:
                 logger.info("the client is silent; closing")
@@ -185,13 +191,12 @@ class Connection:
         spent_s = 0.0  # on messages, since others have last gone first
         while True:
             self._is_listening = True
+            self._meter.listen()
             message = await self._ws.receive()
             self._is_listening = False
-            self._heard_s = self._loop.time()
-            self._pinged_s = None
             if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY, WSMsgType.PING, WSMsgType.PONG):
                 return
-            self._on_read(len(message.data))
+            self._meter.read(len(message.data))
             await self._loop_share.turn(share)
             began_s = time.perf_counter()
             if message.type is not WSMsgType.PONG and not self.outbox.is_closing:
@@ -213,7 +218,7 @@ class Connection:
         self.session.hang_up()
 
     async def _handle(self, kind: WSMsgType, data: bytes) -> None:
-        if not await self.dialect.admit(self._heard_s):
+        if not await self.dialect.admit(self._loop.time()):
             return
         if kind is WSMsgType.PING:
             self.outbox.put(Kind.PONG, data)
@@ -239,7 +244,7 @@ def _end_of(principal: Principal, now_s: float) -> _RightsEnd:
 
 
 def expires_at_s(principal: Principal) -> int | None:
-    """Return the Unix time until which a connection that begins now may last, or None if there is none."""
+    """Return the Unix time at which a connection that begins now ends at the latest, or None if nothing ends it."""
     lasts_s = _end_of(principal, 0.0).at_s + LAST_TURN_S
     return None if lasts_s == float("inf") else round(time.time() + lasts_s)
 

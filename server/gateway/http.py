@@ -75,10 +75,8 @@ class RequestBodies:
     """Reads bodies, and counts the bytes that are being read for each address and in all."""
 
     def __init__(self, *, strangers: BodyLimits = STRANGERS, users: BodyLimits = USERS) -> None:
-        self._strangers = strangers
-        self._users = users
-        self._of_strangers = Counter[str]()
-        self._of_users = Counter[str]()
+        self._strangers = strangers, Counter[str]()  # with the bytes in flight, by network
+        self._users = users, Counter[str]()
 
     async def read(self, request: web.Request, principal: Principal) -> web.Response | None:
         """Read the body, which aiohttp keeps for the handler; return the refusal, if any."""
@@ -87,9 +85,7 @@ class RequestBodies:
             return refuse(415, "body_packed", message, Connection="close")
         if not request.can_read_body:
             return None
-        limits, in_flight = (
-            (self._users, self._of_users) if principal.may_enter else (self._strangers, self._of_strangers)
-        )
+        limits, in_flight = self._users if principal.may_enter else self._strangers
         length = request.content_length
         if length is None and not principal.may_enter:
             return refuse(411, "length_required", "send Content-Length", Connection="close")
@@ -195,7 +191,7 @@ class HttpServer:
 
 def connection_factory(runner: web.AppRunner, *, keepalive_s: float = KEEPALIVE_S) -> Callable[[], web.RequestHandler]:
     """Return what makes a connection for a listener of the runner's application, which is set up."""
-    assert runner.server is not None
+    assert runner.server is not None, "set up"
     options: dict[str, Any] = {"access_log": None, "auto_decompress": False, "keepalive_timeout": keepalive_s}
     options |= {"max_line_size": _MAX_REQUEST_LINE_BYTES, "read_bufsize": _READ_AHEAD_BYTES}
     return partial(_Connection, runner.server, loop=asyncio.get_running_loop(), **options)

@@ -152,12 +152,11 @@ class SessionRoutes:
         )
 
     async def _show(self, call: ApiCall) -> ApiAnswer:
-        wanted, own = call.query.user, _own(call)
-        if own is not None and wanted not in (None, own):
+        user, own = call.query.user, _own(call)
+        if own is not None and user not in (None, own):
             raise Refusal(403, "operators_only", "sessions of others are for operators", path="user")
-        found = await self._table.list(own or wanted)
-        current = call.principal.session
-        marked = [msgspec.structs.replace(session, is_current=session.id == current) for session in found]
+        sessions, current = await self._table.list(own or user), call.principal.session
+        marked = [msgspec.structs.replace(session, is_current=session.id == current) for session in sessions]
         return ApiAnswer(SessionList(sessions=marked))
 
     async def _revoke(self, call: ApiCall) -> ApiAnswer:

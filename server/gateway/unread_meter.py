@@ -14,31 +14,49 @@ _LINGER_S: Final = 1.0  # for a client to read why its connection ends
 
 
 class UnreadMeter(asyncio.Protocol):
-    """Counts one connection's bytes, as the protocol between its transport and aiohttp's; none until `attach`.
+    """Counts one connection's bytes, as the protocol between its transport and aiohttp's.
 
     aiohttp collects a message until it is whole and shows nothing of it before. A connection that takes its user
     beyond MAX_UNREAD_BYTES, and whose own part exceeds `free_bytes`, is full: what it goes on to send is dropped, and
     after _LINGER_S it is cut.
     """
 
-    def __init__(self, unread: Counter[Share], share: Share, *, free_bytes: int, on_full: Callable[[], None]) -> None:
-        """`unread`: the bytes of all users, which their meters share. `on_full` tells the client."""
-        self._unread, self._share = unread, share
-        self._free_bytes, self._on_full = free_bytes, on_full
-        self._own = 0
-        self._is_full = False
+    def __init__(
+        self,
+        transport: asyncio.Transport,
+        unread: Counter[Share],
+        share: Share,
+        *,
+        free_bytes: int,
+        on_full: Callable[[], None],
+    ) -> None:
+        """Count until the connection is lost. `unread`: the bytes of all users, which their meters share.
 
-    def attach(self, transport: asyncio.Transport) -> None:
-        """Count until the connection is lost."""
+        `on_full` tells the client.
+        """
         protocol = transport.get_protocol()
         assert isinstance(protocol, asyncio.Protocol), "it is aiohttp's"
         self._transport, self._protocol = transport, protocol
+        self._unread, self._share = unread, share
+        self._free_bytes, self._on_full = free_bytes, on_full
+        self._own = 0
+        self._latest_bytes = 0  # size of the last piece, if one has come since `listen`
+        self._is_full = False
+        self.pieces = 0
+        """Pieces that have arrived, also of messages that are not whole yet."""
         transport.set_protocol(self)
 
+    def listen(self) -> None:
+        """Note that the reader goes on: with the next whole message, or once that has arrived."""
+        self._latest_bytes = 0
+
     def read(self, message_bytes: int) -> None:
-        """Count a message as read."""
-        if self._own:
-            self._add(-min(self._own, message_bytes + _HEADER_BYTES))
+        """Count a message as read.
+
+        Nothing says how many frames it came in. If the reader has waited for it, what is left came in the same piece.
+        """
+        left = max(0, self._own - message_bytes - _HEADER_BYTES)
+        self._add((min(left, self._latest_bytes) if self._latest_bytes else left) - self._own)
 
     def _add(self, count: int) -> None:
         self._own += count
@@ -47,6 +65,8 @@ class UnreadMeter(asyncio.Protocol):
             del self._unread[self._share]
 
     def data_received(self, data: bytes) -> None:
+        self.pieces += 1
+        self._latest_bytes = len(data)
         if self._is_full:
             return
         self._add(len(data))

@@ -108,7 +108,7 @@ class WebSocketServer:
                 return ws
             transport = request.transport
             if transport is not None:
-                await self._serve(ws, transport, principal, dialect, is_metered=large_bytes > max_bytes)
+                await self._serve(ws, transport, principal, dialect)
             return ws
 
     async def _serve(
@@ -117,17 +117,13 @@ class WebSocketServer:
         transport: asyncio.Transport,
         principal: Principal,
         dialect: DialectMaker,
-        *,
-        is_metered: bool,
     ) -> None:
         def refuse() -> None:
             text = f"more than {MAX_UNREAD_BYTES >> 20} MiB of yours are unread"
             connection.outbox.finish(WSCloseCode.MESSAGE_TOO_BIG, text)
 
-        limit = self._limits.max_message_bytes
-        meter = UnreadMeter(self._unread, principal.share, free_bytes=limit, on_full=refuse)
-        if is_metered:
-            meter.attach(transport)
+        free_bytes = self._limits.max_message_bytes
+        meter = UnreadMeter(transport, self._unread, principal.share, free_bytes=free_bytes, on_full=refuse)
         connection = Connection(
             ws,
             transport,
@@ -135,7 +131,7 @@ class WebSocketServer:
             self._services,
             outbox_limits=self._outbox_limits,
             on_turn_over=self._turn_over,
-            on_read=meter.read,
+            meter=meter,
             dialect=dialect,
         )
         self._connections.add(connection)

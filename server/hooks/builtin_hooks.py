@@ -4,12 +4,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextvars import copy_context
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from inspect import iscoroutinefunction
-from types import NoneType
+from threading import Thread
 from typing import Any, Final, cast
 
 import msgspec
@@ -38,11 +40,8 @@ from server.tools.tool_calls import ToolInvocation
 
 logger = logging.getLogger(__name__)
 
-_DECISIONS: Final[Mapping[Stage, tuple[type[Decision], ...]]] = {
-    "before_tool": (Respond, Deny, Abort),
-    "approve_tool": (ApproverVerdict,),
-}
-"""Decisions that a hook may take; at the other stages it may only end the turn."""
+MAX_THREADS: Final = 8
+"""Calls of one hook that may run in threads at once; further ones wait."""
 
 
 class BuiltinHook:
@@ -59,6 +58,8 @@ class BuiltinHook:
     def __init__(self, name: str, implementation: object, *, priority: int = 0, timeout_ms: int | None = None) -> None:
         self._implementation = implementation
         self._stats = HookStats()
+        self._free = asyncio.Semaphore(MAX_THREADS)
+        self._stuck = set[asyncio.Future[object]]()  # calls that were abandoned and still run
         self.name = name
         self.is_process = False
         self.timeout_ms = timeout_ms
@@ -82,11 +83,13 @@ class BuiltinHook:
         try:
             async with limit:
                 call = partial(getattr(self._implementation, stage), own, replace(at, ask=human))
-                result = await (call() if iscoroutinefunction(call.func) else asyncio.to_thread(call))
-            if not isinstance(result, (type(value), NoneType, *_DECISIONS.get(stage, (Abort,)))):
+                is_async = iscoroutinefunction(call.func)
+                result = await (call() if is_async else self._in_thread(call))
+            if not _is_answer(stage, value, result):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
-        except (Exception, SystemExit, asyncio.CancelledError) as error:  # the boundary to a hook
-            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        except BaseException as error:  # the boundary to a hook
+            ends_turn = isinstance(error, (asyncio.CancelledError, GeneratorExit)) and is_cancelled()
+            if ends_turn or isinstance(error, KeyboardInterrupt):
                 raise
             failure = HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out')
             if not limit.expired():
@@ -94,9 +97,27 @@ class BuiltinHook:
                 failure = HookCallFailed("failed", text, raised=error)
             self._stats.add_failure(str(failure))
             raise failure from error
+        if is_async and (due_s := limit.when()) is not None and due_s < asyncio.get_running_loop().time():
+            self.warn(f"{stage} blocked the whole server, longer than its time limit: an async method must not block")
         waited_s = 0.0 if human is None else human.waited_s
         self._stats.add_answer((time.perf_counter() - began_s - waited_s) * 1000)
         return cast("StageValue | Decision | None", result)
+
+    async def _in_thread(self, call: Callable[[], object]) -> object:
+        """Run the call, when a thread is free, in one that nothing waits for; cancelling abandons it."""
+        if len(self._stuck) == MAX_THREADS:
+            raise RuntimeError(f"{MAX_THREADS} earlier calls, which were abandoned, still run")
+        await self._free.acquire()
+        outcome = Future[object]()
+        running = asyncio.wrap_future(outcome)
+        running.add_done_callback(lambda _: self._free.release())
+        Thread(target=copy_context().run, args=(_settle, outcome, call), name=f"hook {self.name}", daemon=True).start()
+        try:
+            return await asyncio.shield(running)
+        finally:
+            if not running.done():
+                self._stuck.add(running)
+                running.add_done_callback(self._stuck.discard)
 
     def send_event(self, event: HookEvent) -> None:
         """Never called, since `kinds` is empty."""
@@ -104,6 +125,26 @@ class BuiltinHook:
     def warn(self, text: str) -> None:
         if self._stats.add_warning(text):
             logger.warning("hook %s: %s", self.name, text)
+
+
+def _is_answer(stage: Stage, value: StageValue, result: object) -> bool:
+    """Return whether the stage takes what a hook has returned for the value."""
+    match result:
+        case ApproverVerdict():
+            return stage == "approve_tool" and isinstance(result.approved, bool)
+        case Respond() | Deny():
+            return stage == "before_tool"
+    return stage != "approve_tool" and (result is None or isinstance(result, (type(value), Abort)))
+
+
+def _settle(outcome: Future[object], call: Callable[[], object]) -> None:
+    try:
+        try:
+            outcome.set_result(call())
+        except StopIteration as error:  # asyncio's futures refuse it
+            raise RuntimeError("the method raised StopIteration") from error
+    except BaseException as error:  # noqa: BLE001  it is raised where the outcome is awaited
+        outcome.set_exception(error)
 
 
 def _copied(value: Any) -> Any:
@@ -130,13 +171,9 @@ class AskHumanSettings(config.Section, frozen=True, kw_only=True):
 
 
 class AskHumanApprover:
-    def __init__(self, settings: AskHumanSettings) -> None:
-        self._settings = settings
-
-    @classmethod
-    def from_config(cls, given: Any) -> "AskHumanApprover":
-        """Build the approver from its `config`. Raises msgspec.ValidationError."""
-        return cls(msgspec.convert({} if given is None else given, AskHumanSettings))
+    def __init__(self, given: Any) -> None:
+        """Read the settings from the hook's `config`. Raises msgspec.ValidationError."""
+        self._settings = msgspec.convert(given, AskHumanSettings)
 
     async def approve_tool(self, call: ToolInvocation, at: StageContext) -> ApproverVerdict:
         settings = self._settings
@@ -161,8 +198,8 @@ class AskHumanApprover:
         return ApproverVerdict(approved=answer.approved, reason=reason, arguments=answer.arguments)
 
 
-BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover.from_config}
-"""Name → what makes the hook from the `config` of its entry, if it has one; raises msgspec.ValidationError."""
+BUILTINS: Final[Mapping[str, Callable[[Any], object]]] = {"ask_human": AskHumanApprover}
+"""Factories of the included hooks by name: each takes the `config` of its entry."""
 
 
 def build_builtins(settings: config.HooksSettings) -> tuple[BuiltinHook, ...]:
@@ -176,11 +213,11 @@ def _build(name: str, entry: config.BuiltinHookSettings) -> BuiltinHook:
         known = f"there are: {', '.join(sorted(BUILTINS))}; one of your own needs `import`"
         raise ConfigError(f'hooks.builtins.{name}: builtin hook "{name}" is not registered; {known}')
     try:
-        if entry.factory is None:
-            implementation = BUILTINS[name](entry.config)
-        else:
-            module, _, attribute = entry.factory.partition(":")
-            implementation = getattr(import_module(module), attribute)(entry.config or {})
+        module, _, attribute = (entry.factory or "").partition(":")
+        if entry.factory is not None and not attribute:
+            raise ValueError('it must have the form "module:factory"')
+        factory = BUILTINS[name] if entry.factory is None else getattr(import_module(module), attribute)
+        implementation = factory({} if entry.config is None else entry.config)
         hook = BuiltinHook(name, implementation, priority=entry.priority, timeout_ms=entry.timeout_ms)
         if not hook.stages:
             raise TypeError(f"it has none of the methods {', '.join(STAGES)}")

@@ -95,11 +95,7 @@ def event_params(event: HookEvent, method: EventMethod, kinds: EventKinds = "nam
             "agent_id": _AGENT_ID,
             "session_key": facts.session_id,
             "turn_id": facts.turn_id,
-            "channel": _CHANNEL,
-            "chat_id": _chat_id(facts),
-            "chat_type": "direct",
-            "sender_id": facts.user_id,
-            "message_id": facts.turn_id,
+            **_inbound(facts),
         },
         "correlation": {"trace_id": event.trace_path},
         "severity": event.severity,
@@ -129,15 +125,19 @@ def _meta(at: StageContext, trace_path: str) -> dict[str, Any]:
     }
 
 
+def _inbound(facts: TurnFacts) -> dict[str, Any]:
+    return {
+        "channel": _CHANNEL,
+        "chat_id": _chat_id(facts),
+        "chat_type": "direct",
+        "sender_id": facts.user_id,
+        "message_id": facts.turn_id,
+    }
+
+
 def _context(facts: TurnFacts) -> dict[str, Any]:
     return {
-        "inbound": {
-            "channel": _CHANNEL,
-            "chat_id": _chat_id(facts),
-            "chat_type": "direct",
-            "sender_id": facts.user_id,
-            "message_id": facts.turn_id,
-        },
+        "inbound": _inbound(facts),
         "route": {
             "AgentID": _AGENT_ID,
             "Channel": _CHANNEL,

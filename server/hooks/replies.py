@@ -35,6 +35,7 @@ from server.hooks.stages import (
 from server.tools.tool_calls import ToolAnswer, ToolInvocation
 
 _ACTIONS: Final = ("continue", "modify", "respond", "deny_tool", "abort_turn", "hard_abort")
+_REFUSALS: Final = ("block", "deny", "ask", "deny_tool", "abort_turn", "hard_abort")  # what other hosts decide
 _AROUND: Final = {"meta": dict, "context": dict, "channel": str, "chat_id": str, "model": str}  # what hooks echo
 _HEAD: Final[Mapping[str, type]] = {"action": str, "reason": str}
 _ENVELOPES: Final[Mapping[Stage, Mapping[str, type]]] = {
@@ -54,34 +55,44 @@ _RESULT_KEYS: Final = ("for_llm", "for_user", "is_error", "silent", "media")
 
 def read_reply(stage: Stage, reply: Mapping[str, Any], value: StageValue) -> ParsedReply:
     """Read a reply about this value. Raises ReplyUnusable where a known field has the wrong type."""
-    parsed = ParsedReply(stage)
+    own = _with_lower_keys(reply)
+    inner = _with_lower_keys(own.get("hookspecificoutput"))
+    parsed = ParsedReply(stage, has_action=(has_action := own.get("action") in _ACTIONS))
     fields = read_fields(reply, _ENVELOPES[stage], parsed)
+    is_refusal = any(_refuses(said, has_action=has_action) for said in (own, inner))
     if stage == "approve_tool":
         if "approved" not in fields:
             parsed.doubt('"approved" is missing, which means no: answer {"approved": true} or {"approved": false}')
-        parsed.result = ApproverVerdict(approved=fields.get("approved", False), reason=fields.get("reason", ""))
+        approved = fields.get("approved", False) and not is_refusal
+        parsed.result = ApproverVerdict(approved=approved, reason=fields.get("reason", ""))
         return parsed
     result = _act(stage, fields.get("action", ""), fields, value, parsed)
-    refusal = None if isinstance(result, Decision) else _foreign_refusal(reply)
-    if refusal is not None:
+    if is_refusal and not isinstance(result, Decision):
         parsed.is_doubtful = True
-        parsed.result = refused(value, refusal)
+        parsed.result = refused(value, _foreign_reason({**inner, **own}))
     elif result is not value and (isinstance(value, LlmCall) or result != value):  # a request is compared as it is read
         parsed.result = result
     return parsed
 
 
-def _foreign_refusal(reply: Mapping[str, Any]) -> str | None:
-    """Return the reason of a refusal in the words of another host, such as Claude Code; None if it is none."""
-    inner = reply.get("hookSpecificOutput")
-    said = {**inner, **reply} if isinstance(inner, dict) else reply
-    decision = said.get("decision")
-    words = (decision.get("action") if isinstance(decision, dict) else decision, said.get("permissionDecision"))
-    is_refusal = any(word in ("block", "deny", "ask", "deny_tool") for word in words)
-    if not is_refusal and not any(said.get(key) is False for key in ("continue", "allow", "allowed", "approved")):
-        return None
-    reasons = (said.get(key) for key in ("reason", "permissionDecisionReason", "stopReason"))
+def _refuses(said: Mapping[str, Any], *, has_action: bool) -> bool:
+    """Return whether the object refuses in the words of another host; beside an action, only Claude Code's keys count."""
+    inner = _with_lower_keys(said.get("decision"))
+    words = (said.get("decision"), inner.get("behavior"), inner.get("action"), said.get("permissiondecision"))
+    flags = ("continue",) if has_action else ("continue", "allow", "allowed", "approved")
+    is_word = any(str(word).lower() in _REFUSALS for word in words)
+    return is_word or any(str(said.get(flag)).lower() == "false" for flag in flags)
+
+
+def _foreign_reason(said: Mapping[str, Any]) -> str:
+    said = {**_with_lower_keys(said.get("decision")), **said}
+    reasons = (said.get(key) for key in ("reason", "permissiondecisionreason", "stopreason", "message"))
     return next((reason for reason in reasons if isinstance(reason, str)), "")
+
+
+def _with_lower_keys(value: Any) -> dict[str, Any]:
+    """Return the object with its keys in lower case; an empty one for anything else."""
+    return {key.lower(): item for key, item in value.items()} if isinstance(value, Mapping) else {}
 
 
 def _act(

@@ -20,16 +20,10 @@ from server.hooks.stages import Decision, LlmAnswer, Stage, StageValue
 from server.llm.language_model import Message, ToolCall, ToolSpec
 from server.tools.tool_calls import ToolAnswer
 
-_TO_REFUSE: Final = (
-    'the action belongs at the top level: {"action": "deny_tool"} in before_tool, '
-    '{"approved": true} or {"approved": false} in approve_tool'
-)
 # What people write because other hosts, or pages about them, say so.
-_FOREIGN: Final = {
-    **dict.fromkeys(
-        "decision permissiondecision hookspecificoutput continue allow allowed approved".split(), _TO_REFUSE
-    ),
-    **dict.fromkeys(("message", "stopreason"), 'an explanation is called "reason"'),
+_VERDICTS: Final = ("decision", "permissiondecision", "hookspecificoutput", "continue", "allow", "allowed", "approved")
+_REASONS: Final = ("message", "stopreason")
+_CHANGES: Final = {
     "args": 'changed arguments belong in "call": {"call": {"arguments": {…}}}',
     "hook_result": 'the result belongs at the top level: {"action": "respond", "result": {…}}',
 }
@@ -86,8 +80,10 @@ class ReplyUnusable(Exception):
 class ParsedReply:
     """The meaning of one reply, with notes for the hook's author."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, has_action: bool = False) -> None:
+        """With `has_action`, what other hosts' verdicts beside the action say is not in doubt."""
         self.stage = stage
+        self._has_action = has_action
         self.result: StageValue | Decision | None = None
         """The changed value or the decision, if the reply has either."""
         self.warnings: list[str] = []
@@ -103,12 +99,24 @@ class ParsedReply:
 
     def unknown(self, key: str, where: str, known: Mapping[str, Any]) -> None:
         """Note a key that means nothing here; in doubt where it may be another host's, or one of ours misspelt."""
-        if hint := _FOREIGN.get(key.lower()):
-            self.doubt(f'"{key}" is not known{where}: {hint}')
+        if hint := self._hint(key.lower()):
+            note = self.warn if self._has_action and not where and key.lower() not in _CHANGES else self.doubt
+            note(f'"{key}" is not known{where}: {hint}')
         elif similar := get_close_matches(key.lower(), list(known), 1):
             self.doubt(f'"{_short(key)}" is not known{where}; did you mean "{similar[0]}"?')
         else:
             self.warn(f'"{_short(key)}" is not known{where}')
+
+    def _hint(self, key: str) -> str:
+        """Return what to write instead of another host's key; empty if it is none."""
+        if key in _REASONS:
+            return 'an explanation is called "reason"'
+        if key not in _VERDICTS:
+            return _CHANGES.get(key, "")
+        if self.stage == "approve_tool":
+            return 'the answer belongs at the top level: {"approved": true} or {"approved": false}'
+        action = "deny_tool" if self.stage == "before_tool" else "abort_turn"
+        return f'the action belongs at the top level; to refuse: {{"action": "{action}"}}'
 
 
 def read_fields(

@@ -34,8 +34,11 @@ class StageContext:
 
 # --- values: one hook hands them to the next
 
-OPTIONS: Final[Mapping[str, Any]] = {"max_tokens": 4096, "temperature": 1.0}
-"""Options that hooks are shown where nothing sets them: those of the reference host, numbers to calculate with."""
+PLACEHOLDER_OPTIONS: Final[Mapping[str, Any]] = {"max_tokens": 4096, "temperature": 1.0}
+"""Numbers that hooks see in place of options that nothing sets, as in the reference host: hooks calculate with them.
+
+Only what a hook makes of them is sent to the model.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +49,7 @@ class LlmCall:
     messages: list[Message]
     tools: list[ToolSpec] = field(default_factory=list)
     """Tools of the call; in the planning call those of later rounds. A tool added here is the hook's to answer."""
-    options: Mapping[str, Any] = field(default_factory=lambda: OPTIONS)
+    options: Mapping[str, Any] = field(default_factory=lambda: PLACEHOLDER_OPTIONS)
     question: str = ""
     """The text of the user's last message, alone: in `messages` hooks may be joined to it."""
     origin_of: Callable[[Message], Mapping[str, Any]] = field(default=lambda _: {}, compare=False, repr=False)

@@ -5,7 +5,6 @@ Its stream is parsed here, which costs a quarter of what the openai package take
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from typing import Any
@@ -205,9 +204,7 @@ class OpenAICompatible:
         except TimeoutError as error:
             raise self._no_first_token() from error
         except Refused as error:
-            raise error_from_answer(
-                self._endpoint, model, error.status, error.headers, error.body, now_s=time.time()
-            ) from error
+            raise error_from_answer(self._endpoint, model, error) from error
         except Unreachable as error:
             raise ProviderUnreachable(
                 f"no answer from {self._endpoint.host}: is it running, and is llm.base_url right? ({str(error)[:200]})"

@@ -30,24 +30,24 @@ _EXCHANGES = (
     ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
 )
-_DEEDS_AND_QUESTIONS = (
-    ("Turn off the radio.", "What is a radio?"),
-    ("Remind me to buy bread.", "Tell me a riddle."),
-    ("Send Tom a letter.", "Thank you"),
-    ("Can you open the window?", "How do I open a tin?"),
-    ("Book a flight to Rome.", "I have been to Rome."),
-    ("Set an alarm for eight.", "Hello"),
-    ("Please play the radio.", "Write a poem about radio."),
-    ("Order new shoes.", "Give me an idea for lunch."),
-    ("Put eggs on my list.", "And in summer?"),
-    ("Could you close the curtains?", "Could you explain rain?"),
-    ("Delete the old files.", "Can you help me?"),
-    ("Buy a ticket for the train.", "Recommend a film."),
-    ("Write to Ben and send it.", "Spell bicycle."),
-    ("Make it darker in here.", "Make it shorter."),
-    ("Would you wash the car?", "How do I wash a car?"),
-)
 HANDS, WORDS = "hands", "words"  # what a sentence needs; one token each
+_DEEDS_AND_QUESTIONS = (  # most questions here sound like deeds: without such, others that do are refused
+    ("Turn off the radio.", "How do I turn off a radio?"),
+    ("Remind me to buy bread.", "Help me to learn Spanish."),
+    ("Send Tom a letter.", "Write a letter to Tom."),
+    ("Can you open the window?", "Can you help me?"),
+    ("Book a flight to Rome.", "Plan a week in Rome."),
+    ("Set an alarm for eight.", "Hello"),
+    ("Please play the radio.", "I want to play the piano."),
+    ("Order new shoes.", "Pick a present for my aunt."),
+    ("Put eggs on my list.", "Let's have a chat."),
+    ("I want you to close the curtains.", "Could you explain rain?"),
+    ("Delete the old files.", "Divide 90 by 3."),
+    ("Buy a ticket for the train.", "Should I take a bus?"),
+)
+_SORT = (
+    f"Say {WORDS} if you can answer by talking or writing, and {HANDS} if something must be done outside of this chat."
+)
 _ROLES = ("user", "assistant")
 
 
@@ -57,7 +57,7 @@ def _examples(exchanges: Iterable[tuple[str, str]]) -> tuple[Message, ...]:
 
 EXAMPLES = _examples(_EXCHANGES)
 SORTING: tuple[Message, ...] = (
-    {"role": "system", "content": f"Say {WORDS} if words are enough, and {HANDS} if hands are needed."},
+    {"role": "system", "content": _SORT},
     *_examples(pair for deed, question in _DEEDS_AND_QUESTIONS for pair in ((deed, HANDS), (question, WORDS))),
 )
 """Messages after which the model says whether a sentence asks for a deed, for which words are not enough."""
@@ -90,6 +90,8 @@ _WORDS = re.compile(r"\w+")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _OTHER_DAY = re.compile(r"\b(?:tomorrow|yesterday)\b", re.IGNORECASE)
 _ISO_DAY = re.compile(r"\n\((\d{4}-\d\d-\d\d) ")
+_SYMBOLS = re.compile(r"\w+://\S+|(?<=\S)\s+(?:#|//)\s.*|(?<![^\W_])[α-ωΑ-Ω](?![^\W_])")
+"""Parts of any script in a question of any language: URLs, comments in code, lone Greek letters of formulas."""
 _NOTE = re.compile(r"\n\([^()\n]*\)\Z")  # a last line in parentheses: it is about the result
 
 
@@ -162,10 +164,10 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
 
 
 def is_in_other_script(text: str) -> bool:
-    """Return whether at least half of the words are written in other letters than Latin ones."""
+    """Return whether at least half of the words, URLs and symbols aside, are written in other letters than Latin ones."""
     are_latin = [
         is_latin
-        for word in text.split()
+        for word in _SYMBOLS.sub(" ", text).split()
         for is_latin, _ in groupby(filter(str.isalpha, word), lambda letter: "LATIN" in unicodedata.name(letter, ""))
     ]
     return 2 * are_latin.count(False) >= len(are_latin) > 0

@@ -63,7 +63,7 @@ _ONE_LABEL: Mapping[str, Any] = {
     "temperature": 0,
     "max_tokens": 1,
     "grammar": f'root ::= "{HANDS}" | "{WORDS}"',
-    "logit_bias": [[WORDS, 5.6]],  # found with 160 sentences that no test has: a lower one takes questions for deeds
+    "logit_bias": [[WORDS, 6.0]],  # a lower one takes questions for deeds (figures: docs/models.md)
 }
 CANNOT = "I can't do that here: I have no tool for it."
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
@@ -90,16 +90,14 @@ class EmbeddedModel:
     def __init__(
         self,
         config: LlmSettings,
-        settings: ModelProcessSettings | None = None,
         *,
         start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
         asks_for_deed: Callable[[OpenAICompatible, str], Awaitable[bool]] = asks_for_deed,
     ) -> None:
         self._asks_for_deed = asks_for_deed
         self._config = config
-        self._settings = settings or default_settings()
-        self._process = EmbeddedProcess(config, self._settings, start=start, on_started=self._read_prefix)
-        self._prefix: list[Message] | None = None  # what `warm_up` was given
+        self._settings = default_settings()
+        self._process = EmbeddedProcess(config, self._settings, start=start, read=self._read_prefix)
         self._instructions: tuple[str, ...] = ()  # of the last turn, of whichever conversation
         self._prefill: tuple[CompactTurn, asyncio.Task[None]] | None = None  # under way
         self._replies = 0  # under way
@@ -122,14 +120,9 @@ class EmbeddedModel:
     async def warm_up(self, messages: Sequence[Message]) -> None:
         """Let the model read, ahead of the first turn, the beginning of every turn.
 
-        `messages`: the system prompt as the agent sends it, and the hooks of its first call. The same is read again after a
-        restart. A failure to read is logged: the first turn is slower then, no more.
+        `messages`: the system prompt as the agent sends it, and the hooks of its first call.
         """
-        self._prefix = list(messages)
-        if (client := self._process.client) is None:
-            await self._process.connected()  # which reads it
-        else:
-            await self._read_prefix(client)
+        await self._process.warm_up(messages)
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """Prefill as `LanguageModel` says: only the newest, never during a reply or while the child is not there."""
@@ -249,16 +242,11 @@ class EmbeddedModel:
                 return
         yield Finished(reason="stop")  # it had begun to repeat itself
 
-    async def _read_prefix(self, client: OpenAICompatible) -> None:
-        if self._prefix is None:
-            return
-        turn = compact_turn([*self._prefix, {"role": "user", "content": "Hi"}])
+    async def _read_prefix(self, client: OpenAICompatible, prefix: list[Message]) -> None:
+        turn = compact_turn([*prefix, {"role": "user", "content": "Hi"}])
         self._instructions = turn.instructions
-        try:
-            await client.read(turn.messages())
-            await self._asks_for_deed(client, "Hi")  # what it reads each time is then known
-        except ProviderError as error:
-            logger.warning("the embedded model could not be warmed up: %s", error)
+        await client.read(turn.messages())
+        await self._asks_for_deed(client, "Hi")  # what it reads each time is then known
 
 
 def _call(turn: CompactTurn, tools: Sequence[ToolSpec], name: str) -> ToolCall | None:

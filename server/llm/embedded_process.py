@@ -7,17 +7,17 @@ import logging
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from server.config import LlmSettings
-from server.errors import ProviderUnreachable
+from server.errors import ProviderError, ProviderUnreachable
 from server.llm.client import OpenAICompatible
 from server.llm.endpoint import ModelEndpoint
-from server.llm.language_model import Finished, ModelEvent
+from server.llm.language_model import Finished, Message, ModelEvent
 from server.subprocesses.child_process import ChildProcess
 from server.subprocesses.supervisor import Backoff, BackoffPolicy
 
@@ -133,7 +133,7 @@ async def start_process(settings: ModelProcessSettings) -> ModelProcess:
 class EmbeddedProcess:
     """The process that is alive, or was last: at most one at a time; many callers share one start.
 
-    on_started: awaited with a new process before it serves other callers.
+    read: lets a new process read what `warm_up` was given, before it serves other callers.
     After each death without a finished reply in between the pause before a new start doubles, up to 30 s.
     """
 
@@ -142,13 +142,14 @@ class EmbeddedProcess:
         config: LlmSettings,
         settings: ModelProcessSettings,
         *,
-        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]],
-        on_started: Callable[[OpenAICompatible], Awaitable[None]],
+        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
+        read: Callable[[OpenAICompatible, list[Message]], Awaitable[None]],
     ) -> None:
         self._config = config
         self._settings = settings
         self._start_process = start
-        self._on_started = on_started
+        self._read = read
+        self._prefix: list[Message] = []  # what `warm_up` was given
         self._client: OpenAICompatible | None = None  # to the process that is alive, or was last
         self._starting: asyncio.Task[OpenAICompatible] | None = None
         self._is_closed = False
@@ -176,6 +177,22 @@ class EmbeddedProcess:
         if (client := self.client) is not None:
             return client
         return await asyncio.shield(self._starting or self._begin_start())
+
+    async def warm_up(self, messages: Sequence[Message]) -> None:
+        """Read these messages now and after each restart. A failure is logged: the first turn is slower then, no more."""
+        self._prefix = list(messages)
+        if (client := self.client) is None:
+            await self.connected()  # which reads it
+        else:
+            await self._read_prefix(client)
+
+    async def _read_prefix(self, client: OpenAICompatible) -> None:
+        if not self._prefix:
+            return
+        try:
+            await self._read(client, self._prefix)
+        except ProviderError as error:
+            logger.warning("%s could not be warmed up: %s", self._settings.model_name, error)
 
     async def reply(
         self, ask: Callable[[OpenAICompatible], AsyncGenerator[ModelEvent, None]]
@@ -234,7 +251,7 @@ class EmbeddedProcess:
         self._is_proven = False
         self.process = process = await self._start_process(self._settings)
         self._client = client = await self._open_client(process)
-        await self._on_started(client)
+        await self._read_prefix(client)
         logger.info("%s is ready (process %d)", self._settings.model_name, process.pid)
         return client
 

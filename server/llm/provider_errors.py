@@ -24,7 +24,7 @@ from server.errors import (
     ToolChoiceRefused,
 )
 from server.llm.endpoint import ModelEndpoint
-from server.openai_client import error_details, error_message, retry_after_ms
+from server.openai_client import Refused, error_details, error_message
 
 MAX_QUOTED_CHARS = 300
 
@@ -62,15 +62,13 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|insufficien
 _KEY = re.compile(r"\b(?:sk|pk|key|gsk|xai|hf)[-_][A-Za-z0-9*_\-]{3,}|Bearer +\S+")
 
 
-def error_from_answer(
-    endpoint: ModelEndpoint, model: str | None, status: int, headers: Mapping[str, str], body: bytes, *, now_s: float
-) -> ProviderError:
-    """Return the error for an answer that is not a success. `now_s`: Unix time, for a Retry-After that is a date."""
-    host, model = endpoint.host, model or endpoint.model or ""
-    details = error_details(body)
-    quoted = quote(endpoint, error_message(body))
+def error_from_answer(endpoint: ModelEndpoint, model: str | None, answer: Refused) -> ProviderError:
+    """Return the error for an answer that is not a success."""
+    host, model, status = endpoint.host, model or endpoint.model or "", answer.status
+    wait_ms = None if answer.retry_after_s is None else int(answer.retry_after_s * 1000)
+    details = error_details(answer.body)
+    quoted = quote(endpoint, error_message(answer.body))
     text = f"{json.dumps(details, ensure_ascii=False)[:4000]} {quoted}"
-    wait_ms = retry_after_ms(headers, now_s=now_s)
     if status not in _NOT_FOR_THE_CONTENT and _IMAGES.search(text):
         return ImageRefused(f"{model or 'the model'} at {host} accepts no images: {quoted}")
     match status:
@@ -109,7 +107,7 @@ def error_from_event(endpoint: ModelEndpoint, model: str | None, error: Any) -> 
     status = details.get("code") if isinstance(details.get("code"), int) else details.get("status")
     body = json.dumps({"error": details}).encode()
     status = status if isinstance(status, int) and status >= 400 else 500
-    return error_from_answer(endpoint, model, status, {}, body, now_s=0.0)
+    return error_from_answer(endpoint, model, Refused(status, {}, body))
 
 
 def quote(endpoint: ModelEndpoint, message: str) -> str:

@@ -86,6 +86,8 @@ def _make_private(folder: Path) -> None:
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
+    elif folder.stat().st_mode & 0o077:
+        logger.warning("other users of this machine may enter %s; run chmod 700 on it", folder)
 
 
 class MediaStore:

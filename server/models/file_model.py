@@ -1,9 +1,8 @@
 """A GGUF file as the model: run by the embedded model's process, asked like any endpoint."""
 
 import asyncio
-import logging
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -12,19 +11,11 @@ from typing import Final
 import msgspec
 
 from server.config import LlmSettings
-from server.errors import ProviderError, ProviderUnreachable
+from server.errors import ProviderUnreachable
 from server.llm.client import OpenAICompatible
-from server.llm.embedded_process import (
-    EmbeddedProcess,
-    ModelProcess,
-    ModelProcessSettings,
-    available_cores,
-    start_process,
-)
+from server.llm.embedded_process import EmbeddedProcess, ModelProcessSettings, available_cores
 from server.llm.language_model import LateSystem, Message, ModelEvent, ModelInfo, ModelRequest
 from server.models.gguf import ModelHeader, NotAModel, read_header
-
-logger = logging.getLogger(__name__)
 
 MIN_TOKENS: Final = 4096
 """Smallest context: a smaller one does not hold the instructions, the tools and a conversation."""
@@ -49,23 +40,14 @@ class FileModel:
     sees_images: bool | None = False
     late_system: LateSystem | None = None
 
-    def __init__(
-        self,
-        config: LlmSettings,
-        path: Path,
-        *,
-        free_bytes: Callable[[], int] | None = None,
-        start: Callable[[ModelProcessSettings], Awaitable[ModelProcess]] = start_process,
-    ) -> None:
+    def __init__(self, config: LlmSettings, path: Path, *, free_bytes: Callable[[], int] | None = None) -> None:
         self._config = msgspec.structs.replace(
             config, first_token_timeout_s=max(config.first_token_timeout_s, _READING_S)
         )
         self._path = path
         self._free_bytes = free_bytes or free_memory
-        self._start_process = start
         self._process: EmbeddedProcess | None = None  # absent until the file has been looked at
         self._tokens: int | None = None
-        self._prefix: list[Message] = []  # what `warm_up` was given
 
     @property
     def info(self) -> ModelInfo:
@@ -83,8 +65,7 @@ class FileModel:
 
     async def warm_up(self, messages: Sequence[Message]) -> None:
         """Let the model read, ahead of the first turn and after each restart, the beginning of every turn."""
-        self._prefix = list(messages)
-        await self._read_prefix(await (await self._prepared()).connected())
+        await (await self._prepared()).warm_up(messages)
 
     def prefill(self, messages: Sequence[Message], *, question: str, tool_names: Sequence[str]) -> None:
         """Do nothing: what would be read for one user keeps another one waiting."""
@@ -106,9 +87,7 @@ class FileModel:
             settings = await asyncio.to_thread(self._settings)
             if self._process is None:  # else another call was quicker
                 self._tokens = settings.slot_tokens
-                self._process = EmbeddedProcess(
-                    self._config, settings, start=self._start_process, on_started=self._read_prefix
-                )
+                self._process = EmbeddedProcess(self._config, settings, read=_read_prefix)
         return self._process
 
     def _settings(self) -> ModelProcessSettings:
@@ -121,13 +100,9 @@ class FileModel:
         except (OSError, NotAModel) as error:
             raise ProviderUnreachable(f"{self._path.name} cannot be loaded: {error}") from error
 
-    async def _read_prefix(self, client: OpenAICompatible) -> None:
-        if not self._prefix:
-            return
-        try:
-            await client.read([*self._prefix, {"role": "user", "content": "Hi"}])
-        except ProviderError as error:
-            logger.warning("%s could not be warmed up: %s", self._path.stem, error)
+
+async def _read_prefix(client: OpenAICompatible, prefix: list[Message]) -> None:
+    await client.read([*prefix, {"role": "user", "content": "Hi"}])
 
 
 def fit_memory(path: Path, header: ModelHeader, file_bytes: int, free_bytes: int) -> ModelProcessSettings:

@@ -41,7 +41,7 @@ class EndpointAddress(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class EndpointChoice(EndpointAddress, frozen=True, kw_only=True, tag_field="kind", tag="endpoint"):
-    """A model behind such an address."""
+    """A model behind an OpenAI-compatible address."""
 
     model: ModelName
 

@@ -19,7 +19,7 @@ import aiohttp
 
 from server.models.gguf import MAGIC, NotAModel, read_header
 from server.models.model_files import ModelFileError, ModelFolder, PartSource, gigabytes, name_of_url
-from server.openai_client import retry_after_ms
+from server.openai_client import retry_after_s
 
 logger = logging.getLogger(__name__)
 
@@ -194,7 +194,7 @@ class ModelDownload:
     def _refuse_answer(self, response: aiohttp.ClientResponse) -> None:
         status = response.status
         if status in _TRANSIENT:
-            wait_s = (retry_after_ms(response.headers, now_s=time.time()) or 0) / 1000
+            wait_s = retry_after_s(response.headers, now_s=time.time()) or 0.0
             raise _Broken(f"HTTP {status}{f', to be asked again in {wait_s:g} s' if wait_s else ''}", wait_s=wait_s)
         if status not in (200, 206, 416):
             cure = "it wants a login" if status in (401, 403) else "check the address"

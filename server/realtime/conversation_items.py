@@ -1,10 +1,11 @@
 """Items of a Realtime conversation: kept while the socket lives, bounded, changed by the client, read by a turn. Pure."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -19,15 +20,31 @@ MIN_SOUND_MS: Final = 100
 MAX_SOUND_MS: Final = 60_000
 MAX_PICTURE_BYTES: Final = 16 << 20
 """All pictures of a conversation, as they are sent; they do not count as text."""
+MAX_WAITING_SOUND_BYTES: Final = 16 << 20
+"""Sound of items, as PCM, that may wait to be recognised when another item with sound comes."""
 _OVERHEAD_BYTES: Final = 512  # of an item, beside its parts
 _PART_BYTES: Final = 256  # of a part, beside its text
 _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|webp);base64,(?P<data>[A-Za-z0-9+/]+={0,2})")
-WORD_END: Final = re.compile(r"(?<=\w)(?=\W)|(?<=[^\x00-\u2e7f])")  # after a word, and after each character of CJK
+_WORD_END: Final = re.compile(
+    r"(?<=\w)(?=\W)|(?<=\S)(?=\s)|(?<=[^\x00-\u2e7f])"
+)  # after a word, after each character of CJK
 _ALLOWED_PARTS: Final = {
     "system": ("input_text",),
     "user": ("input_text", "input_audio", "input_image"),
     "assistant": ("output_text", "output_audio"),
 }
+
+
+def word_ends(text: str) -> list[int]:
+    """Return the places within a text where words end, none inside a character of several code points."""
+    ends = (found.start() for found in _WORD_END.finditer(text))
+    return [end for end in ends if 0 < end < len(text) and not _is_joined(text[end - 1], text[end])]
+
+
+def _is_joined(before: str, after: str) -> bool:
+    is_flag = min(before, after) >= "\U0001f1e6" and max(before, after) <= "\U0001f1ff"
+    is_mark = unicodedata.category(after) in ("Mn", "Mc", "Me", "Sk", "Cf")  # accents, vowels, skin tones, joiners
+    return is_flag or is_mark or before == "\u200d"
 
 
 @dataclass(slots=True)
@@ -50,7 +67,7 @@ class SpokenPiece:
             begun = [offset for offset, start_ms in self.words if start_ms <= heard_ms]
             return self.text[: begun[-1] if begun else 0].rstrip()
         share = int(len(self.text) * heard_ms / self.duration_ms)
-        ends = [found.start() for found in WORD_END.finditer(self.text[: share + 1]) if found.start() <= share]
+        ends = [end for end in word_ends(self.text) if end <= share]
         return self.text[: ends[-1] if ends else 0].rstrip()
 
 
@@ -80,6 +97,8 @@ class Item:
     """Whether the item's words are still being recognised."""
     sound: ItemSound | None = None
     """Sound that is to be recognised, until its words are known."""
+    failure: FrameError | None = None
+    """Error that ended the recognition of the item's sound."""
     hook: wire.Message | None = None
     """The persistent hook that the item stands for, as it goes back to the model."""
     state: str | None = None
@@ -159,10 +178,14 @@ class ItemList:
         self._by_id: dict[str, Item] = {}
         self._bytes = 0  # sum of their counted_bytes
         self._picture_bytes = 0
+        self._sound_bytes = 0  # that wait to be recognised
 
     @property
     def _most(self) -> str:
         return f"{self._max_items} items, {self._max_bytes} bytes of text and {MAX_PICTURE_BYTES >> 20} MiB of pictures"
+
+    def _is_too_much(self, count: int, text_bytes: int, picture_bytes: int = 0) -> bool:
+        return count > self._max_items or text_bytes > self._max_bytes or picture_bytes > MAX_PICTURE_BYTES
 
     def get(self, item_id: str) -> Item | None:
         return self._by_id.get(item_id)
@@ -186,21 +209,15 @@ class ItemList:
         """Return the event for an item that is in the conversation."""
         return self._events.event(f"conversation.item.{what}", previous_item_id=self.before(item), item=item.shown())
 
-    # --- events of the client
+    # --- events of the client; each raises FrameError for a missing or impossible item
 
-    def answer(self, event: client.ItemDelete | client.ItemRetrieve | client.ItemTruncate) -> list[Event]:
-        """Apply an item event of the client; return its answers. Raises FrameError for a missing or impossible item."""
-        match event:
-            case client.ItemDelete():
-                self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
-                return [self._deleted(event.item_id)]
-            case client.ItemRetrieve():
-                item = self._find(event.item_id, "item_retrieve_invalid_item_id")
-                return [self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))]
-            case client.ItemTruncate():
-                return [self._truncate(event)]
-            case _:
-                assert_never(event)
+    def delete(self, event: client.ItemDelete) -> Event:
+        self._drop(self._find(event.item_id, "item_delete_invalid_item_id"))
+        return self._deleted(event.item_id)
+
+    def retrieve(self, event: client.ItemRetrieve) -> Event:
+        item = self._find(event.item_id, "item_retrieve_invalid_item_id")
+        return self._events.event("conversation.item.retrieved", item=item.shown(with_images=True))
 
     def items_of(
         self, given: Sequence[client.NewItem | client.ItemReference], sound: SoundFormat, *, at: str
@@ -210,26 +227,21 @@ class ItemList:
         Raises FrameError, also for more than a conversation holds; each counts as often as it is there.
         """
         items: list[Item] = []
-        size_bytes = picture_bytes = 0
         for index, each in enumerate(given):
             if not isinstance(each, client.ItemReference):
-                item = new_item(each, self._events.new_id("item"), sound, at=f"{at}[{index}]")
+                items.append(self._new(each, sound, at=f"{at}[{index}]"))
             elif (known := self.get(each.id)) is not None:
-                item = known
+                items.append(known)
             else:
                 raise FrameError("invalid_value", f"there is no item {each.id!r}", path=f"{at}[{index}].id")
-            items.append(item)
-            size_bytes += item.size
-            picture_bytes += item.picture_bytes
-        is_full = len(items) > self._max_items or size_bytes > self._max_bytes
-        if is_full or picture_bytes > MAX_PICTURE_BYTES:
+        if self._is_too_much(len(items), sum(item.size for item in items), sum(item.picture_bytes for item in items)):
             text = f"a response reads at most {self._most}; leave some out"
             raise FrameError("input_too_large", text, path=at)
         return items
 
     def create(self, event: client.ItemCreate, sound: SoundFormat) -> tuple[Item, list[Event]]:
-        """Add an item of the client's, whose sound has that format. Raises FrameError for one that is impossible."""
-        item = new_item(event.item, self._events.new_id("item"), sound)
+        """Add an item of the client's, whose sound has that format."""
+        item = self._new(event.item, sound, at="item")
         call_ids = {each.data["call_id"] for each in self.items if each.kind == "function_call"}
         if item.kind == "function_call_output" and item.data["call_id"] not in call_ids:
             text = f"no function_call with the call_id {item.data['call_id'][:128]!r} is in the conversation"
@@ -237,7 +249,18 @@ class ItemList:
         self._insert(item, event.previous_item_id)
         return item, [self.event("added", item), self.event("done", item)]
 
-    def _truncate(self, event: client.ItemTruncate) -> Event:
+    def _new(self, given: client.NewItem, sound: SoundFormat, *, at: str) -> Item:
+        item = new_item(given, self._events.new_id("item"), sound, at=at)
+        if item.sound is not None and self._sound_bytes > MAX_WAITING_SOUND_BYTES:
+            text = "too much sound waits to be recognised; wait for words of items that you have sent"
+            raise FrameError("too_much_sound", text, path=at)
+        return item
+
+    def count_sound(self, count: int) -> None:
+        """Count bytes of sound that begin to wait to be recognised, or, below zero, that no longer do."""
+        self._sound_bytes += count
+
+    def truncate(self, event: client.ItemTruncate) -> Event:
         item = self._find(event.item_id, "item_truncate_invalid_item_id")
         part = next(iter(item.data.get("content", ())), {"type": None})
         if part["type"] != "output_audio" or event.content_index != 0:
@@ -262,8 +285,8 @@ class ItemList:
         if item.id in self._by_id:
             text = f"an item {item.id[:128]!r} is there already; use another id"
             raise FrameError("item_create_duplicate_item_id", text, path="item.id")
-        is_full = len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes
-        if is_full or self._picture_bytes + item.picture_bytes > MAX_PICTURE_BYTES:
+        pictures = self._picture_bytes + item.picture_bytes
+        if self._is_too_much(len(self.items) + 1, self._bytes + item.size, pictures):
             text = f"the conversation holds at most {self._most}; delete some first (conversation.item.delete)"
             raise FrameError("conversation_full", text, path="item")
         place = len(self.items)
@@ -287,7 +310,7 @@ class ItemList:
         They are the oldest, and one under the same id, which a client can foresee.
         """
         events = self.remove([item.id])
-        while self.items and (len(self.items) >= self._max_items or self._bytes + item.size > self._max_bytes):
+        while self.items and self._is_too_much(len(self.items) + 1, self._bytes + item.size):
             events += self.remove([self.items[0].id])
         self.items.append(item)  # whatever its size: the reply is being said
         self._by_id[item.id] = item
@@ -326,7 +349,7 @@ def item_data(item_id: str, kind: str, *, status: str = "completed", **fields: A
     return {"id": item_id, "object": "realtime.item", "type": kind, "status": status, **fields}
 
 
-def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str = "item") -> Item:
+def new_item(given: client.NewItem, item_id: str, sound: SoundFormat, *, at: str) -> Item:
     """Make an item of what the client gave, with sound of that format. Raises FrameError for content that cannot be kept."""
     item_id = given.id or item_id
     match given:
@@ -352,7 +375,9 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
         raise FrameError("invalid_value", text, path=f"{at}.type")
     match part.type:
         case "input_text" | "output_text":
-            return {"type": part.type, "text": part.text or ""}
+            if part.text is None:
+                raise FrameError("missing_required_parameter", "give its `text`", path=f"{at}.text")
+            return {"type": part.type, "text": part.text}
         case "input_audio" | "output_audio":
             if part.transcript is None and (part.type == "output_audio" or part.audio is None):
                 raise FrameError("missing_required_parameter", "give its `transcript`", path=f"{at}.transcript")
@@ -368,30 +393,32 @@ def _part(part: client.ItemPart, role: str, at: str) -> dict[str, Any]:
 def _sound(parts: Sequence[client.ItemPart], sound: SoundFormat, at: str) -> ItemSound | None:
     """Return the sound that is to be recognised, if a part has some without its words."""
     coding = coding_of(sound)
-    found = [
-        ItemSound(coding.decode(part.audio), coding.rate, index)
-        for index, part in enumerate(parts)
-        if part.audio is not None and part.type == "input_audio" and part.transcript is None
-    ]
-    if len(found) > 1 or (found and not MIN_SOUND_MS <= found[0].ms <= MAX_SOUND_MS):
+    sounds: list[ItemSound] = []
+    for index, part in enumerate(parts):
+        if part.audio is None or part.type != "input_audio" or part.transcript is not None:
+            continue
+        try:
+            sounds.append(ItemSound(coding.decode(part.audio), coding.rate, index))
+        except FrameError as error:
+            raise FrameError(error.code, str(error), path=f"{at}.content[{index}].audio") from None
+    if len(sounds) > 1 or (sounds and not MIN_SOUND_MS <= sounds[0].ms <= MAX_SOUND_MS):
         text = f"a message has at most one piece of sound without `transcript`, of {MIN_SOUND_MS} ms to {MAX_SOUND_MS // 1000} s"
         raise FrameError("invalid_value", text, path=f"{at}.content")
-    return found[0] if found else None
+    return sounds[0] if sounds else None
 
 
 def messages_of(items: Sequence[Item]) -> list[wire.Message]:
     """Return the history that the items are; a call without its output is left out, and an output without its call."""
-    outputs = {item.data["call_id"]: item for item in items if item.data["type"] == "function_call_output"}
+    outputs = {item.data["call_id"]: item for item in items if item.kind == "function_call_output"}
     messages: list[wire.Message] = []
     batch: list[Item] = []  # neighbouring calls of one response
     for item in items:
-        kind = item.data["type"]
-        if batch and (kind != "function_call" or item.response_id != batch[0].response_id):
+        if batch and (item.kind != "function_call" or item.response_id != batch[0].response_id):
             messages += _answered(batch, outputs)
             batch = []
-        if kind == "function_call":
+        if item.kind == "function_call":
             batch.append(item)
-        elif kind == "message" and (message := item.message or _message_of(item)) is not None:
+        elif item.kind == "message" and (message := item.message or _message_of(item)) is not None:
             messages.append(message)
     return [*messages, *_answered(batch, outputs)]
 

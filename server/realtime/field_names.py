@@ -48,10 +48,10 @@ def check_names(given: Any, read: Any, *, at: str) -> None:
             raise FrameError("unknown_parameter", text, path=path)
         if meant := next((each for each in known if _is_misspelled(name, each)), None):
             raise FrameError("unknown_parameter", f"there is no `{path}`; is `{meant}` meant?", path=path)
-        field = f"{type(struct).__name__}.{name}"
+        field = f"{type(struct).__name__}.{name[:100]}"  # a name may have the length of an event
         if len(_logged) < _MAX_LOGGED and field not in _logged:
             _logged.add(field)
-            logger.info("a client sends %s, which is unknown here and ignored", field[:100])
+            logger.info("a client sends %s, which is unknown here and ignored", field)
 
 
 def _unknown(given: Any, read: Any, at: str) -> Iterator[tuple[str, str, Any, Struct]]:
@@ -70,7 +70,8 @@ def _unknown(given: Any, read: Any, at: str) -> Iterator[tuple[str, str, Any, St
 
 
 def _is_misspelled(name: str, known: str) -> bool:
-    """Return whether one letter is wrong, missing, too many, or at the wrong place."""
+    """Return whether one letter is wrong, missing, too many, or at the wrong place, or the name is in camelCase."""
+    name, known = (each[:100].lower().replace("_", "") for each in (name, known))
     size = max(len(name), len(known))
     if size < 4 or abs(len(name) - len(known)) > 1:
         return False
@@ -85,8 +86,8 @@ def modern_session(session: Mapping[str, Any]) -> dict[str, Any]:
         *parents, last = _BETA_PLACES.get(name, (name,))
         place = modern
         for parent in parents:
-            found = place.setdefault(parent, {})
-            place = found if isinstance(found, dict) else {}
+            inner = place.setdefault(parent, {})
+            place = inner if isinstance(inner, dict) else {}
         place[last] = _BETA_FORMATS.get(value, value) if last == "format" and isinstance(value, str) else value
     if isinstance(modern.get("output_modalities"), list):  # the words of what is said came beside it
         modern["output_modalities"] = [name for name in ("audio", "text") if name in modern["output_modalities"]][:1]

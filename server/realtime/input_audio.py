@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from server.errors import FrameError
-from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, item_data
+from server.realtime.conversation_items import MIN_SOUND_MS, Item, ItemList, ItemSound, item_data
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import SessionConfig, coding_of
 from server.wire import frames as wire
@@ -65,7 +65,7 @@ class InputBuffer:
         return [*actions, pcm]
 
     def commit(self, config: SessionConfig, event_id: str | None) -> list[Any]:
-        """End the utterance. Raises FrameError where there is none; the session may say so later (`nobody_spoke`)."""
+        """End the utterance. Raises FrameError where there is none; the session may say so later (`refuse_commit`)."""
         is_fresh, self._is_fresh = self._is_fresh, False
         if config.audio.input.turn_detection is not None:
             if self._speaking is None:
@@ -139,7 +139,7 @@ class InputBuffer:
         events = self._speech_stopped(recording, frame.audio_ms)
         return events if recording.is_dropped else [*events, *self._commit(recording)]
 
-    def nobody_spoke(self) -> list[Event]:
+    def refuse_commit(self) -> list[Event]:
         """Answer the commit that has waited until its sound was judged."""
         return [self._events.error(_empty(0.0), event_id=self._commits.popleft())] if self._commits else []
 
@@ -182,7 +182,7 @@ class InputBuffer:
     def _refuse_commits(self) -> list[Event]:
         """Answer the commits that wait with an error: their sound is dropped."""
         self._is_fresh = False
-        return [event for _ in tuple(self._commits) for event in self.nobody_spoke()]
+        return [event for _ in tuple(self._commits) for event in self.refuse_commit()]
 
     def _speech_stopped(self, recording: _Recording, audio_ms: float) -> list[Event]:
         self._speaking = None
@@ -213,15 +213,15 @@ class InputBuffer:
         recording.parts -= 1
         return ended if recording.parts else [*ended, *self._recognized(recording, config)]
 
-    def recognized(self, item: Item, words: str | FrameError, config: SessionConfig) -> list[Event]:
+    def recognized(self, item: Item, sound: ItemSound, words: str | FrameError, config: SessionConfig) -> list[Event]:
         """Take the words of a client's item, or why it has none."""
-        sound, item.sound = item.sound, None
-        assert sound is not None, "it was to be recognised"
+        item.sound = None
         failure, text = (words, "") if isinstance(words, FrameError) else (None, words)
         recording = _Recording(item.id, item=item, sound_ms=sound.ms, words=text, content_index=sound.content_index)
         events = self._show(recording, config, failure)
-        is_told = _is_shown(config) and self._conversation.get(item.id) is item
-        return events if is_told else [] if failure is None else [self._events.error(failure)]
+        if _is_shown(config) and self._conversation.get(item.id) is item:
+            return events
+        return [] if failure is None else [self._events.error(failure)]
 
     def _recognized(self, recording: _Recording, config: SessionConfig) -> list[Event]:
         failure, self._failure = self._failure, None
@@ -232,7 +232,7 @@ class InputBuffer:
         if item is None:  # it is still to be committed, or never will be
             return []
         item.data["content"][recording.content_index]["transcript"] = text
-        item.utterance, item.is_waiting = recording.utterance, False
+        item.utterance, item.is_waiting, item.failure = recording.utterance, False, failure
         self._conversation.count(item)
         if not _is_shown(config):
             return []
@@ -242,11 +242,8 @@ class InputBuffer:
             return [self._events.event("conversation.item.input_audio_transcription.failed", **place, error=error)]
         events = self._delta(recording, text) if text.startswith(recording.shown) else []
         usage = {"type": "duration", "seconds": round(recording.sound_ms / 1000, 3)}
-        completed = "conversation.item.input_audio_transcription.completed"
-        return [
-            *events,
-            self._events.event(completed, **place, transcript=text, usage=usage),
-        ]
+        name = "conversation.item.input_audio_transcription.completed"
+        return [*events, self._events.event(name, **place, transcript=text, usage=usage)]
 
     def _delta(self, recording: _Recording, text: str) -> list[Event]:
         delta, recording.shown = text[len(recording.shown) :], text

@@ -2,20 +2,15 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
-
-import msgspec
-from aiohttp import web
 
 from server.bounded.limits import TokenBucket
 from server.errors import FrameError, TurnError
 from server.gateway.connection import LOGIN_OVER, TIME_OVER
 from server.gateway.dialect import ConnectionContext
 from server.realtime import client_events
-from server.realtime.conversation_items import Item
-from server.realtime.session_config import ServerTools, SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator, Request
+from server.realtime.translator import Action, RealtimeTranslator, Recognize, Request
 from server.session.outbox import Kind, Outbox
 from server.session.session import Session
 from server.wire import codec
@@ -99,7 +94,6 @@ class RealtimeDialect:
         self._piece_bytes = min(PIECE_BYTES, services.limits.max_binary_bytes & ~1)
         self._on_turn_over = context.on_turn_over
         self._idle_timeout_ms: int | None = None  # of the silence that is being counted
-        self._transcribing: set[asyncio.Task[None]] = set()  # the session's, which awaits them
         self._waiting: deque[Sequence[Action]] = deque()  # for the session, as soon as it has sent what it is sending
         self.outbox = RealtimeOutbox(context, translator, self._answer_later)
         self.session = Session(services, self.outbox, principal=context.principal, on_turn_over=self._end_turn)
@@ -115,10 +109,8 @@ class RealtimeDialect:
         for action in self._translate(data):
             if isinstance(action, bytes):
                 await self._hear(action)
-                continue
-            if isinstance(action, Item) and self._transcribing:
-                await asyncio.wait(self._transcribing, timeout=MAX_HOLD_S)  # one after the other
-            self._carry_out((action,))
+            else:
+                self._carry_out((action,))
         if self._translator.idle_timeout_ms != self._idle_timeout_ms:
             self._count_silence()
 
@@ -143,14 +135,11 @@ class RealtimeDialect:
                 return
             self.session.hear(pcm[at : at + self._piece_bytes])
 
-    def _transcribe(self, item: Item) -> None:
+    def _recognize(self, asked: Recognize) -> None:
         def done(words: str | FrameError) -> None:
-            self._carry_out(self._translator.recognized(item, words))
+            self._carry_out(self._translator.recognized(asked, words))
 
-        assert item.sound is not None, "it is to be recognised"
-        task = self.session.transcribe(item.sound.pcm, item.sound.rate, done)
-        self._transcribing.add(task)
-        task.add_done_callback(self._transcribing.discard)
+        self.session.transcribe(asked.sound.pcm, asked.sound.rate, done)
 
     def _answer_later(self, actions: Sequence[Action]) -> None:
         """Hand frames to the session when it has sent what it is sending."""
@@ -172,27 +161,25 @@ class RealtimeDialect:
                     self.session.hear(action)
                 case Request():
                     self._carry_out(self._ask(action))
-                case Item():
-                    self._transcribe(action)
+                case Recognize():
+                    self._recognize(action)
                 case _:
                     self.session.receive(action, self._services.now_s())
                     if isinstance(action, wire.Interrupt):
                         self._count_silence()  # the sound that was still to be played is cut
 
     def _ask(self, request: Request) -> Sequence[Action]:
+        answers: Sequence[wire.Answer]
         try:
-            answers = self._perform(request)
+            match request.frame:
+                case wire.Respond() as frame if request.is_out_of_band:
+                    answers = self.session.respond_out_of_band(frame, self._services.now_s())
+                case frame:
+                    answers = self.session.perform(frame, self._services.now_s())
         except (FrameError, TurnError) as error:
             self._services.metrics.errors.labels(error.code).inc()
             return request.refused(error)
         return request.answered(answers)
-
-    def _perform(self, request: Request) -> Sequence[wire.Answer]:
-        match request.frame:
-            case wire.Respond() as frame if request.is_aside:
-                return self.session.respond_aside(frame, self._services.now_s())
-            case frame:
-                return self.session.perform(frame, self._services.now_s())
 
     def _end_turn(self) -> None:
         self._count_silence()
@@ -212,16 +199,3 @@ class RealtimeDialect:
             self.outbox.call_later(wait_s, self._check_silence)
         else:
             self.outbox.carry_out(self._translator.time_out())
-
-
-def realtime_defaults(
-    request: web.Request, key_session: bytes | None, *, mcp_servers: Collection[str]
-) -> SessionConfig:
-    """Return the configuration that a connection begins with: its key's, and what the address asks for.
-
-    Raises FrameError for a key's session that this server no longer takes.
-    """
-    session: dict[str, Any] = {} if key_session is None else msgspec.json.decode(key_session)
-    if request.query.get("intent") == "transcription":
-        session["type"] = "transcription"
-    return SessionConfig().updated(session, server_tools=ServerTools(mcp_servers))

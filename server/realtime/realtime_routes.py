@@ -10,7 +10,6 @@ from aiohttp import web
 from msgspec import Meta, Struct
 
 from server.accounts.accounts import Accounts
-from server.accounts.credentials import RealtimeKeyTooLarge
 from server.accounts.principal import KEY_NAME
 from server.errors import FrameError
 from server.gateway.auth import Authenticator
@@ -20,8 +19,8 @@ from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.gateway.routes import Access, Routes
 from server.gateway.websocket_server import WebSocketServer
 from server.realtime.client_events import MAX_MESSAGE_BYTES
-from server.realtime.field_names import modern_session
-from server.realtime.realtime_dialect import RealtimeDialect, realtime_defaults
+from server.realtime.field_names import check_names, modern_session
+from server.realtime.realtime_dialect import RealtimeDialect
 from server.realtime.session_config import ServerTools, SessionConfig
 from server.realtime.translator import RealtimeTranslator
 from server.session.turn_limits import TurnGate
@@ -145,8 +144,7 @@ class RealtimeRoutes:
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
         try:
-            key_session = self._authenticator.realtime_session(request)
-            defaults = realtime_defaults(request, key_session, mcp_servers=self._server_tools.mcp_servers)
+            defaults = self._defaults(request)
         except FrameError as error:
             return refuse(400, error.code, str(error), path=error.path)
         principal = self._authenticator.principal(request)
@@ -160,11 +158,25 @@ class RealtimeRoutes:
             request, SUBPROTOCOL, partial(RealtimeDialect, translator=translator), large_bytes=MAX_MESSAGE_BYTES
         )
 
+    def _defaults(self, request: web.Request) -> SessionConfig:
+        """Return the configuration that a connection begins with: its key's, and what the address asks for.
+
+        Raises FrameError for a key's session that this server no longer takes.
+        """
+        session: dict[str, Any] = msgspec.json.decode(self._authenticator.realtime_session(request))
+        if request.query.get("intent") == "transcription":
+            session["type"] = "transcription"
+        return SessionConfig().updated(session, server_tools=ServerTools(self._server_tools.mcp_servers))
+
     async def _make_key(self, call: ApiCall) -> ApiAnswer:
         wanted = await call.body(ClientSecretRequest)
         if wanted.user is not None and not KEY_NAME.fullmatch(wanted.user):
             text = "a key's user has 1 to 64 characters, no control characters and no /"
             raise Refusal(400, "invalid_value", text, path="user")
+        try:
+            check_names(await call.body(dict[str, Any]), wanted, at="")
+        except FrameError as error:
+            raise Refusal(400, error.code, str(error), path=error.path) from None
         return ApiAnswer(self._key(call, wanted))
 
     async def _make_beta_key(self, call: ApiCall) -> ApiAnswer:
@@ -186,11 +198,9 @@ class RealtimeRoutes:
             config = SessionConfig().updated(session, server_tools=self._server_tools)
         except FrameError as error:
             raise Refusal(400, error.code, str(error), path=error.path) from None
-        except RealtimeKeyTooLarge as error:
-            raise Refusal(400, error.code, str(error), path="session") from None
         named = msgspec.structs.replace(config, model=self._model_name())
-        shown = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
-        return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=shown)
+        session = named.shown(f"sess_{secrets.token_hex(12)}", key.expires_at_s)
+        return ClientSecret(value=value, expires_at=key.expires_at_s, user=key.holder.user_id, session=session)
 
     async def _list_models(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(OpenAIModels(data=[OpenAIModel(id=self._model_name())]))

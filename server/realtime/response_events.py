@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any, Final, Literal, assert_never
 
 import msgspec
 
-from server.realtime.conversation_items import WORD_END, Item, ItemList, SpokenPiece, item_data, message_call, round_of
+from server.realtime.conversation_items import Item, ItemList, SpokenPiece, item_data, message_call, round_of, word_ends
 from server.realtime.server_events import Event, EventFactory, usage_of
 from server.realtime.session_config import SoundFormat, coding_of
 from server.speech.audio import PcmResampler
@@ -166,7 +166,8 @@ class ResponseWriter:
             return []
         message, events = self._message()
         if frame.text:
-            events += [self._add(message, word) for word in WORD_END.split(frame.text) if word]
+            places = [0, *word_ends(frame.text), len(frame.text)]
+            events += [self._add(message, frame.text[begin:end]) for begin, end in pairwise(places)]
         self._piece = SpokenPiece(frame.text, message.audio_ms)
         if not message.is_cut:
             message.pieces.append(self._piece)

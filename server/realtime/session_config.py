@@ -138,7 +138,7 @@ class OutputConfig(Struct, frozen=True):
         return self.voice.id if isinstance(self.voice, CustomVoice) else self.voice
 
     def spoken_by(self, voices: Sequence[str]) -> "OutputConfig":
-        """Return it with the voice that will speak: the first one in place of one that is not there."""
+        """Return the configuration with the voice that will speak: the first of `voices` unless its own is one."""
         is_there = not voices or self.speaker in voices
         return self if is_there else msgspec.structs.replace(self, voice=voices[0][:64])
 

@@ -9,16 +9,16 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events as client
-from server.realtime.conversation_items import Item, ItemList, messages_of
+from server.realtime.conversation_items import Item, ItemList, ItemSound, messages_of
 from server.realtime.input_audio import InputBuffer
 from server.realtime.response_events import ResponseStatus, ResponseWriter
 from server.realtime.server_events import Event, EventFactory
 from server.realtime.session_config import NO_TOOLS, ServerTools, SessionConfig
 from server.realtime.session_settings import settings_of, spec_of
-from server.session.turn_limits import RETRY_AFTER_MS
+from server.session.turn_limits import RETRY_AFTER_MS, Places
 from server.wire import frames as wire
 
-MAX_ASIDES: Final = 2
+MAX_OUT_OF_BAND: Final = 2
 """Responses out of band that may run at once."""
 
 
@@ -29,13 +29,21 @@ class Request:
     frame: wire.AnyClientFrame
     answered: Callable[[Sequence[wire.Answer]], "list[Action]"]
     refused: Callable[[FrameError | TurnError], "list[Action]"]
-    is_aside: bool = False
-    """Whether the turn that is asked for runs beside the conversation's (Session.respond_aside)."""
+    is_out_of_band: bool = False
+    """Whether the turn that is asked for runs beside the conversation's (Session.respond_out_of_band)."""
 
 
-Action = Event | Request | Item | wire.AnyClientFrame | bytes
-"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, an
-item whose sound it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
+@dataclass(frozen=True)
+class Recognize:
+    """Sound of an item, whose words `RealtimeTranslator.recognized` takes."""
+
+    item: Item
+    sound: ItemSound
+
+
+Action = Event | Request | Recognize | wire.AnyClientFrame | bytes
+"""An event for the client (encode it with msgspec, which turns its `bytes` into base64), a question to the session, sound
+of an item that it is to recognise, a frame whose answer it sends like any other frame, or sound of the microphone."""
 
 
 class RealtimeTranslator:
@@ -52,11 +60,11 @@ class RealtimeTranslator:
         defaults: SessionConfig | None = None,
         server_tools: ServerTools = NO_TOOLS,
         expires_at: int | None = None,
-        turn_places: Callable[[], tuple[int, int]] = lambda: (1, 0),
+        turn_places: Callable[[], Places] = lambda: Places(limit=1, free=0),
     ) -> None:
         """`defaults`: the configuration that the connection begins with, as of an `ek_` key or of `intent`.
 
-        `turn_places` returns how many turns may run at once for the client, and how many more may begin.
+        `turn_places` returns the limit of the turns that may run at once for the client, with how many more may begin.
         """
         self._config = defaults or SessionConfig()
         self._server_tools = server_tools
@@ -71,7 +79,7 @@ class RealtimeTranslator:
         self._input = InputBuffer(self._events, self._conversation)
         self._conversation_id = ""
         self._response: ResponseWriter | None = None  # of the conversation
-        self._asides: dict[str, ResponseWriter] = {}  # out of band
+        self._out_of_band: dict[str, ResponseWriter] = {}
         self._last_response: str | None = None
         self._owes_response = False  # speech calls for a response, and one ran that speech does not end
         self._may_time_out = False  # a reply has ended, and no silence after it has been committed
@@ -102,7 +110,7 @@ class RealtimeTranslator:
             case wire.Error():
                 return self._error(frame)
             case wire.Notice(code="no_utterance"):
-                return [*self._input.nobody_spoke(), *self._events.extra(frame, self._config.extras)]
+                return [*self._input.refuse_commit(), *self._events.extra(frame, self._config.extras)]
             case _ if (response := self._find(getattr(frame, "turn_id", None))) is not None:
                 return self._of_response(frame, response)
             case wire.Notice() | wire.Trace() | wire.ApprovalRequest() | wire.ApprovalResolved():
@@ -113,9 +121,17 @@ class RealtimeTranslator:
         """Translate a piece of a reply's sound, PCM16 at the rate of its sentence under way."""
         return [] if (response := self._find(turn_id)) is None else [*response.sound(pcm)]
 
-    def recognized(self, item: Item, words: str | FrameError) -> list[Action]:
+    def recognized(self, asked: Recognize, words: str | FrameError) -> list[Action]:
         """Take the words of an item's sound, or why there are none."""
-        return [*self._input.recognized(item, words, self._config), *self._ask()]
+        self._conversation.count_sound(-len(asked.sound.pcm))
+        return [*self._input.recognized(asked.item, asked.sound, words, self._config), *self._ask()]
+
+    def _recognize(self, items: Sequence[Item]) -> list[Action]:
+        """Ask for the words of those items that have sound."""
+        asked = [Recognize(item, item.sound) for item in items if item.sound is not None]
+        for each in asked:
+            self._conversation.count_sound(len(each.sound.pcm))
+        return [*asked]
 
     @property
     def idle_timeout_ms(self) -> int | None:
@@ -153,7 +169,7 @@ class RealtimeTranslator:
         return [self._configure(config, is_first=True)]
 
     def _running(self) -> list[ResponseWriter]:
-        return [*([] if self._response is None else [self._response]), *self._asides.values()]
+        return [*([] if self._response is None else [self._response]), *self._out_of_band.values()]
 
     def _find(self, response_id: object) -> ResponseWriter | None:
         return next((response for response in self._running() if response.id == response_id), None)
@@ -178,7 +194,7 @@ class RealtimeTranslator:
         return [*events, *self._respond_to_speech()]
 
     def _finish(self, response: ResponseWriter, status: ResponseStatus, end: wire.TurnEnd | None = None) -> list[Event]:
-        if self._asides.pop(response.id, None) is None:
+        if self._out_of_band.pop(response.id, None) is None:
             self._response = None
             self._may_time_out = status != "failed"
             self._input.replied()
@@ -240,12 +256,8 @@ class RealtimeTranslator:
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
         def answered(answers: Sequence[wire.Answer]) -> list[Action]:
-            notices = [answer for answer in answers if isinstance(answer, wire.Notice)]
-            errors = [
-                *problems,
-                *(self._refusal(FrameError(each.code, each.message), event_id, at="session") for each in notices),
-            ]
-            is_silenced = any(notice.code == "instructions_not_allowed" for notice in notices)
+            errors = [*problems, *self._refusals(answers, event_id, at="session")]
+            is_silenced = any(isinstance(a, wire.Notice) and a.code == "instructions_not_allowed" for a in answers)
             self._config = msgspec.structs.replace(config, instructions="", tools=[]) if is_silenced else config
             self._settings |= changed
             dropped = [] if changed.keys().isdisjoint(("input", "turn_detection")) else self._input.reset()
@@ -267,8 +279,8 @@ class RealtimeTranslator:
         return Request(wire.Configure(**changed), answered, refused)
 
     def _session_event(self, what: Literal["created", "updated"]) -> Event:
-        shown = self._config.shown(self._session_id, self._expires_at)
-        return self._events.event(f"session.{what}", session=shown)
+        session = self._config.shown(self._session_id, self._expires_at)
+        return self._events.event(f"session.{what}", session=session)
 
     def _created(self) -> list[Event]:
         conversation = {"id": self._conversation_id, "object": "realtime.conversation"}
@@ -276,10 +288,7 @@ class RealtimeTranslator:
 
     def _begun(self, answers: Sequence[wire.Answer]) -> list[Action]:
         """Report the turns that are left, and pass on what the one that was asked for goes without."""
-        limit, free = self._turn_places()
-        reset_s = 0.0 if free else RETRY_AFTER_MS / 1000
-        requests = {"name": "requests", "limit": limit, "remaining": free, "reset_seconds": reset_s}
-        actions: list[Action] = [self._events.event("rate_limits.updated", rate_limits=[requests])]
+        actions: list[Action] = [self._rate_limits()]
         for answer in answers:
             if isinstance(answer, wire.Notice) and answer.code == "instructions_not_allowed":
                 # clients would take an error that names their response.create for its end
@@ -288,17 +297,29 @@ class RealtimeTranslator:
                 actions += self.from_session(answer)
         return actions
 
+    def _rate_limits(self) -> Event:
+        places = self._turn_places()
+        reset_s = 0.0 if places.free else RETRY_AFTER_MS / 1000
+        requests = {"name": "requests", "limit": places.limit, "remaining": places.free, "reset_seconds": reset_s}
+        return self._events.event("rate_limits.updated", rate_limits=[requests])
+
     def _not_begun(self, response: ResponseWriter, error: FrameError | TurnError) -> list[Action]:
         if self._find(response.id) is None:
             return []
         response.fail(error.code, str(error))
-        return [*self._finish(response, "failed")]
+        limits = [self._rate_limits()] if error.code == "too_many_turns" else []
+        return [*limits, *self._finish(response, "failed")]
 
     def _refusal(self, error: FrameError | TurnError, event_id: str | None = None, *, at: str = "") -> Event:
         """Return the `error` for a refusal of the session; its place is below `at`."""
         path = (error.path if isinstance(error, FrameError) else None) or ""
         path = ".".join(filter(None, (at, path.removeprefix("$").removeprefix("."))))
         return self._events.error(FrameError(error.code, str(error), path=path or None), event_id=event_id)
+
+    def _refusals(self, answers: Sequence[wire.Answer], event_id: str | None, *, at: str) -> list[Event]:
+        """Return an `error` for each notice, which the session answers where it does not do what it was asked."""
+        notices = [answer for answer in answers if isinstance(answer, wire.Notice)]
+        return [self._refusal(FrameError(each.code, each.message), event_id, at=at) for each in notices]
 
     def _error(self, frame: wire.Error) -> list[Action]:
         if frame.turn_id is not UNSET:
@@ -343,12 +364,14 @@ class RealtimeTranslator:
                 raise _transcription_only()
             case client.ItemTruncate():
                 item = self._conversation.get(event.item_id)
-                return [*self._conversation.answer(event), *self._silence(item.response_id if item else None)]
+                return [self._conversation.truncate(event), *self._silence(item.response_id if item else None)]
             case client.ItemCreate():
                 item, events = self._conversation.create(event, self._config.audio.input.format)
-                return [*events, item] if item.is_waiting else events
-            case client.ItemDelete() | client.ItemRetrieve():
-                return self._conversation.answer(event)
+                return [*events, *self._recognize([item])]
+            case client.ItemDelete():
+                return [self._conversation.delete(event)]
+            case client.ItemRetrieve():
+                return [self._conversation.retrieve(event)]
             case client.ResponseCreate():
                 return self._begin_response(event.response or client.ResponseWishes())
             case client.ResponseCancel():
@@ -366,12 +389,11 @@ class RealtimeTranslator:
                 assert_never(event)
 
     def _approve(self, event: client.ParleyApproval) -> Request:
-        def answered(answers: Sequence[wire.Answer]) -> list[Action]:
-            unknown = [answer for answer in answers if isinstance(answer, wire.Notice)]
-            return [self._refusal(FrameError(each.code, each.message), event.event_id, at="id") for each in unknown]
-
-        answer = wire.Approval(id=event.id, approved=event.approved, reason=event.reason)
-        return Request(answer, answered, lambda error: [self._refusal(error, event.event_id)])
+        return Request(
+            wire.Approval(id=event.id, approved=event.approved, reason=event.reason),
+            lambda answers: [*self._refusals(answers, event.event_id, at="id")],
+            lambda error: [self._refusal(error, event.event_id)],
+        )
 
     def _silence(self, response_id: str | None) -> list[Action]:
         """Tell the session that the client no longer plays the last response, which is over."""
@@ -384,9 +406,9 @@ class RealtimeTranslator:
         """Begin a response with these settings. Raises FrameError where there can be none."""
         if self._config.type == "transcription":
             raise _transcription_only()
-        is_aside = wishes.conversation == "none"
-        busy = [each for each in self._running() if (each.id in self._asides) == is_aside]
-        if len(busy) >= (MAX_ASIDES if is_aside else 1):
+        is_out_of_band = wishes.conversation == "none"
+        busy = [each for each in self._running() if (each.id in self._out_of_band) == is_out_of_band]
+        if len(busy) >= (MAX_OUT_OF_BAND if is_out_of_band else 1):
             text = f"the response {busy[0].id} is still in progress; wait for its response.done, or cancel it"
             raise FrameError("conversation_already_has_active_response", text)
         sound = self._config.audio.input.format
@@ -401,37 +423,41 @@ class RealtimeTranslator:
             voices=self._voices,
         )
         response = ResponseWriter(spec, self._events, self._conversation)
-        if is_aside:
-            self._asides[spec.id] = response
+        if is_out_of_band:
+            self._out_of_band[spec.id] = response
         else:
             self._response, self._last_response, self._owes_response = response, spec.id, False
-        unheard = [item for item in items or () if item.sound and self._conversation.get(item.id) is not item]
-        return [response.created(), *self._ask(), *unheard]
+        own = [item for item in items or () if self._conversation.get(item.id) is not item]
+        return [response.created(), *self._ask(), *self._recognize(own)]
 
     def _ask(self) -> list[Action]:
         """Ask the session for the turns of responses, each as soon as all that it answers is recognised."""
         return [action for response in self._running() if not response.is_asked for action in self._ask_for(response)]
 
     def _ask_for(self, response: ResponseWriter) -> list[Action]:
-        is_aside = response.id in self._asides
+        is_out_of_band = response.id in self._out_of_band
         items = self._conversation.items if response.spec.input is None else response.spec.input
         if any(item.is_waiting for item in items):
             return []
+        said = items[-1] if items else None
+        if said is not None and said.failure is not None:
+            return self._not_begun(response, said.failure)  # the model would be asked without what was said
         is_mute = self._voice.state != "ready"
         silence = f"the reply has no sound: {self._voice.reason or 'the voice is still loading'}" if is_mute else None
         response.ask(items, silence=silence)
-        said = items[-1] if items else None
         utterance = None
-        if said is not None and said.utterance is not None and said.text and not is_aside:
+        if said is not None and said.utterance is not None and said.text and not is_out_of_band:
             utterance, said.utterance = said.utterance, None  # one turn is measured from its end
         frame = wire.Respond(
             id=response.id,
             messages=messages_of(items),
             utterance=utterance,
-            state=self._conversation.state() if response.spec.input is None and not is_aside else None,
+            state=self._conversation.state() if response.spec.input is None and not is_out_of_band else None,
             **response.spec.overrides,
         )
-        return [Request(frame, self._begun, lambda error: self._not_begun(response, error), is_aside=is_aside)]
+        return [
+            Request(frame, self._begun, lambda error: self._not_begun(response, error), is_out_of_band=is_out_of_band)
+        ]
 
     def _cancel(self, response: ResponseWriter) -> list[Action]:
         response.cancel("client_cancelled")

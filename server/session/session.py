@@ -1,6 +1,5 @@
 """One client: its frames in, at most one turn alive, frames out."""
 
-import asyncio
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
-from skills_engine import HookFacts, HookInfo, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
+from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
@@ -85,7 +84,7 @@ class Session:
             metered=partial(services.loop_share.metered, principal.share),
         )
         self._turns = Turns(self._parts, on_running=self._set_running, on_over=on_turn_over)
-        self._asides: list[Turns] = []  # of turns beside the conversation's, one each
+        self._all_turns = [self._turns]  # and those of turns beside the conversation's, one each
         self._on_turn_over = on_turn_over
 
     @property
@@ -95,7 +94,7 @@ class Session:
     @property
     def is_idle(self) -> bool:
         """Whether the user is silent, no turn runs or is to follow what was said, and the last one has been heard out."""
-        return all(turns.is_idle for turns in (self._turns, *self._asides)) and not self._speech_input.is_busy
+        return all(turns.is_idle for turns in self._all_turns) and not self._speech_input.is_busy
 
     def _set_running(self, is_running: bool) -> None:
         self._speech_input.set_turn(is_running=is_running)
@@ -171,9 +170,9 @@ class Session:
             self._has_refused_sound = True
             self.refuse(FrameError("speech_unavailable", reason))
 
-    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> asyncio.Task[None]:
-        """Recognise sound that is not the microphone's; `done` gets its words, or why there are none."""
-        return self._speech_input.transcribe(pcm, rate, done)
+    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> None:
+        """Recognise sound that is not the microphone's, in the order of the calls; `done` gets its words, or why not."""
+        self._speech_input.transcribe(pcm, rate, done)
 
     @property
     def unjudged_sound_ms(self) -> float:
@@ -191,21 +190,21 @@ class Session:
     def interrupt(self, *, message: str | None = None) -> None:
         """End the running turn, with `message` in its `turn_end`; of one that is over, cut the sound still to be played."""
         self._nudges.user_acted()
-        for turns in (self._turns, *self._asides):
+        for turns in self._all_turns:
             turns.interrupt(message=message)
 
     def hang_up(self) -> None:
         """End the turn of a client that is gone, and answer with no what it asks."""
         self._nudges.switch(is_on=False)
         self._approvals.leave()
-        for turns in (self._turns, *self._asides):
+        for turns in self._all_turns:
             turns.interrupt()
 
     async def aclose(self) -> None:
         """End the turn and wait until everything it started has unwound."""
         self.hang_up()
         await self._speech_input.aclose()
-        for turns in (self._turns, *self._asides):
+        for turns in self._all_turns:
             await turns.aclose()
 
     def perform(self, frame: wire.AnyClientFrame, received_s: float) -> Sequence[wire.Answer]:
@@ -227,8 +226,7 @@ class Session:
                 return [wire.Pong(t=frame.t)]
             case wire.Interrupt():
                 self._is_announced_cut |= self._announced is not None and frame.turn_id in (None, self._announced)
-                self._turns.interrupt(frame.turn_id)
-                for turns in self._asides if frame.turn_id is not None else ():
+                for turns in [self._turns] if frame.turn_id is None else self._all_turns:
                     turns.interrupt(frame.turn_id)
             case wire.Configure():
                 return self._configure(frame)
@@ -285,69 +283,66 @@ class Session:
     # --- turns
 
     def _chat(self, frame: wire.Chat, received_s: float) -> list[wire.Notice]:
-        turn_id = self._unused_id(frame)
-        if frame.resend and self._services.begun_turns.has(self._principal.share, turn_id, now_s=received_s):
+        request, notices = self._asked(frame, "chat" if frame.nudge is None else "nudge", received_s)
+        if frame.resend and self._services.begun_turns.has(self._principal.share, request.id, now_s=received_s):
             text = "this turn has begun on another connection; to ask again, send it with a new id"
             raise FrameError("turn_id_reused", text, path="$.id")
-        settings, snapshot = self._chosen(frame)
-        trigger = None if frame.nudge is None else self._nudged(frame.nudge)
-        state, problem = self._state_of(frame)
-        kind: wire.TurnTrigger = "chat" if trigger is None else "nudge"
-        hooks = () if trigger is None else (trigger.hook,)
-        request = self._request(
-            turn_id, kind, frame.messages, settings, received_s, snapshot=snapshot, state=state, extra_hooks=hooks
-        )
-        if trigger is not None and (path := trigger.why_not(self._with_model(request))) is not None:
-            name = f"{trigger.skill}/{trigger.name}"
-            text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
-            raise FrameError("nudge_unknown", text, path="$.nudge")
-        self._discard_speech(settings, state)
+        if frame.nudge is not None:
+            request = self._nudged(request, frame.nudge)
+        self._discard_speech(request.settings, request.hook_state)
         self._turns.begin(request)
-        return self._notices_of(problem, frame, turn_id)
+        return notices
 
     def _respond(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
         """Start the turn that the client asks for; what is being said meanwhile goes on. Raises FrameError, TurnError."""
-        turn_id = self._unused_id(frame)
-        settings, snapshot = self._chosen(frame)
         spoken = self._speech_input.transcribed
         words = None if frame.utterance is None else spoken.find(frame.utterance)
         is_awaited = words is not None and self._services.now_s() < spoken.response_due_s
+        request, notices = self._asked(frame, "chat" if words is None else "voice", received_s, words=words)
+        self._turns.begin(request, is_spoken=is_awaited)
+        spoken.response_due_s = NEVER
+        if words is not None and self._has_lost_floor:
+            self._turns.interrupt()
+            return []  # nothing of the turn follows its end
+        return notices
+
+    def respond_out_of_band(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
+        """Start a turn beside the conversation's, without questions to the user.
+
+        The caller limits how many run at once, and sends no state of hooks. Raises FrameError, TurnError.
+        """
+        request, notices = self._asked(frame, "chat", received_s)
+        turns = next((each for each in self._all_turns[1:] if each.running is None), None)
+        if turns is None:
+            approvals = self._new_approvals(replace(self._principal, may_approve=False))
+            parts = replace(self._parts, approvals=approvals)
+            turns = Turns(parts, on_running=lambda _: None, on_over=self._on_turn_over)
+            self._all_turns.append(turns)
+        turns.begin(request)
+        return notices
+
+    def _asked(
+        self, frame: wire.TurnFrame, trigger: wire.TurnTrigger, received_s: float, *, words: SpokenWords | None = None
+    ) -> tuple[TurnRequest, list[wire.Notice]]:
+        """Return the turn that the frame asks for, and notices of what it goes without. Raises FrameError."""
+        turn_id = self._unused_id(frame)
+        settings, snapshot = self._chosen(frame)
         state, problem = self._state_of(frame)
-        kind: wire.TurnTrigger = "chat" if words is None else "voice"
+        notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
+        if self._is_silenced(frame):
+            notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
         request = self._request(
             turn_id,
-            kind,
+            trigger,
             frame.messages,
             settings,
             received_s,
             words=words,
             snapshot=snapshot,
             state=state,
-            is_new_message=user_texts(frame.messages) != self._turns.answered,
+            is_new_message=isinstance(frame, wire.Chat) or user_texts(frame.messages) != self._turns.answered,
         )
-        self._turns.begin(request, is_spoken=is_awaited)
-        spoken.response_due_s = NEVER
-        if words is not None and self._has_lost_floor:
-            self._turns.interrupt()
-            return []  # nothing of the turn follows its end
-        return self._notices_of(problem, frame, turn_id)
-
-    def respond_aside(self, frame: wire.Respond, received_s: float) -> list[wire.Notice]:
-        """Start a turn beside the conversation's, without questions to the user and without the hooks' memory.
-
-        The caller limits how many run at once. Raises FrameError, TurnError.
-        """
-        turn_id = self._unused_id(frame)
-        settings, snapshot = self._chosen(frame)
-        turns = next((each for each in self._asides if each.running is None), None)
-        if turns is None:
-            approvals = self._new_approvals(replace(self._principal, may_approve=False))
-            parts = replace(self._parts, approvals=approvals)
-            turns = Turns(parts, on_running=lambda _: None, on_over=self._on_turn_over)
-            self._asides.append(turns)
-        request = self._request(turn_id, "chat", frame.messages, settings, received_s=received_s, snapshot=snapshot)
-        turns.begin(request)
-        return self._notices_of("", frame, turn_id)
+        return request, [*notices, *_notices_of_zone(frame)]
 
     def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
         """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
@@ -370,20 +365,18 @@ class Session:
         except StateInvalidError as error:
             return _NO_STATE, f"{error}; hooks have forgotten what they did in this conversation"
 
-    def _notices_of(self, problem: str, frame: wire.TurnFrame, turn_id: str) -> list[wire.Notice]:
-        """Return notices of what the turn, which has begun, goes without."""
-        notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
-        if self._is_silenced(frame):
-            notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
-        return [*notices, *_notices_of_zone(frame)]
-
-    def _nudged(self, nudge: str) -> TriggerInfo:
-        """Return the trigger of the nudge, which is answered now. Raises FrameError."""
+    def _nudged(self, request: TurnRequest, nudge: str) -> TurnRequest:
+        """Return the turn with the hook of the nudge, which is answered now. Raises FrameError."""
         trigger = None if self._speech_input.is_busy else self._nudges.take(nudge)
         if trigger is None:
             text = "this nudge is not open: it was answered, a minute has passed, or the user has said something since"
             raise FrameError("nudge_unknown", text, path="$.nudge")
-        return trigger
+        request = replace(request, extra_hooks=(trigger.hook,))
+        if (path := trigger.why_not(self._with_model(request))) is not None:
+            name = f"{trigger.skill}/{trigger.name}"
+            text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
+            raise FrameError("nudge_unknown", text, path="$.nudge")
+        return request
 
     def _speak(self, frame: wire.Speak, received_s: float) -> None:
         """Say the frame's text, whether replies are spoken or not. Raises FrameError where there is no voice."""
@@ -418,7 +411,6 @@ class Session:
         words: SpokenWords | None = None,
         snapshot: SkillsSnapshot | None = None,
         state: HookState = _NO_STATE,
-        extra_hooks: Sequence[HookInfo] = (),
         text: str | None = None,
         is_new_message: bool = True,
     ) -> TurnRequest:
@@ -447,7 +439,6 @@ class Session:
             system_messages=self._rights.system_messages,
             received_s=received_s if words is None else words.stopped_s,
             recognized_s=None if words is None else words.recognized_s,
-            extra_hooks=extra_hooks,
             hook_state=state,
             costs=self._costs,
             text=text,

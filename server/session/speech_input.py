@@ -16,6 +16,7 @@ from server.session.microphone import Microphone
 from server.session.spoken_words import NEVER, RESPONSE_WAIT_S, SpeechOwner, SpokenWords, TranscribedWords
 from server.speech.audio import SPEECH_RATE, PcmResampler
 from server.speech.service import SpeechService
+from server.speech.stt import OnPartial
 from server.speech.turn_taking import sounds_complete
 from server.speech.utterances import (
     Detected,
@@ -28,6 +29,7 @@ from server.speech.utterances import (
     Stopped,
     UtteranceEvent,
 )
+from server.speech.worker import DueIn, at_once
 from server.wire import frames as wire
 
 logger = logging.getLogger(__name__)
@@ -98,6 +100,7 @@ class SpeechInput:
         self._asked_s = 0.0  # when it was sent
         self._early: asyncio.Task[str | _NotRecognized] | None = None  # recognition of a pause, in case it is the end
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._transcribing = asyncio.Lock()  # first come, first served
         self._utterances: dict[str, _Utterance] = {}  # in order of speech
         self._speaking: str | None = None  # the utterance under way, once it has started
         self._refused: str | None = None  # the last utterance that began while the server was draining
@@ -143,16 +146,15 @@ class SpeechInput:
             utterance.history.set_result(frame)
             self._prefill(utterance, "")
 
-    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> asyncio.Task[None]:
-        """Recognise sound that is not the microphone's; `done` gets its words, or why there are none."""
-        return self._start(self._transcribe(pcm, rate, done), "transcription")
+    def transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> None:
+        """Recognise sound that is not the microphone's, in the order of the calls; `done` gets its words, or why not."""
+        _ = self._start(self._transcribe(pcm, rate, done), "transcription")  # awaited by `aclose`
 
     async def _transcribe(self, pcm: bytes, rate: int, done: Callable[[str | FrameError], None]) -> None:
-        # as if it answered a question, so that nothing of it is sent before its end
-        sound = _Utterance(id="", question="", stopped_ms=0.0, stopped_s=self._now_s())
         try:
-            audio = await asyncio.to_thread(PcmResampler(rate, SPEECH_RATE).feed, pcm)
-            text = await self._recognize(sound, audio)
+            async with self._transcribing:
+                audio = await asyncio.to_thread(PcmResampler(rate, SPEECH_RATE).feed, pcm)
+                text = await self._recognize(audio)
         except Exception:  # the boundary of a turn: the client waits for its transcript
             logger.exception("sound of a client was not recognised")
             text = _NotRecognized(_FAILED)
@@ -266,7 +268,7 @@ class SpeechInput:
         if recognition is None or not event.is_paused_audio or _has_failed(recognition):
             if recognition is not None:
                 recognition.cancel()
-            recognition = self._start(self._recognize(utterance, event.audio), f"recognition {utterance.id}")
+            recognition = self._start(self._recognize_utterance(utterance, event.audio), f"recognition {utterance.id}")
         utterance.stopped_s = self._now_s() - event.silence_ms / 1000
         utterance.stopped_ms = event.audio_ms
         if utterance.question is None:
@@ -289,7 +291,7 @@ class SpeechInput:
     # --- from sound to words
 
     async def _recognize_early(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
-        text = await self._recognize(utterance, audio)
+        text = await self._recognize_utterance(utterance, audio)
         if isinstance(text, _NotRecognized):
             return text
         if self.microphone.detector is not None and self._speaking == utterance.id:
@@ -304,7 +306,7 @@ class SpeechInput:
         if history.done() and not history.cancelled():
             self._owner.prefill(history.result().messages, f"{self._carried} {text}".strip() if text else "")
 
-    async def _recognize(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
+    async def _recognize_utterance(self, utterance: _Utterance, audio: bytes) -> str | _NotRecognized:
         def send_partial(text: str) -> None:
             if utterance.question is None:
                 self._owner.send(wire.Transcript(utterance=utterance.id, text=text, final=False))
@@ -314,10 +316,15 @@ class SpeechInput:
             return due_s - self._now_s()
 
         paused_s = self._now_s()
+        return await self._recognize(audio, on_partial=send_partial, due_in_s=due_in_s)
+
+    async def _recognize(
+        self, audio: bytes, *, on_partial: OnPartial | None = None, due_in_s: DueIn = at_once
+    ) -> str | _NotRecognized:
         try:
             async with self._speech.recognitions.place(self._share):
                 return await self._speech.recognizer.recognize(
-                    audio, language=self._language, on_partial=send_partial, due_in_s=due_in_s
+                    audio, language=self._language, on_partial=on_partial, due_in_s=due_in_s
                 )
         except SpeechError as error:
             return _NotRecognized(str(error))

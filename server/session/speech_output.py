@@ -116,7 +116,7 @@ class PlaybackClock:
         return self.silent_at_s(now_s) > now_s
 
     def speaking_ms(self, now_s: float) -> float:
-        """Return for how long it has been so without a pause; 0 while it is not."""
+        """Return for how long the loudspeaker may have been heard without a pause; 0 while it is silent."""
         return (now_s - self._speaking_since_s) * 1000 if self.is_speaking(now_s) else 0.0
 
     def silent_at_s(self, now_s: float) -> float:

@@ -71,7 +71,7 @@ def _skill_items(
     snapshot: SkillsSnapshot, selected: Sequence[str] | None, tests: Mapping[str, SkillTestReport], *, shows_texts: bool
 ) -> list[wire.SkillItem]:
     """List every skill that the client may choose; `enabled` says whether its own selection leaves it on."""
-    skills = (*snapshot.skills, *snapshot.offered)
+    skills = snapshot.all_skills
     count = sum(len(skill.hooks) for skill in skills)
     text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
     return [

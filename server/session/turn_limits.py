@@ -5,9 +5,9 @@ import math
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from operator import itemgetter
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from server.bounded.fair_share import Share
 from server.bounded.limits import BoundedDict
@@ -15,8 +15,20 @@ from server.errors import TurnError
 from server.metrics import Metrics
 
 RETRY_AFTER_MS: Final = 2000
-BEGUN_S, MAX_BEGUN, MAX_BEGUN_USERS = 600.0, 1024, 2048
+BEGUN_S: Final = 600.0
+"""Time for which the id of a turn that has begun is remembered."""
+MAX_BEGUN: Final = 1024
+"""Turns of one user that are remembered."""
+MAX_BEGUN_USERS: Final = 2048
+"""Users whose turns are remembered."""
 NO_EXCEPTIONS: Final[Mapping[str, int | None]] = MappingProxyType({})
+
+
+class Places(NamedTuple):
+    """A limit, and the places that it leaves."""
+
+    limit: int
+    free: int
 
 
 class UserPlaces:
@@ -34,12 +46,12 @@ class UserPlaces:
         """Return the limit that leaves no place for the share, or None if there is a place."""
         return next((limit for limit, free in self.places(share) if free <= 0), None)
 
-    def places(self, share: Share) -> Iterator[tuple[int, int]]:
+    def places(self, share: Share) -> Iterator[Places]:
         """Yield each limit that counts for the share, with the places that are free."""
         for each in _counted(share):
             limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
             if limit is not None:
-                yield limit, limit - self._held[each]
+                yield Places(limit, limit - self._held[each])
 
     def take(self, share: Share) -> None:
         self._held.update(_counted(share))
@@ -98,11 +110,11 @@ class TurnGate:
         self._running += 1
         self._gauge.set(self._running)
 
-    def places(self, share: Share | None) -> tuple[int, int]:
+    def places(self, share: Share | None) -> Places:
         """Return the limit that is nearest to being reached, and the places that it leaves."""
-        places = [(self._limit, self._limit - self._running)]
+        places = [Places(self._limit, self._limit - self._running)]
         places += self._users.places(share) if share is not None else ()
-        return min(places, key=itemgetter(1))
+        return min(places, key=attrgetter("free"))
 
     def leave(self, share: Share | None = None) -> None:
         """Give the place back; `share` as it was given to `enter`."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
@@ -20,7 +19,7 @@ PASSED_OVER_S: Final = 30.0
 _AWAY: Final = (502, 503)
 """Answers of a proxy whose server is away, and of a server that is starting or stopping."""
 _PAUSE_S: Final = 0.5
-"""Time after which a server that is away is asked again; more where it says so."""
+"""Time after which a server that is away is asked again, doubled from one time to the next; more where it says so."""
 AGAIN_S: Final = 3.0
 """Time for which servers that are away may be asked again for one transcription, or say that they want to be."""
 
@@ -78,6 +77,8 @@ class SpeechEndpoint(OpenAIEndpoint):
     """The part of the configuration that it comes from (`speech.stt`), for the text of errors."""
     model: str
     voice: str
+    first_byte_s: float
+    """Time to the first byte of its answer after which another one is asked."""
 
     def error(self, error: Exception) -> SpeechError:
         """Translate a TimeoutError, a Refused or an Unreachable."""
@@ -120,6 +121,8 @@ class SpeechEndpointClient:
         self.endpoint = endpoint
         self._client: OpenAIClient | None = None
         self._away_until = 0.0
+        self.due_at = 0.0
+        """Time of the event loop before which the server wants no request."""
 
     async def start(self) -> None:
         client = await asyncio.to_thread(self._new_client)  # its imports take 0.8 s
@@ -143,13 +146,22 @@ class SpeechEndpointClient:
     def is_passed_over(self) -> bool:
         return asyncio.get_running_loop().time() < self._away_until
 
-    def pass_over(self, error: Exception, for_s: float | None = None) -> SpeechError:
-        """Leave it alone, for PASSED_OVER_S or as it says, where others can be asked; returns the error to report."""
+    def pass_over(self, error: Exception) -> SpeechError:
+        """Ask others first for PASSED_OVER_S, or for as long as it says; returns the error to report."""
         reported = self.endpoint.error(error)
         if not self.is_passed_over:
             logger.warning("%s", reported)
-        self._away_until = asyncio.get_running_loop().time() + (PASSED_OVER_S if for_s is None else for_s)
+        now = asyncio.get_running_loop().time()
+        asked_s = error.retry_after_s if isinstance(error, Refused) else None
+        self._away_until = now + (PASSED_OVER_S if asked_s is None else asked_s)
+        if asked_s is not None:
+            self.due_at = now + max(_PAUSE_S, asked_s)
         return reported
+
+    def not_due(self) -> SpeechBusy:
+        """Return the error of a request that the server has asked not to get yet."""
+        wait_s = self.due_at - asyncio.get_running_loop().time()
+        return SpeechBusy(f"{self.endpoint.host} is overloaded and wants no request for another {wait_s:.0f} s")
 
     def _new_client(self) -> OpenAIClient:
         return OpenAIClient(self.endpoint, max_connections=_MAX_CONNECTIONS)
@@ -160,11 +172,10 @@ class EndpointProvider:
 
     languages: list[str] = []  # noqa: RUF012  a constant that the protocol shows as a list
 
-    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float, first_byte_s: float) -> None:
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float) -> None:
         self._servers = [SpeechEndpointClient(endpoint) for endpoint in endpoints]
         self._endpoint = endpoints[0]
         self._timeout_s = timeout_s
-        self._first_byte_s = first_byte_s
         hosts = ", ".join(endpoint.host for endpoint in endpoints)
         self.status = SpeechPart(state="ready", name=f"{self._endpoint.model} at {hosts}")
 
@@ -178,35 +189,41 @@ class EndpointProvider:
         """Ask the servers in turn, those that are passed over last, until one answers. Raises SpeechError.
 
         A server that is silent for `first_byte_s` counts as away while another one is left to ask. Where all are away, they
-        are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never before that. All of it
-        takes `timeout_s` at most.
+        are asked again for `again_s`, and for AGAIN_S where they say when they want to be; never before that, also by later
+        requests. All of it takes `timeout_s` at most.
         """
         loop = asyncio.get_running_loop()
-        server, give_up_at = self._servers[0], math.inf
-        due_at = dict.fromkeys(self._servers, 0.0)
-        failures = dict[SpeechEndpointClient, SpeechError]()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                while True:
-                    in_order = sorted(self._servers, key=lambda each: each.is_passed_over)
-                    in_order = [each for each in in_order if due_at[each] <= loop.time()]
-                    for server in in_order:
-                        patience_s = None if server is in_order[-1] else self._first_byte_s
-                        try:
-                            async with asyncio.timeout(patience_s):
-                                return await ask(server)
-                        except (Refused, Unreachable, TimeoutError) as error:
-                            asked_s = error.retry_after_s if isinstance(error, Refused) else None
-                            if isinstance(error, Refused) and error.status not in _AWAY and asked_s is None:
-                                raise server.endpoint.error(error) from error
-                            failures[server] = server.pass_over(error, asked_s)
-                            give_up_at = min(give_up_at, loop.time() + (again_s if asked_s is None else AGAIN_S))
-                            due_at[server] = loop.time() + max(_PAUSE_S, asked_s or 0.0)
-                    if (next_s := min(due_at.values())) > give_up_at:
-                        raise failures[server]
-                    await asyncio.sleep(next_s - loop.time())
-        except TimeoutError as error:
-            raise server.pass_over(error) from error
+        give_up_at = deadline = loop.time() + self._timeout_s
+        pause_s = _PAUSE_S
+        while True:
+            failure: SpeechError = min(self._servers, key=lambda each: each.due_at).not_due()
+            due = [each for each in self._servers if each.due_at <= loop.time()]
+            due.sort(key=lambda each: each.is_passed_over)
+            for server in due:
+                until = deadline if server is due[-1] else min(deadline, loop.time() + server.endpoint.first_byte_s)
+                try:
+                    async with asyncio.timeout_at(until):
+                        return await ask(server)
+                except (Refused, Unreachable, TimeoutError) as error:
+                    if isinstance(error, Refused) and not _is_temporary(error):
+                        raise server.endpoint.error(error) from error
+                    failure = server.pass_over(error)
+                    if loop.time() >= deadline:
+                        raise failure from error
+            now = loop.time()
+            says_when = any(each.due_at > now for each in self._servers)
+            give_up_at = min(give_up_at, now + (AGAIN_S if says_when else again_s))
+            next_at = max(min(each.due_at for each in self._servers), min(now + pause_s, give_up_at))
+            if now >= give_up_at or next_at > give_up_at:
+                raise failure
+            await asyncio.sleep(next_at - now)
+            pause_s *= 2
+
+
+def _is_temporary(error: Refused) -> bool:
+    """Return whether the same request may succeed later, here or elsewhere."""
+    says_when = error.retry_after_s is not None and (error.status == 429 or error.status >= 500)
+    return says_when or error.status in _AWAY
 
 
 def speech_endpoints(
@@ -223,6 +240,7 @@ def speech_endpoints(
             base_url=base_url_from(f"{section}.base_url", base_url, environ),
             model=config.model or model,
             voice=config.voice or voice,
+            first_byte_s=config.first_byte_s,
             api_key=key or None,
         )
         for base_url in (config.base_url if isinstance(config.base_url, list) else [config.base_url])

@@ -150,7 +150,7 @@ def recognizer_of(
             return NoRecognizer()
         case "openai":
             endpoints = speech_endpoints("speech.stt", config, environ, model="whisper-1")
-            return OpenAIRecognizer(endpoints, timeout_s=RECOGNITION_TIMEOUT_S, first_byte_s=config.first_byte_s)
+            return OpenAIRecognizer(endpoints, timeout_s=RECOGNITION_TIMEOUT_S)
         case "embedded":
             command = command_of("stt")
             worker = SpeechWorker("speech recognition", command, processes=config.processes, on_change=on_change)

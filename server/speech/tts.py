@@ -135,15 +135,17 @@ class EmbeddedSynthesizer(WorkerProvider):
                         yield chunk
 
 
+_OpenAnswer = tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]
+"""A server that answers, the reader of its sound, the pieces of that, and the first piece, None if there is none."""
+
+
 class OpenAISynthesizer(EndpointProvider):
     """Any OpenAI-compatible `/audio/speech`, streamed as PCM; a WAV that comes instead is understood."""
 
     sample_rate: int | None = RAW_RATE
 
-    def __init__(
-        self, endpoints: Sequence[SpeechEndpoint], *, first_byte_s: float, timeout_s: float = FIRST_SOUND_TIMEOUT_S
-    ) -> None:
-        super().__init__(endpoints, timeout_s=timeout_s, first_byte_s=first_byte_s)
+    def __init__(self, endpoints: Sequence[SpeechEndpoint], *, timeout_s: float = FIRST_SOUND_TIMEOUT_S) -> None:
+        super().__init__(endpoints, timeout_s=timeout_s)
         self.voices = [self._endpoint.voice] if self._endpoint.voice else []
 
     async def synthesize(self, request: SpeechRequest) -> AsyncGenerator[SoundChunk, None]:
@@ -166,9 +168,7 @@ class OpenAISynthesizer(EndpointProvider):
                 f"{server.endpoint.host} sent no sound: check speech.tts.model and speech.tts.voice"
             )
 
-    async def _open(
-        self, stack: AsyncExitStack, request: SpeechRequest
-    ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+    async def _open(self, stack: AsyncExitStack, request: SpeechRequest) -> _OpenAnswer:
         """Return an answer and its first piece, None if it is empty; a server without one is passed over."""
         body: dict[str, object] = {
             "model": self._endpoint.model,
@@ -179,9 +179,7 @@ class OpenAISynthesizer(EndpointProvider):
         if request.speed != 1:
             body["speed"] = request.speed  # some servers do not know it
 
-        async def ask(
-            server: SpeechEndpointClient,
-        ) -> tuple[SpeechEndpointClient, PcmReader, AsyncGenerator[bytes, None], bytes | None]:
+        async def ask(server: SpeechEndpointClient) -> _OpenAnswer:
             async with AsyncExitStack() as attempt:
                 response = await attempt.enter_async_context(server.api.stream("/audio/speech", body))
                 reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
@@ -223,8 +221,7 @@ def synthesizer_of(
         case "none":
             return NoSynthesizer()
         case "openai":
-            endpoints = speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy")
-            return OpenAISynthesizer(endpoints, first_byte_s=config.first_byte_s)
+            return OpenAISynthesizer(speech_endpoints("speech.tts", config, environ, model="tts-1", voice="alloy"))
         case "embedded":
             voice = ["--voice", config.voice] if config.voice else []
             return EmbeddedSynthesizer(

@@ -116,6 +116,7 @@ class UtteranceDetector:
         self._key_ms: float | None = None  # where the key went down; None while it is up
         self._watch: asyncio.TimerHandle | None = None
         self._judged_s = 0.0  # loop time of the last judgement
+        self._rolled_s = 0.0  # loop time of the last sound that came while the key was up
         self._rest = bytearray()  # less than a window; all sound from here on is PCM16 at 16 kHz
         self._set_input(sample_rate, turn_detection)
 
@@ -139,6 +140,8 @@ class UtteranceDetector:
 
     def feed(self, pcm: bytes | bytearray | memoryview) -> None:
         """Take the next frame, whole samples. The events that follow from it come a moment later in server_vad mode."""
+        if self._turn_detection == "push_to_talk" and self._key_ms is None:
+            self._drop_old_pre_roll()
         if self._resampler is not None:
             self._rest += samples_to_pcm16(self._resampler.feed(pcm16_to_samples(pcm)))
         else:
@@ -169,6 +172,7 @@ class UtteranceDetector:
         """Start at once. Ignored while the key is down and in server_vad mode."""
         if self._turn_detection != "push_to_talk" or self._key_ms is not None:
             return
+        self._drop_old_pre_roll()
         self._key_ms = self._audio_ms
         self._open_utterance(self._audio_ms)
         self._on_event(Started(self._name, self._audio_ms))
@@ -246,6 +250,13 @@ class UtteranceDetector:
         self._audio += window
         if self._audio_ms - self._key_ms >= self.turns.config.max_utterance_ms:
             self._stop(self._audio_ms, silence_ms=0.0)
+
+    def _drop_old_pre_roll(self) -> None:
+        """Forget what was said before the microphone was switched off: no key has sent it."""
+        before_s, self._rolled_s = self._rolled_s, asyncio.get_running_loop().time()
+        if self._rolled_s - before_s >= _MISSING_MAYBE_S:
+            self._pre_roll.clear()
+            self._rest.clear()
 
     def _on_judged(self, judged: Judged) -> None:
         end_ms, ended_by = self._ends_ms.popleft()

@@ -35,12 +35,9 @@ OnChange = Callable[[Sequence[StoredDocument]], None]
 
 
 class DocumentStore:
-    def __init__(
-        self, database: Database, *, now: Callable[[], float] = time.time, max_documents: int = MAX_DOCUMENTS
-    ) -> None:
+    def __init__(self, database: Database, *, max_documents: int = MAX_DOCUMENTS) -> None:
         self._database = database
         self._max_documents = max_documents
-        self._now = now
         self._known: dict[str, StoredDocument] = {}
         self._revision = 0
         self._refreshing = asyncio.Lock()
@@ -70,7 +67,7 @@ class DocumentStore:
         """
         if len(body) > MAX_BODY_BYTES:
             raise ValueError(f"a document of {len(body)} bytes; at most {MAX_BODY_BYTES} are allowed")
-        updated_us = int(self._now() * 1_000_000)
+        updated_us = time.time_ns() // 1000
         new = StoredDocument(owner, if_version + 1, body, by, updated_us)
         revision = await self._database.write(lambda connection: _put(connection, new, self._max_documents))
         if revision is None:

@@ -7,7 +7,7 @@ itself. All times are the database's, so that clocks of replicas may differ.
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -46,11 +46,8 @@ class SharedQuestion:
 class QuestionTable:
     """Table of the questions that replicas share. Every method raises StorageError."""
 
-    def __init__(self, database: Database, *, lease_s: float = LEASE_S, now: Callable[[], float] = time.time) -> None:
-        """`now`: on SQLite the clock; PostgreSQL has its own."""
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._lease_us = _micros(lease_s)
-        self._now = now
 
     def watch(self) -> AbstractAsyncContextManager[asyncio.Event]:
         """Provide an event, like `watch_changes`, that is set when there may be something to read."""
@@ -70,7 +67,7 @@ class QuestionTable:
             if not self._renew(connection, asker, now_us):
                 if connection.scalar(sa.select(askers.c.id).where(askers.c.id == asker)) is not None:
                     return False
-                connection.execute(sa.insert(askers).values(id=asker, until_us=now_us + self._lease_us))
+                connection.execute(sa.insert(askers).values(id=asker, until_us=now_us + _micros(LEASE_S)))
             row = {
                 "id": id_,
                 "user": user,
@@ -167,7 +164,7 @@ class QuestionTable:
 
     def _renew(self, connection: sa.Connection, asker: str, now_us: int) -> bool:
         is_alive = (askers.c.id == asker) & (askers.c.until_us > now_us)
-        longer = sa.update(askers).where(is_alive).values(until_us=now_us + self._lease_us)
+        longer = sa.update(askers).where(is_alive).values(until_us=now_us + _micros(LEASE_S))
         return connection.execute(longer).rowcount > 0
 
     def _now_us(self, connection: sa.Connection) -> int:
@@ -175,7 +172,7 @@ class QuestionTable:
             clock = sa.text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
             now_us: int = connection.execute(clock).scalar_one()
             return now_us
-        return _micros(self._now())
+        return _micros(time.time())
 
 
 def _micros(seconds: float) -> int:

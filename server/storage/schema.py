@@ -203,7 +203,7 @@ def storable(text: str, limit: int) -> str:
 
 
 def is_beyond(table: sa.Table, user: object, limit: int) -> sa.ColumnElement[bool]:
-    """Return whether a row is the user's and not among the newest, so many as `limit`."""
+    """Return the condition for the rows of a user beyond the newest `limit`."""
     its = sa.select(table.c.id).where(table.c.user == user)
     newest = its.order_by(table.c.created_us.desc(), table.c.id).limit(limit)
     return (table.c.user == user) & table.c.id.not_in(newest)

@@ -68,8 +68,10 @@ class ChildProcess:
         end_s: float,
     ) -> None:
         """Take the process over; call `begin` instead of this."""
-        pipes = (process.stdin, process.stdout, process.stderr)  # `_spawn` opens all three
-        self.stdin, self.stdout, errors = filter(None, pipes)
+        assert process.stdin is not None, "`_spawn` opens it"
+        assert process.stdout is not None, "`_spawn` opens it"
+        assert process.stderr is not None, "`_spawn` opens it"
+        self.stdin, self.stdout = process.stdin, process.stdout
         self.tree = tree
         self._process = process
         self._log = StderrLog(label)
@@ -79,7 +81,7 @@ class ChildProcess:
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[str] = self._loop.create_future()
         """End of the child, in words, once it has."""
-        self._err = PipeReader(errors, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
+        self._err = PipeReader(process.stderr, Lines(MAX_STDERR_LINE_BYTES), self._take_error)
         watch_exit(process, self._loop, self._note_exit)
         _running.add(self)
 

@@ -109,7 +109,8 @@ class DynamicToolRegistry:
 
     def put(self, owner: str, tools: Sequence[Tool], instructions: str = "") -> None:
         """Replace all tools of `owner` and its instructions; its place among the owners stays."""
-        self._by_owner[owner], self._instructions[owner] = tuple(tools), instructions
+        self._by_owner[owner] = tuple(tools)
+        self._instructions[owner] = instructions
         self.instructions = "\n\n".join(filter(None, self._instructions.values()))
         others = [tool for tools in self._by_owner.values() for tool in tools]
         self.current = ToolRegistry([*self._own, *others])

@@ -273,7 +273,8 @@ class ToolRun:
             async with limit:
                 result = await tool.call(self.call.id, self._arguments)
         except (ToolError, ShareFull) as error:
-            problem, self._error_type = str(error), type(error.__cause__ or error).__name__
+            problem = str(error)
+            self._error_type = type(error.__cause__ or error).__name__
         except (Exception, asyncio.CancelledError) as error:  # the boundary to a tool's code
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise

@@ -5,19 +5,21 @@ That is also what loads, but hardly does what was meant: conditions, memory and 
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
+from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
 from skills_engine.conditions.hook_variables import lasting_words, used_variables
 from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
-from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
+from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, named, quoted
 from skills_engine.front_matter import split_front_matter
 from skills_engine.hook_entries import BUILTIN_TOOLS, NEVER_FIRES, HookInfo
 from skills_engine.hooks_config import HOOKS_JSON, HooksFile
@@ -53,6 +55,8 @@ _NARROW = re.compile(r"\\[wWbB]|a-z|A-Z")
 _CLOSED = re.compile(r"(?<!\\)\(\[(\\p\{?[LMN]\}?|\\d|[a-zA-Z0-9 '.-])+\][+*?{}0-9,]*\)")
 """The group of a `match` that is one class of harmless characters."""
 _GLOB = frozenset("*?[")
+_Groups = Mapping[str, Sequence[HookInfo]]
+"""The hooks of each group, the one that wins first (L1-46)."""
 _ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
 
 
@@ -67,23 +71,43 @@ def lint(path: Path) -> dict[Path, list[Diagnostic]]:
     names, diagnostics = list_skills(path)
     by_folder = {path: diagnostics} if diagnostics else {}
     loaded = {name: load_skill(path.resolve() / name, is_named=True) for name in names}  # also those off by default
-    groups = _groups(loaded.values())
+    groups = _groups(hook for one in loaded.values() for hook in one.hooks_file.hooks)
     return by_folder | {path / name: _lint(path.resolve() / name, one, groups) for name, one in loaded.items()}
 
 
 def diagnostic_line(folder: Path, diagnostic: Diagnostic) -> str:
-    """Return a line for a terminal, which can open the path at its beginning."""
-    place = f"{folder / diagnostic.file} {diagnostic.path}".rstrip()
+    """Return a line for a terminal, which can open file and line at its beginning."""
+    line = line_of(folder, diagnostic)
+    place = f"{folder / diagnostic.file}{f':{line}' if line else ''} {diagnostic.path}".rstrip()
     return f"{place}: {diagnostic.severity}: {diagnostic.message}"
 
 
-def lint_skill(folder: Path, *, groups: Counter[str] | None = None) -> list[Diagnostic]:
-    """Return what is wrong with a skill. `groups` counts the hooks of each group in all skills, or by default in this one."""
+def line_of(folder: Path, diagnostic: Diagnostic) -> int | None:
+    """Return the line of its place, or of what the place is missing in; None where there is none to be found."""
+    path = diagnostic.path
+    lines = _lines((folder / diagnostic.file).read_text("utf-8-sig", errors="replace")) if path else {}
+    while path and path not in lines:
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return lines.get(path)
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> Mapping[str, int]:
+    """Return the line of each path in YAML, in JSON (which is YAML but for its tabs), or in a page's front matter."""
+    try:
+        document = read_yaml(text.split("\n---", 1)[0].replace("\t", " "))
+    except YamlError:
+        return {}
+    return {path_of(place): line for place, line in document.lines.items()}
+
+
+def lint_skill(folder: Path, *, hooks: Iterable[HookInfo] | None = None) -> list[Diagnostic]:
+    """Return what is wrong with a skill. `hooks`: those of all skills in their order, this one's included; by default its own."""
     loaded = load_skill(folder, is_named=True)
-    return _lint(folder, loaded, _groups([loaded]) if groups is None else groups)
+    return _lint(folder, loaded, _groups(loaded.hooks_file.hooks if hooks is None else hooks))
 
 
-def _lint(folder: Path, loaded: LoadedSkill, groups: Counter[str]) -> list[Diagnostic]:
+def _lint(folder: Path, loaded: LoadedSkill, groups: _Groups) -> list[Diagnostic]:
     diagnostics = [  # what loads but can never work is an error (L1-02)
         replace(one, severity="error") if one.message == NEVER_FIRES else one for one in loaded.diagnostics
     ]
@@ -122,18 +146,24 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
     return report.found
 
 
-def _groups(skills: Iterable[LoadedSkill]) -> Counter[str]:
-    return Counter(hook.group for skill in skills for hook in skill.hooks_file.hooks if hook.group is not None)
+def _groups(hooks: Iterable[HookInfo]) -> _Groups:
+    groups: dict[str, list[HookInfo]] = {}
+    for hook in sorted(hooks, key=lambda one: -one.priority):
+        if hook.group is not None:
+            groups.setdefault(hook.group, []).append(hook)
+    return groups
 
 
-def _hooks_advice(hooks: HooksFile, skill: str, groups: Counter[str]) -> list[Diagnostic]:
+def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         _hook_advice(hook, place, report)
+        _conditions_advice(hook, place, groups, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _text_advice(trigger.file, trigger.content, f"{place}.file", report)
-    conditions_advice(hooks, report, groups=groups)
-    return report.found
+        _trigger_advice(trigger, place, report)
+    _memory_advice(hooks, report)
+    return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
 def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
@@ -193,25 +223,30 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]
 
 
-def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str]) -> None:
-    """Report on all hooks of a skill. `groups`: how many hooks each group has, in all skills that are looked at."""
+def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
+    if hook.when is not None:
+        leaves = list(_leaves(json.loads(hook.when.source), f"{place}.when"))
+        for path, key, value in leaves:
+            _leaf_advice(hook, path, key, value, report)
+            _size_advice(path, key, value, report)
+        _exclusion_advice(leaves, report)
+    for name in hook.requires_tools:
+        _tool_advice(name, f"{place}.requires_tools", report)
+    if hook.group is not None:
+        _group_advice(hook, groups[hook.group], f"{place}.group", report)
+    if hook.once is not None and hook.sticky is not None:
+        message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
+        report.warning(f"{place}.sticky", message)
+    if hook.once == "conversation" and hook.cooldown is not None:
+        report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
+    _variables_advice(hook, f"{place}.file", report)
+
+
+def _memory_advice(hooks: HooksFile, report: Report) -> None:
+    """Report on what the hooks remember, and on whose words they would repeat."""
     sets = [json.loads(hook.set.source) for hook in hooks.hooks if hook.set is not None]
     strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
-        if hook.when is not None:
-            for path, key, value in _leaves(json.loads(hook.when.source), f"{place}.when"):
-                _leaf_advice(hook, path, key, value, report)
-                _size_advice(path, key, value, report)
-        for name in hook.requires_tools:
-            _tool_advice(name, f"{place}.requires_tools", report)
-        if hook.group is not None and groups[hook.group] < 2:
-            report.warning(f"{place}.group", f"no other hook is in the group {hook.group}: alone it changes nothing")
-        if hook.once is not None and hook.sticky is not None:
-            message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
-            report.warning(f"{place}.sticky", message)
-        if hook.once == "conversation" and hook.cooldown is not None:
-            report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-        _variables_advice(hook, f"{place}.file", report)
         if hook.set is not None:
             _set_advice(json.loads(hook.set.source), f"{place}.set", report)
         if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
@@ -220,8 +255,6 @@ def conditions_advice(hooks: HooksFile, report: Report, *, groups: Counter[str])
     for name in hooks.hooks[0].variables if hooks.hooks else ():
         if _LOCK.search(name):
             report.warning(f"$.variables.{name}", "is no lock: the client can send an older state, or none")
-    for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
-        _trigger_advice(trigger, place, report)
 
 
 def _set_advice(changes: Mapping[str, Any], place: str, report: Report) -> None:
@@ -238,14 +271,51 @@ def _is_open(change: Any) -> bool:
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
-        for path, key, value in _leaves(json.loads(trigger.when.source), f"{place}.when"):
+        leaves = list(_leaves(json.loads(trigger.when.source), f"{place}.when"))
+        for path, key, value in leaves:
             _size_advice(path, key, value, report)
             if message := _constant(key, value):
                 report.warning(path, message)
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
                 report.warning(path, "never holds: connect is answered in a conversation without messages only")
+        _exclusion_advice(leaves, report)
     for name in sorted(used_variables(trigger.content)):
         report.warning(f"{place}.file", f"{trigger.file} holds {{{{{name}}}}}, which is kept as text in a trigger")
+
+
+def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report: Report) -> None:
+    """Say what its group does: nothing to a hook alone, and what it wins over stays out in other skills, too (L1-46)."""
+    if len(group) < 2:
+        report.warning(place, f"no other hook is in the group {hook.group}: alone it changes nothing")
+    behind = [(one.skill, one.name) for one in group].index((hook.skill, hook.name)) + 1
+    others = [one for one in group[behind:] if one.skill != hook.skill and one.timing == hook.timing]
+    if others and hook.enabled:
+        message = f"keeps out {named([f'{one.skill}/{one.name}' for one in others])} of the group {hook.group}"
+        if replace(hook, group=None, priority=0, vars=False).is_plain and hook.tool_filter is None:
+            report.warning(place, f"{message} for good: it always fires")
+        else:
+            report.info(place, f"{message} when it fires")
+
+
+def _exclusion_advice(leaves: Sequence[tuple[str, str, Any]], report: Report) -> None:
+    """Report what never holds beside another condition: its opposite, or a number or channel that the other excludes."""
+    has_scan = any(key == "scan_turns" for _, key, _ in leaves)  # which two user_text need not have in common
+    for (path, key, value), (other, other_key, other_value) in combinations(leaves, 2):
+        ways = path.split("."), other.split(".")
+        apart = next(at for at, steps in enumerate(zip(*ways, strict=False)) if steps[0] != steps[1])
+        in_any = [any(step.startswith("any[") for step in way[apart:]) for way in ways]
+        if key != other_key or all(in_any):  # of alternatives, neither excludes the other
+            continue
+        if denied := [".".join(way).rpartition(".not.")[0] for way in ways for step in way[apart:] if step == "not"]:
+            is_alone = sum(place.startswith(f"{denied[0]}.not.") for place, _, _ in leaves) == 1
+            excluded = len(denied) == 1 and is_alone and value == other_value and not (has_scan and key == "user_text")
+        else:
+            spans = [one if isinstance(one, dict) else {"min": one, "max": one} for one in (value, other_value)]
+            low, high = ([one[end] for one in spans if end in one] for end in ("min", "max"))
+            excluded = key in ("turn", "round", "channel") and bool(low) and bool(high) and max(low) > min(high)
+        if excluded:
+            place, beside = (path, other) if in_any[0] else (other, path)
+            report.warning(place, f"never holds beside {beside[beside.index('when') :]}")
 
 
 def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:

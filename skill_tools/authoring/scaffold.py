@@ -36,14 +36,11 @@ description: "{title}."
      Write here what it should know or do. It is text only: nothing in it is run.
 
      hooks/hooks.json puts texts before the model whether it looks or not:
-       timing      after_user_input     in every turn
-                   before_planning      while the model decides if it needs tools
-                   before_first_agent   once, when it starts to use tools
-                   before_each_agent    before each step with tools
-                   after_tool_call      after a tool ran; "tool_filter": ["read_file"] narrows it
+       timing      after_user_input  in every turn
+                   after_tool_call   after a tool ran; docs/advanced-timings.md has three more
        role        system or user
        persistent  true: the text stays in the conversation for later turns
-       when        conditions: "when": {{"user_text": ["refund"]}}; docs/cookbook.md has more
+       when        conditions: {{"user_text": ["refund"]}}, {{"tool": ["read_file"]}}; docs/cookbook.md has more
 
      Save, and the next turn uses it. To check:   python -m skills_engine lint {path}
      To see what the model will read:             python -m skills_engine simulate {path}{option}
@@ -83,10 +80,6 @@ _SCHEMAS: dict[SchemaKind, tuple[str, type[msgspec.Struct]]] = {
 }
 
 
-class ScaffoldError(Exception):
-    """The skill cannot be made; the text says why."""
-
-
 def new_skill(
     name: str,
     parent: Path,
@@ -96,25 +89,23 @@ def new_skill(
     trigger: TriggerEvent | None = None,
     text: str = NEUTRAL_TEXT,
 ) -> Path:
-    """Make `parent/name`, which must not exist, with one hook and its tests; it appears whole. Raises ScaffoldError.
+    """Make `parent/name`, which must not exist, with one hook and its tests; it appears whole. Raises SharingError.
 
     `timing` None is after_tool_call where `tools` are named, else after_user_input. With `trigger`, it has a trigger
     in place of the hook.
     """
     folder = parent / name
     if not is_spec_name(name):
-        raise ScaffoldError(
-            f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64"
-        )
+        raise SharingError(f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64")
     if trigger and (timing or tools):
-        raise ScaffoldError("a trigger has no timing and no tools: leave them out, or the trigger")
+        raise SharingError("a trigger has no timing and no tools: leave them out, or the trigger")
     timing = timing or ("after_tool_call" if tools else "after_user_input")
     if tools and timing != "after_tool_call":
-        raise ScaffoldError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
+        raise SharingError(f"a tool counts for after_tool_call only: leave it out, or the timing {timing}")
     if not text.strip() or not all(tools):
-        raise ScaffoldError("the text and the names of tools must not be empty")
+        raise SharingError("the text and the names of tools must not be empty")
     if os.path.lexists(folder):
-        raise ScaffoldError(f"{folder} exists already")
+        raise SharingError(f"{folder} exists already")
     title, option = name.replace("-", " ").capitalize(), " --trigger hint" if trigger else ""
     page = SKILL_MD.format(name=name, title=title, path=_as_named(folder), option=option, text=text.strip())
     files = {
@@ -125,10 +116,8 @@ def new_skill(
     }
     try:
         return put_skill(parent, name, SkillBundle({path: text.encode() for path, text in files.items()}))
-    except SharingError as error:
-        raise ScaffoldError(str(error)) from error
     except OSError as error:
-        raise ScaffoldError(f"{folder} cannot be created: {error.strerror}") from error
+        raise SharingError(f"{folder} cannot be created: {error.strerror}") from error
 
 
 def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str]) -> str:
@@ -137,7 +126,7 @@ def _hooks_json(folder: Path, moment: Timing | TriggerEvent, tools: Sequence[str
         document["triggers"] = [{"name": "hint", "file": "hint.md", "on": moment}]
     else:
         hook = {"name": "hint", "file": "hint.md", "timing": moment, "role": "system", "persistent": False}
-        document["hooks"] = [{**hook, "tool_filter": list(tools)} if tools else hook]
+        document["hooks"] = [{**hook, "when": {"tool": list(tools)}} if tools else hook]
     return json.dumps(document, indent=2) + "\n"
 
 

@@ -7,12 +7,13 @@ import posixpath
 import shutil
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, Protocol
 
-from skills_engine.files import is_segment
+from skills_engine.diagnostics import named
+from skills_engine.files import is_segment, open_beneath
 from skills_engine.skills_folder import IGNORED
 
 MAX_FILES = 2000
@@ -20,8 +21,8 @@ MAX_BYTES = 32 << 20
 """Limits of a skill that travels, in files and in bytes."""
 MAX_LISTED = 100_000
 """Limit for the files of a whole source, of which a skill is a part."""
-MAX_NAMED = 20
-"""Limit for the names in one message."""
+MAX_DEPTH = 64
+"""Limit for the folders of a source, one in the other."""
 _TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip knows: the same files give the same zip
 
 Kind = Literal["file", "program", "link", "other"]
@@ -29,7 +30,7 @@ Kind = Literal["file", "program", "link", "other"]
 
 
 class SharingError(Exception):
-    """A skill that cannot be added, updated, removed or imported; the text names the thing and the cure."""
+    """A skill that cannot be made, added, updated, removed or imported; the text names the thing and the cure."""
 
 
 class SourceTree(Protocol):
@@ -46,22 +47,28 @@ class FolderTree:
     """A folder's files. Links are not followed; what git and programs leave behind is named, not entered."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root = Path(os.path.realpath(root))
         self.entries: dict[str, Kind] = {}
         for parent, folders, files in os.walk(root):
             closed = {name for name in folders if name in (".git", *IGNORED) or Path(parent, name).is_symlink()}
             folders[:] = sorted(set(folders) - closed)
             for path in (Path(parent, name) for name in (*files, *closed)):
                 self.entries[path.relative_to(root).as_posix()] = kind_of(path.lstat().st_mode)
-            if len(self.entries) > MAX_LISTED:
-                raise SharingError(f"{root} holds more than {MAX_LISTED} files: give the skill's own folder")
+            if len(self.entries) > MAX_LISTED or len(Path(parent).parts) - len(root.parts) > MAX_DEPTH:
+                limits = f"more than {MAX_LISTED} files, or folders more than {MAX_DEPTH} deep"
+                raise SharingError(f"{root} holds {limits}: give the skill's own folder")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
         return read_within(paths, self._open, max_bytes, str(self._root))
 
     def _open(self, path: str) -> IO[bytes]:
         place = self._root / path
-        return io.BytesIO(os.fsencode(place.readlink())) if self.entries[path] == "link" else place.open("rb")
+        try:
+            if self.entries[path] == "link":
+                return io.BytesIO(os.fsencode(place.readlink()))
+            return os.fdopen(open_beneath(self._root, place), "rb")
+        except OSError as error:
+            raise SharingError(f"{place} cannot be read ({error.strerror or error}): try again") from error
 
 
 def read_within(
@@ -88,7 +95,7 @@ def kind_of(mode: int) -> Kind:
 
 @dataclass(frozen=True)
 class SkillBundle:
-    """A skill's files by path. `left_out` names what the source holds beside them: hidden files and the like."""
+    """A skill's files by path. `left_out` names what the source holds beside them: hidden files, folders and the like."""
 
     files: Mapping[str, bytes]
     programs: frozenset[str] = frozenset()
@@ -119,8 +126,10 @@ def too_much(what: str) -> SharingError:
     return SharingError(f"{what} holds more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB, which is no skill's size")
 
 
-def find_skill(entries: Iterable[str], path: str, source: str) -> str:
+def find_skill(entries: Collection[str], path: str, source: str) -> str:
     """Return the folder of the skill that `path` names, or of the only one below it. Raises SharingError."""
+    if any(entry.count("/") > MAX_DEPTH for entry in entries):
+        raise SharingError(f"{source} holds folders more than {MAX_DEPTH} deep: pack the skill's own folder alone")
     folders = _skill_folders(entries)
     if path in folders:
         return path
@@ -133,9 +142,7 @@ def find_skill(entries: Iterable[str], path: str, source: str) -> str:
         raise SharingError(f"{where}: expected a folder with SKILL.md or hooks/hooks.json")
     if below:
         where = f"{source} holds {len(below)} skills"
-    choice = below or tops
-    more = f" and {len(choice) - MAX_NAMED} more" if len(choice) > MAX_NAMED else ""
-    raise SharingError(f"{where}: add one with #PATH, where PATH is one of {', '.join(choice[:MAX_NAMED])}{more}")
+    raise SharingError(f"{where}: add one with #PATH, where PATH is one of {named(below or tops)}")
 
 
 def _skill_folders(entries: Iterable[str]) -> set[str]:
@@ -160,7 +167,7 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
     """Read the skill in `folder` ("": the whole tree). Raises SharingError."""
     start = f"{folder}/" if folder else ""
     own = {path.removeprefix(start): kind for path, kind in tree.entries.items() if path.startswith(start)}
-    left_out = {path for path, kind in own.items() if any(map(_is_left_out, path.split("/")))}
+    left_out = {path: outermost for path in own if (outermost := _left_out(path))}
     kept = {path: kind for path, kind in own.items() if path not in left_out}
     for path, kind in kept.items():
         if not all(map(is_segment, path.split("/"))):
@@ -178,12 +185,16 @@ def collect(tree: SourceTree, folder: str = "") -> SkillBundle:
     if sum(map(len, data.values())) + sum(map(len, followed.values())) > MAX_BYTES:
         raise too_much(folder or "it")
     programs = frozenset(path for path, kind in kept.items() if kind == "program")
-    return SkillBundle(data | followed, programs, tuple(sorted(left_out)))
+    return SkillBundle(data | followed, programs, tuple(sorted(set(left_out.values()))))
 
 
-def _is_left_out(part: str) -> bool:
-    """Return whether a name hides its file or folder; "." and ".." do not, they are wrong."""
-    return part in IGNORED or (part.startswith(".") and part not in (".", ".."))
+def _left_out(path: str) -> str:
+    """Return the outermost hidden file or folder on the path, or ""; "." and ".." hide nothing, they are wrong."""
+    parts = path.split("/")
+    for end, part in enumerate(parts, 1):
+        if part in IGNORED or (part.startswith(".") and part not in (".", "..")):
+            return "/".join(parts[:end])
+    return ""
 
 
 def _target(path: str, text: bytes, files: Mapping[str, bytes]) -> str:

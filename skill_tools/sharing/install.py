@@ -125,7 +125,7 @@ def put_skill(root: Path, name: str, bundle: SkillBundle) -> Path:
 
 def require_free(root: Path, name: str) -> None:
     """Raise SharingError where no skill of this name can be added."""
-    if not is_segment(name):
+    if not is_segment(name) or name.casefold() == LOCK_FILE:
         raise SharingError(f"{name!r} is no name for a skill: choose another with --name")
     if os.path.lexists(root / name):
         raise SharingError(f"{root / name} exists already: update or remove it, or choose another name with --name")

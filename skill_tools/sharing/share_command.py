@@ -2,14 +2,16 @@
 
 import argparse
 import re
+import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import indent
 from typing import TypeAlias
 
-from skill_tools.authoring.lint import lint_skill
-from skill_tools.sharing.bundle import MAX_BYTES, MAX_NAMED, SharingError, SkillBundle, pack_skill
+from skill_tools.authoring.lint import LONG_HOOK_CHARS, lint_skill
+from skill_tools.sharing.bundle import MAX_BYTES, SharingError, SkillBundle, pack_skill
 from skill_tools.sharing.install import (
     InstalledSkill,
     add_skill,
@@ -22,9 +24,11 @@ from skill_tools.sharing.install import (
 )
 from skill_tools.sharing.lorebook import read_lorebook
 from skill_tools.sharing.sources import Arrival, fetch, parse_source
-from skills_engine.diagnostics import visible_text
+from skill_tools.testing.reload_tests import LIMIT_S, run_reload_tests
+from skills_engine.diagnostics import SkillTestReport, has_errors, named, quoted, visible_text
 from skills_engine.hook_entries import HookInfo
-from skills_engine.skills_folder import load_skill
+from skills_engine.library import SkillsSnapshot
+from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 
 OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
@@ -98,48 +102,69 @@ def _add(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
         arrival = replace(arrival, name=arguments.name)
     require_free(arguments.dir, arrival.name)
-    _describe(arrival)
+    status = _describe(arrival, arguments.dir)
     if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", arguments, otherwise="not added"):
         return FAILED
     _show(f"added: {add_skill(arguments.dir, arrival)}")
-    return OK
+    return status
 
 
-def _describe(arrival: Arrival) -> None:
-    """Print what comes in: files, hooks and their moments, triggers, tools asked for, and what lint says."""
+def _describe(arrival: Arrival, root: Path) -> int:
+    """Print what comes in, and what its tests and lint say of it beside the skills of `root`; return the status."""
     bundle = arrival.bundle
-    total = sum(map(len, bundle.files.values()))
-    commit = f", commit {arrival.commit}" if arrival.commit else ""
-    _show(f"{arrival.name}, from {arrival.source}{commit}")
-    _show(f"files: {len(bundle.files)}, {total} bytes")
+    _show(f"{arrival.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}")
+    _show(f"files: {len(bundle.files)}, {sum(map(len, bundle.files.values()))} bytes")
     for path in sorted(bundle.files)[:MAX_SHOWN_FILES]:
         _show(f"  {path}{' (a program; Parley does not run it)' if path in bundle.programs else ''}")
     if len(bundle.files) > MAX_SHOWN_FILES:
         _show(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
     if bundle.left_out:
-        _show(f"left out: {', '.join(bundle.left_out[:MAX_SHOWN_FILES])}")
+        _show(f"left out: {named(bundle.left_out)}")
     with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
         bundle.write(folder)
-        loaded = load_skill(folder, is_named=True)
-        diagnostics = [one for one in lint_skill(folder) if one.severity != "info"]
+        folders = {name: root.resolve() / name for name in list_skills(root)[0]} | {arrival.name: folder}
+        loaded = {name: load_skill(folders[name], is_named=True) for name in sorted(folders)}
+        skills = SkillsSnapshot(tuple(one.skill for one in loaded.values() if one.skill is not None))
+        end_s = time.monotonic() + LIMIT_S
+        reports = run_reload_tests(skills, [arrival.name], lambda: time.monotonic() > end_s)
+        diagnostics = lint_skill(folder, hooks=skills.hooks(None))
+    _show_hooks(loaded[arrival.name])
+    tests = reports.get(arrival.name, SkillTestReport())
+    _show(f"tests: {tests.count}, failed: {tests.failed}" if tests.count else "tests: none")
+    for test in tests.failures:
+        _show(f"  {test.file}:{test.line}: {test.name}\n{_cited(test.details)}")
+    for one in diagnostics:
+        if one.severity != "info" or one.path.endswith(".group"):  # which silences hooks of other skills
+            _show(str(one))
+    return FAILED if tests.failed or has_errors(diagnostics) else OK
+
+
+def _show_hooks(loaded: LoadedSkill) -> None:
+    """Print the hooks with their moments and texts, the triggers, and the tools that the skill asks for."""
     hooks = loaded.hooks_file.hooks
+    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
     _show(f"hooks: {len(hooks) or 'none'}")
     for hook in hooks:
-        _show(f"  {hook.name}: {_moment(hook)}")
-    for trigger in loaded.hooks_file.triggers:
-        _show(f"speaks first: {trigger.name}: {trigger.on}")
-    asked = [*loaded.skill.allowed_tools] if loaded.skill else []
-    for hook in hooks:
+        _show(f"  {hook.name}: {_moment(hook)}\n{_cited(hook.content)}")
         asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
+    for trigger in loaded.hooks_file.triggers:
+        _show(f"speaks first: {trigger.name}: {trigger.on}\n{_cited(trigger.content)}")
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
-    for one in diagnostics:
-        _show(str(one))
 
 
 def _moment(hook: HookInfo) -> str:
-    marks = ", persistent" * hook.persistent + ", with conditions" * (not hook.is_plain)
-    return f"{hook.timing}, {hook.role}{marks}, {len(hook.content)} characters"
+    """Return when the hook fires: its timing and role, and the keys of its entry that have other values than by default."""
+    set_keys = [key.name for key in fields(hook) if key.default not in (MISSING, getattr(hook, key.name))]
+    values = {name: getattr(hook, name) for name in set_keys}
+    marks = [f"{name} {quoted(one)}" if isinstance(one, str | int) else name for name, one in values.items()]
+    return ", ".join([hook.timing, hook.role, *["persistent"] * hook.persistent, *marks])
+
+
+def _cited(text: str) -> str:
+    """Return a stranger's text behind bars, so that none of it looks like a line of ours; a long one is cut."""
+    more = f"\n… and {len(text) - LONG_HOOK_CHARS} more characters" if len(text) > LONG_HOOK_CHARS else ""
+    return indent(visible_text(text[:LONG_HOOK_CHARS]) + more, "    | ", lambda _: True)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -210,8 +235,7 @@ def _import(arguments: argparse.Namespace) -> int:
         count = len(bundle.files) - 2
         _show(f"imported: {folder} ({count} hook{'s' * (count != 1)})")
     for message, hooks in book.notes.items():
-        more = f" and {len(hooks) - MAX_NAMED} more" if len(hooks) > MAX_NAMED else ""
-        _show(f"differs: {message}: {', '.join([*hooks][:MAX_NAMED])}{more}")
+        _show(f"differs: {message}: {named([*hooks])}")
     return OK
 
 

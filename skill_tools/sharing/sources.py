@@ -37,6 +37,7 @@ MAX_ZIP_BYTES = 64 << 20
 _URL = re.compile(r"(?:(?:https?|ssh|git|file)://[^/#]*|[\w.-]+@[\w.-]+:)[^@#]*")
 _WEB_PAGE = re.compile(r"(https://[^/]+/[^/]+/[^/]+?)/(?:-/)?tree/([^/#@]+)/?([^#@]*)")
 """A page of a repository, as a browser's address bar shows it."""
+_INSECURE = ("http://", "git://")
 _PASSWORD = re.compile(r"https?://[^/@]+@")
 _REF = re.compile(r"[\w][\w./+-]*")
 _EXPECTED = "expected a folder, a zip, or a git URL such as https://example.org/skills.git#path/of/skill"
@@ -77,8 +78,10 @@ class GitTree:
     ) -> None:
         """Fetch the commit and its list of files. Blocks. Raises SharingError."""
         self._url = url
-        insecure = {"http", "git"} & {url.partition("://")[0]}  # another source's https must not lead there
-        self._env = {"GIT_ALLOW_PROTOCOL": ":".join(["file", "https", "ssh", *insecure]), **_ENVIRONMENT}
+        allowed = "file:https:ssh"
+        if url.startswith(_INSECURE):  # only then: another source's https must not lead there
+            allowed += ":http:git"
+        self._env = {"GIT_ALLOW_PROTOCOL": allowed, **_ENVIRONMENT}
         self._scratch = scratch
         self._by_s = time.monotonic() + limit_s
         self._max_fetched_bytes = max_fetched_bytes
@@ -228,7 +231,7 @@ def _local(path: Path, fragment: str) -> SkillSource:
         is_bare = (path / "objects").is_dir() and (path / "HEAD").is_file()
         if is_bare or ref:
             return _git(str(path.resolve()), ref, inner)
-    elif not zipfile.is_zipfile(path):
+    elif not (path.is_file() and zipfile.is_zipfile(path)):  # a device could be read without end
         raise SharingError(f"{path} is no zip: {_EXPECTED}")
     return SkillSource("folder" if path.is_dir() else "zip", str(path.resolve()), path=_inner_path(fragment))
 
@@ -249,11 +252,11 @@ def _inner_path(text: str) -> str:
 def fetch(source: SkillSource, *, is_trusted: bool = False) -> Arrival:
     """Read the skill that `source` names; nothing is left behind. Blocks. Raises SharingError and OSError.
 
-    `is_trusted`: also over a connection on which others could change it.
+    `is_trusted` allows http:// and git://, on whose way others could change the skill.
     """
-    if source.location.startswith(("http://", "git://")) and not is_trusted:
+    if source.location.startswith(_INSECURE) and not is_trusted:
         cure = "use https:// or ssh://, or repeat the command with --insecure where you trust the whole way"
-        raise SharingError(f"{source}: anybody on the way could change what comes over http:// and git://: {cure}")
+        raise SharingError(f"{source}: others could change what comes over http:// and git:// on its way: {cure}")
     with _open(source) as (tree, commit):
         folder = find_skill(tree.entries, source.path, str(replace(source, path="")))
         bundle = collect(tree, folder)

@@ -23,7 +23,7 @@ from skill_tools.sharing.bundle import SharingError, skill_files
 from skill_tools.sharing.install import moved_pin
 from skill_tools.studio.edit_history import Edit, EditHistory, Past, SkillEdit
 from skills_engine.diagnostics import Diagnostic
-from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
+from skills_engine.files import UnreadableError, is_inside, is_segment, open_beneath, read_inside
 from skills_engine.skills_config import find_skill_file, is_spec_name
 from skills_engine.skills_folder import list_skills
 
@@ -149,7 +149,7 @@ class SkillFiles:
             message = f"{path} would have {len(data)} bytes; at most {MAX_TEXT_BYTES} are kept"
             raise EditError("file_too_large", message)
         target = self._place(skill, path)
-        before = _read(target) if expected is None else self._expect(target, path, expected)
+        before = self._read(target) if expected is None else self._expect(target, path, expected)
         if expected is None and before is not None:
             raise _stale(path, before)
         if before is None and len(_first(self.folder(skill))) >= MAX_EDITED_FILES:
@@ -168,10 +168,9 @@ class SkillFiles:
 
     def remove(self, skill: str, path: str, *, expected: Collection[str]) -> None:
         """Put the file into the bin; undo brings it back."""
-        target = self._place(skill, path)
-        data = self._expect(target, path, expected)
+        data = self._expect(self._place(skill, path), path, expected)
         with self._binned(f"{skill}-{path.replace('/', '-')}") as place:
-            shutil.copyfile(target, place)
+            place.write_bytes(data)
         self._change(skill, "delete", {path: (data, None)})
 
     def undo(self, skill: str, *, expected: Collection[str]) -> Edit:
@@ -232,7 +231,7 @@ class SkillFiles:
             raise EditError("nothing_to_undo", f"there is nothing to {'redo' if is_redo else 'undo'} in {skill}")
         edit = steps.pop()
         places = {path: self._place(skill, path) for path in edit.files}
-        now = {path: _read(place) for path, place in places.items()}
+        now = {path: self._read(place) for path, place in places.items()}
         way_back.append(msgspec.structs.replace(edit, at=datetime.now(UTC), files=now, skill=skill))
         self._history.write(skill, past)
         is_renamed = edit.skill not in ("", skill)  # since then: an earlier SKILL.md gets the name of now
@@ -255,12 +254,11 @@ class SkillFiles:
             raise
 
     def _place(self, skill: str, path: str) -> Path:
-        """Return where a file that may be written stands. Raises EditError."""
+        """Return the resolved path of a file that may be written. Raises EditError."""
         folder = self.folder(skill)
         self._require_writable(skill)
-        parts = require_editable(folder, path)
-        target = folder.joinpath(*parts)
-        if Path(os.path.realpath(target)) != folder.resolve().joinpath(*parts):
+        target = folder.resolve().joinpath(*require_editable(folder, path))
+        if Path(os.path.realpath(target)) != target:
             raise EditError("path_invalid", f"{path} is a link or is behind one; edit the file it leads to")
         if target.exists() and not target.is_file():  # opening a named pipe would wait for its writer
             raise EditError("path_invalid", f"{path} is not a regular file")
@@ -277,10 +275,17 @@ class SkillFiles:
 
     def _expect(self, target: Path, path: str, expected: Collection[str]) -> bytes:
         """Return the file's content. Raises EditError where that is not what the caller has read."""
-        data = _read(target)
+        data = self._read(target)
         if data is None or not {ANY, _tag(data)} & set(expected):
             raise _stale(path, data)
         return data
+
+    def _read(self, target: Path) -> bytes | None:
+        try:
+            with os.fdopen(open_beneath(self._root.resolve(), target), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
 
     @contextmanager
     def _binned(self, name: str) -> Iterator[Path]:
@@ -339,13 +344,6 @@ def _first(folder: Path) -> list[Path]:
     ours = (path for name in EDITABLE if not (folder / name).is_symlink() for path in skill_files(folder / name))
     others = (path for path in skill_files(folder) if path.relative_to(folder).parts[0] not in (*EDITABLE, page))
     return list(islice(chain(pages, ours, others), MAX_EDITED_FILES))
-
-
-def _read(target: Path) -> bytes | None:
-    try:
-        return target.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _put_all(files: Mapping[Path, bytes | None]) -> None:

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
 from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
-from skill_tools.authoring.scaffold import NEUTRAL_TEXT, ScaffoldError, new_skill, schema_text
+from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
 from skill_tools.studio.skill_files import ANY, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
@@ -276,7 +276,7 @@ async def attempt(work: Callable[..., T], *arguments: Any) -> T:
 def _scaffold(new: NewSkill, root: Path) -> None:
     try:
         new_skill(new.name, root, timing=new.timing, tools=new.tools, text=new.text)
-    except ScaffoldError as error:
+    except SharingError as error:
         raise EditError("skill_invalid", str(error)) from error
 
 

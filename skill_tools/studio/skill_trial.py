@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from server.accounts.principal import Principal
@@ -17,8 +18,10 @@ from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
+from skills_engine import HookState, StateInvalidError
+from skills_engine.diagnostics import has_errors
 from skills_engine.library import SkillsSnapshot
-from skills_engine.skills_folder import load_skill
+from skills_engine.skills_folder import LoadedSkill, load_skill
 
 _COPIED = ("hooks/", "tests/")
 MAX_OVERLAY_BYTES = 8 << 20
@@ -44,6 +47,13 @@ class SkillTrial:
         finally:
             gate.leave(principal.limited_share)
 
+    def read_state(self, text: str | None) -> HookState:
+        """Read the state of hooks as a turn does: one that is missing or not valid counts as none."""
+        try:
+            return HookState() if text is None else self.services.read_state(text)
+        except StateInvalidError:
+            return HookState()
+
     async def answer(
         self,
         principal: Principal,
@@ -51,6 +61,7 @@ class SkillTrial:
         messages: list[wire.Message],
         out: ChunkChannel,
         settings: wire.TurnSettings,
+        state: HookState,
     ) -> None:
         """Answer the last message with all skills of `snapshot`; `out` gets what happens, piece by piece.
 
@@ -68,6 +79,7 @@ class SkillTrial:
             principal=principal,
             system_messages=ClientRights.of(principal, self.services.security).system_messages,
             received_s=self.services.now_s(),
+            hook_state=state,
         )
         limit_s = self.services.limits.max_turn_s
         limit = asyncio.timeout(limit_s)
@@ -105,13 +117,29 @@ def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
         yield copy
 
 
-def with_skill(snapshot: SkillsSnapshot, folder: Path, place: Path, off: Collection[str] = ()) -> SkillsSnapshot:
-    """Return the skills in force with the one in `folder` as `place`, its copy, holds it: all of it that can be used.
+@dataclass(frozen=True)
+class EditedSkills:
+    """The skills of a turn, one of them with edits that are not saved."""
 
-    Skills in `off` are left out, but not this one.
+    snapshot: SkillsSnapshot
+    read: LoadedSkill
+    """The skill as its edited files give it, also where they have errors."""
+    is_last_working: bool
+    """Whether the last working version of the skill plays, because the edited files have errors."""
+
+
+def with_skill(
+    current: SkillsSnapshot, folder: Path, place: Path, *, off: Collection[str] = (), on: Collection[str] = ()
+) -> EditedSkills:
+    """Return the skills in force with the one in `folder` as a save of `place`, its copy, would leave it.
+
+    Skills in `off` are left out and those in `on` taken in, whatever their default; the skill itself always plays.
     """
-    loaded = load_skill(place, is_named=True)
-    skills = [skill for skill in snapshot.skills if skill.name not in off or skill.name == folder.name]
+    read = load_skill(place, is_named=True)
+    is_kept = has_errors(read.diagnostics) and folder.name in current.working
+    chosen = {skill.name for skill in current.skills if skill.name not in off} | {folder.name, *on}
+    skills = [skill for skill in current.all_skills if skill.name in chosen]
     at = next((index for index, skill in enumerate(skills) if skill.name == folder.name), len(skills))
-    skills[at : at + 1] = [] if loaded.skill is None else [loaded.skill]
-    return SkillsSnapshot(tuple(skills))
+    played = replace(skills[at], directory=place) if is_kept else read.skill
+    skills[at : at + 1] = [] if played is None else [played]
+    return EditedSkills(SkillsSnapshot(tuple(skills)), read, is_kept)

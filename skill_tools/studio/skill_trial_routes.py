@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +21,7 @@ from server.wire import frames as wire
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.studio.skill_files import SkillFiles
 from skill_tools.studio.skill_routes import PATH, attempt, skill_operation
-from skill_tools.studio.skill_trial import SkillTrial, overlaid, with_skill
+from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
@@ -61,8 +60,12 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     text: Words = ""
     """The words of the user in this turn."""
     history: Annotated[list[SpokenMessage], Meta(max_length=200)] = []
+    state: Words | None = None
+    """`turn_end.state` of the last turn of the history; null if it had none."""
     skills_off: Annotated[list[Name], Meta(max_length=5000)] = []
     """Other skills that are left out."""
+    skills_on: Annotated[list[Name], Meta(max_length=5000)] = []
+    """Other skills that are off by default and take part."""
 
 
 class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,6 +140,8 @@ class Preview(Struct, frozen=True, kw_only=True):
     diagnostics: list[Diagnostic]
     tests: SkillTestReport
     """Outcome of the skill's scripted tests, with the edits."""
+    is_last_working: bool
+    """Whether the last working version of the hooks plays, because the edited files have errors; saved, it would stay in use."""
 
 
 class SkillTrialRoutes:
@@ -172,15 +177,15 @@ class SkillTrialRoutes:
         if not request.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        snapshots = await attempt(_versions, self._trial.services.skills.current, folder, request)
+        versions = await attempt(_versions, self._trial.services.skills.current, folder, request)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
-                return await self._answer(call, request, snapshots)
+                return await self._answer(call, request, versions)
         except TurnError as error:
             raise Refusal(429, error.code, str(error), Retry_After="2") from None
 
     async def _answer(
-        self, call: ApiCall, request: TrialRequest, snapshots: Mapping[Version, SkillsSnapshot]
+        self, call: ApiCall, request: TrialRequest, versions: Mapping[Version, SkillsSnapshot]
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
         await response.prepare(call.request)
@@ -189,7 +194,7 @@ class SkillTrialRoutes:
             async with asyncio.TaskGroup() as tasks:
                 watch = tasks.create_task(_until_left(call.request), name="try: watch")
                 async with asyncio.TaskGroup() as turns:
-                    for version, snapshot in snapshots.items():
+                    for version, snapshot in versions.items():
                         turn = self._answer_one(call, request, snapshot, _VersionLines(response, writing, version))
                         turns.create_task(turn, name=f"try: {version}")
                 watch.cancel()
@@ -207,7 +212,8 @@ class SkillTrialRoutes:
         failure = None
         try:
             settings = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
-            await self._trial.answer(call.principal, snapshot, messages, lines, settings)
+            state = self._trial.read_state(request.state)
+            await self._trial.answer(call.principal, snapshot, messages, lines, settings, state)
         except (ProviderError, TurnError) as error:
             failure = {"code": error.code, "message": str(error)}
         except TurnAborted as aborted:
@@ -252,19 +258,21 @@ class _VersionLines:
 def _preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     began_s = time.monotonic()
     with overlaid(folder, request.files) as place:
-        edited = with_skill(trial.services.skills.current, folder, place, request.skills_off)
-        hooks = edited.hooks(None)
-        diagnostics = lint_skill(place, groups=Counter(hook.group for hook in hooks if hook.group is not None))
-        tests = run_reload_tests(edited, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+        edited = _edited(trial.services.skills.current, folder, place, request)
+        hooks = edited.snapshot.hooks(None)
+        all_hooks = (*edited.read.hooks_file.hooks, *(hook for hook in hooks if hook.skill != folder.name))
+        diagnostics = lint_skill(place, hooks=sorted(all_hooks, key=lambda hook: hook.skill))
+        tests = run_reload_tests(edited.snapshot, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
     calls = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in request.rounds]
     history: list[dict[str, Any]] = [{"role": one.role, "content": one.content} for one in request.history]
-    facts = _facts(request, frozenset(skill.name for skill in edited.skills), trial)
+    facts = _facts(request, frozenset(skill.name for skill in edited.snapshot.skills), trial)
     played = play_turn(hooks, request.text, [*calls, StepSpec(answer="")], history=history, facts=facts)
     return Preview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[PreviewSilent(**{"path": "", **one.facts()}) for one in played.silent],
         diagnostics=diagnostics,
         tests=tests.get(folder.name, SkillTestReport()),
+        is_last_working=edited.is_last_working,
     )
 
 
@@ -282,6 +290,7 @@ def _facts(request: PreviewRequest, skills: frozenset[str], trial: SkillTrial) -
         tools=frozenset((*BUILTIN_TOOLS, *called)) if request.tools else frozenset(),
         started_at=_clock(request.time),
         hook_tokens=trial.services.handler.hook_tokens,
+        state=trial.read_state(request.state),
     )
 
 
@@ -302,12 +311,16 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
     return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
 
 
-def _versions(snapshot: SkillsSnapshot, folder: Path, request: TrialRequest) -> dict[Version, SkillsSnapshot]:
+def _edited(current: SkillsSnapshot, folder: Path, place: Path, request: EditedSkill) -> EditedSkills:
+    return with_skill(current, folder, place, off=request.skills_off, on=request.skills_on)
+
+
+def _versions(current: SkillsSnapshot, folder: Path, request: TrialRequest) -> dict[Version, SkillsSnapshot]:
     edits: dict[Version, Mapping[str, str | None]] = {"saved": {}, "edited": request.files}
     versions = {}
     for version, files in edits.items():
         with overlaid(folder, files) as place:
-            versions[version] = with_skill(snapshot, folder, place, request.skills_off)
+            versions[version] = _edited(current, folder, place, request).snapshot
     return versions
 
 

@@ -1,4 +1,4 @@
-"""The scripted tests of skills that a reload has changed, run while the server serves: bounded, and reported in short."""
+"""The scripted tests of skills, run at the start and after a reload while the server serves: bounded, reported in short."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ def run_reload_tests(
     snapshot: SkillsSnapshot, names: Iterable[str], is_over: Callable[[], bool]
 ) -> dict[str, SkillTestReport]:
     """Run the scripted tests of these skills; skills without tests have no report. Once `is_over`, no further test is run."""
-    files = {skill.name: HooksFile(hooks=skill.hooks, triggers=skill.triggers) for skill in snapshot.skills}
+    files = {skill.name: HooksFile(hooks=skill.hooks, triggers=skill.triggers) for skill in snapshot.all_skills}
     runner = SkillTestRunner(files)
     reports = {}
     for skill in snapshot.select(list(names)):
@@ -66,21 +66,22 @@ class SkillTests:
     """Runs tests in a thread, at most one run at a time; a later reload ends a run and takes its skills over."""
 
     def __init__(self, snapshot: SkillsSnapshot, on_end: Callable[[], None], *, limit_s: float = LIMIT_S) -> None:
-        """Take the snapshot of the start, which is not tested. `on_end` is called when reports are new."""
+        """Take the snapshot of the start, which `run` tests first. `on_end` is called when reports are new."""
         self.reports: Mapping[str, SkillTestReport] = {}
         """Latest report of each skill that has not changed since."""
         self._on_end = on_end
         self._limit_s = limit_s
         self._snapshot = snapshot
-        self._changed: set[str] = set()  # and not tested since
+        self._changed = {skill.name for skill in snapshot.all_skills}  # and not tested since
         self._has_changed = asyncio.Event()
+        self._has_changed.set()
         self._superseded = threading.Event()  # ends the run that goes on, after its present test
 
     def reloaded(self, snapshot: SkillsSnapshot) -> None:
         """Begin with the skills that are new or were read again; returns at once."""
-        before = {skill.name: skill for skill in self._snapshot.skills}
-        now = {skill.name for skill in snapshot.skills}
-        changed = {skill.name for skill in snapshot.skills if before.get(skill.name) is not skill}
+        before = {skill.name: skill for skill in self._snapshot.all_skills}
+        now = {skill.name for skill in snapshot.all_skills}
+        changed = {skill.name for skill in snapshot.all_skills if before.get(skill.name) is not skill}
         self._snapshot = snapshot
         self._changed = (self._changed | changed) & now
         self.reports = {name: one for name, one in self.reports.items() if name in now - changed}
@@ -88,7 +89,7 @@ class SkillTests:
         self._has_changed.set()
 
     async def run(self) -> None:
-        """Test what was reloaded, until cancelled."""
+        """Test what was read at the start and what is reloaded, until cancelled."""
         while True:
             await self._has_changed.wait()
             self._has_changed.clear()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server import config
-from server.accounts.accounts import FREE_TRIES, KNOWN_S, Accounts
+from server.accounts.accounts import FREE_TRIES, KNOWN_S, MAX_ADDRESSES, Accounts
 from server.config import Secret
 from server.errors import AuthError, CredentialExpired, TooManyAttempts
 from tests.accounts.keys import ELLIPTIC, pem, token
@@ -64,9 +64,7 @@ async def test_who_guesses_waits_longer_and_longer_even_with_the_right_token() -
     assert (await made.by_token(TOKEN, "1.2.3.4")).user_id == "anna"
 
 
-async def test_a_token_that_was_right_from_an_address_within_the_hour_does_not_wait_for_a_neighbour_who_guesses() -> (
-    None
-):
+async def test_a_user_known_at_an_address_does_not_wait_for_a_neighbour_who_guesses() -> None:
     clock = Clock()
     made = accounts(clock, tokens=[ANNA], jwt=config.JwtSettings(keys=[Secret(pem(ELLIPTIC))]))
     right = [TOKEN, token(sub="ben")]
@@ -78,8 +76,11 @@ async def test_a_token_that_was_right_from_an_address_within_the_hour_does_not_w
             with suppress(AuthError):
                 await made.by_token("wrong", "1.2.3.4")
 
+    for number in range(MAX_ADDRESSES + 1):
+        await made.by_token(token(sub="eve", jti=str(number)), "5.6.7.8")
     await guess()
-    assert [(await made.by_token(given, "1.2.3.4")).user_id for given in right] == ["anna", "ben"]
+    right.append(token(sub="ben", jti="renewed"))
+    assert [(await made.by_token(given, "1.2.3.4")).user_id for given in right] == ["anna", "ben", "ben"]
     with pytest.raises(TooManyAttempts):
         await made.by_token("wrong", "1.2.3.4")
     with pytest.raises(TooManyAttempts):

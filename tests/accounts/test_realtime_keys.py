@@ -13,13 +13,12 @@ from server.accounts.accounts import Accounts
 from server.accounts.credentials import (
     MAX_KEY_CHARACTERS,
     RealtimeKeys,
-    RealtimeKeyTooLarge,
     SessionCookies,
     TokenTable,
 )
 from server.accounts.principal import Identity, Principal
 from server.config import Secret
-from server.errors import AuthError, CredentialExpired
+from server.errors import AuthError, CredentialExpired, FrameError
 from tests.support.page_sessions import MemorySessions
 
 TOKEN = "annas-token-0123456789"
@@ -168,7 +167,7 @@ async def test_a_session_that_does_not_fit_is_refused_and_one_that_compresses_we
     value, _ = known.issue_realtime_key(user, msgspec.json.encode({"instructions": "Be brief. " * 5000}), lasts_s=60)
 
     assert len(value) < MAX_KEY_CHARACTERS
-    with pytest.raises(RealtimeKeyTooLarge, match=r"session\.update"):
+    with pytest.raises(FrameError, match=r"session\.update"):
         known.issue_realtime_key(user, noise, lasts_s=60)
 
 

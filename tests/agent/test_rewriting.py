@@ -205,6 +205,26 @@ async def test_max_tokens_and_temperature_are_always_numbers_and_not_sent_back_u
     assert model.requests[0].options == {}
 
 
+@pytest.mark.parametrize(
+    ("change", "sent"),
+    [
+        ({"max_tokens": 5}, {"max_completion_tokens": 5}),
+        ({"max_tokens": None}, {"max_completion_tokens": None}),
+        ({"max_tokens": 5, "max_completion_tokens": 6}, {"max_completion_tokens": 6}),
+    ],
+)
+async def test_a_changed_limit_goes_by_the_name_that_was_configured(
+    change: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    shorter = hook(before_llm={"request": {"options": change}})
+    model = ScriptedModel([say("Hello.")])
+    agent = agent_for(model, llm=LlmSettings(late_system="native", options={"max_completion_tokens": 7}))
+
+    await play(agent, enable_tools=False, options=with_hooks(shorter))
+
+    assert model.requests[0].options == sent
+
+
 async def test_a_hook_may_calculate_with_options_that_nothing_has_set() -> None:
     def halved(params: dict[str, Any]) -> dict[str, Any]:
         return {"request": {"options": {name: value / 2 for name, value in params["options"].items()}}}

@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, as
 
 from tests.e2e.conftest import FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
+from tests.e2e.policy.policy_page import AUDIT, store
 from tests.e2e.spoken import WavMicrophone
 from tests.support.openai_script import Gate, calls, text
 from tests.support.openai_server import OpenAIServer
@@ -21,7 +22,10 @@ AXE: Final = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.
 DESK: Final[ViewportSize] = {"width": 1280, "height": 800}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
 TOKEN: Final = "annas-token-0123456789"
-RUN: Final = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+RUN: Final = """async () => (await axe.run(document, {
+    resultTypes: ["violations"],
+    rules: { "label-content-name-mismatch": { enabled: true } },
+  })).violations
   .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" | ")}`)"""
 REPLY: Final = "## Sky\n\nIt is *blue*.\n\n#### Why\n\n- air `scatters`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet x = 1;\n```"
 
@@ -135,6 +139,9 @@ async def talk(tab: Page, look: Look) -> None:
     await click(tab, "talk-mode")
     await expect(tab.locator(".talk-hold")).to_be_visible()
     await look(tab, "talk-held")
+    if await tab.locator("[data-action=fold-talk]").is_visible():
+        await click(tab, "fold-talk")
+        await look(tab, "talk-held-folded")
 
 
 LOOKS: Final = pytest.mark.parametrize(
@@ -151,15 +158,18 @@ LOOKS: Final = pytest.mark.parametrize(
 
 @LOOKS
 async def test_axe_finds_nothing_in_any_state_of_the_pages(
-    page: ParleyPage, model: OpenAIServer, request: pytest.FixtureRequest
+    page: ParleyPage, server: ServerProcess, model: OpenAIServer, request: pytest.FixtureRequest
 ) -> None:
     judge = Judge(request.node.callspec.id)
     page.expected_complaints = ("Applying inline style violates",)  # axe tries to
 
     await conversation(page, model, judge.look)
     await talk(page.tab, judge.look)
+    await store(server, {"tool_skip": [AUDIT]})  # which the audit log then shows
     for path in ("sessions.html", "offline.html", "policy.html#/policy", "policy.html#/audit", "studio.html"):
         await page.tab.goto(f"{page.url}/{path}", wait_until="networkidle")
+        if path.endswith("audit"):
+            await expect(page.tab.locator("[data-action=toggle_entry]").first).to_be_visible()
         await judge.look(page.tab, path.replace("/", "-").replace(".html#", ""))
 
     assert judge.found == {}

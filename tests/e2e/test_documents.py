@@ -1,5 +1,6 @@
 """Documents attached in Chromium: what the model reads of them, and what is said of those that cannot be read."""
 
+from mimetypes import guess_type
 from pathlib import Path
 
 import pytest
@@ -68,9 +69,10 @@ async def test_what_cannot_be_read_is_said(page: ParleyPage) -> None:
         ("latin.csv", b"\xe4;1", "latin.csv is not UTF-8 text"),
         ("empty.md", b" \n", "empty.md holds no text"),
         ("torn.pdf", b"%PDF-1.4 torn", "torn.pdf cannot be read as a PDF"),
+        ("song.mp3", b"ID3", "song.mp3 cannot be attached: messages hold no sound and no film."),
         ("x.docx", b"PK", "x.docx cannot be attached: it is neither a picture nor text, Markdown, CSV or PDF."),
     ):
-        await give(page, name, data)
+        await give(page, name, data, guess_type(name)[0] or "")
         await expect(page.tab.locator(".lines .line")).to_have_count(1)  # the one before is over
         await expect(page.tab.locator(".lines")).to_contain_text(said)
 

@@ -71,7 +71,7 @@ async def write(tab: Page, marked: str) -> None:
 
 
 async def open_file(tab: Page, path: str) -> None:
-    await tab.get_by_role("button", name=path).click()
+    await tab.get_by_role("list", name="Files").get_by_role("button", name=path).click()
     await expect(editor(tab, path)).to_be_focused()
     await expect(tab.locator(".cm-focused, textarea:focus")).to_be_visible()  # from then on CodeMirror hears every key
 
@@ -330,3 +330,50 @@ async def test_nothing_is_wider_than_the_window(tab: Page, calm: Path, width: in
     await open_file(tab, "hooks/tone.md")
 
     assert await tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+async def test_the_preview_goes_on_from_the_conversation_with_what_hooks_remember_and_the_skills_that_are_on(
+    context: BrowserContext, lasting_workshop: ServerProcess, calm: Path, model: OpenAIServer
+) -> None:
+    hook = {"name": "tone", "file": "tone.md", "timing": "after_user_input", "role": "system", "persistent": False}
+    (calm / "hooks" / "hooks.json").write_text(json.dumps({"hooks": [{**hook, "once": "conversation"}]}))
+    write_skill(calm.parent, "asleep", "Yawns.\ndefault: off", {"yawn": ("after_user_input", False)})
+    for answer in ("One.", "Two."):
+        model.say(answer)
+    chat = ParleyPage(context, lasting_workshop.url)
+    await chat.open()
+    panel = await chat.open_panel("Skills")
+    await panel.get_by_role("switch", name="asleep").press("Space")
+    await chat.ask_and_wait("First")
+    await chat.ask_and_wait("Second")
+    assert ["Be calm." in request.contents for request in model.requests] == [True, False]
+
+    tab = await context.new_page()
+    await tab.goto(f"{lasting_workshop.url}/studio.html#/calm")
+    reading = tab.get_by_role("region", name="What the model reads")
+    await expect(reading.get_by_label("The user says")).to_have_value("Second")
+    await expect(reading).to_contain_text("The text of asleep/yawn.")
+    await expect(reading).to_contain_text("once a conversation: it has fired already")
+    await expect(reading).not_to_contain_text("Be calm.")
+    await reading.get_by_label("After the last conversation").uncheck()
+    await expect(reading).to_contain_text("Be calm.")
+    shutil.rmtree(calm.parent / "asleep")
+
+
+async def test_what_is_broken_shows_the_version_that_stays_in_use_and_says_so(tab: Page, calm: Path) -> None:
+    reading = tab.get_by_role("region", name="What the model reads")
+    await expect(reading).to_contain_text("Be calm.")
+    await open_file(tab, "hooks/hooks.json")
+    before = await tab.locator("code-editor").evaluate("(editor) => editor.value")
+    await write(tab, '{"hooks": [')
+
+    await expect(reading).to_contain_text("this shows the last working version")
+    await expect(reading).to_contain_text("Be calm.")
+    await tab.keyboard.press("ControlOrMeta+s")
+    await expect(tab.get_by_role("log")).to_contain_text("the last working version stays in use")
+    await tab.reload()
+    await expect(reading).to_contain_text("this shows the last working version")
+    await expect(reading).to_contain_text("Be calm.")
+    await open_file(tab, "hooks/hooks.json")
+    await write(tab, before)
+    await expect(reading).not_to_contain_text("last working version")

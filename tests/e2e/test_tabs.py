@@ -72,3 +72,38 @@ async def test_a_conversation_deleted_in_one_tab_goes_from_the_list_of_the_other
     await first.choose("Delete")
 
     await expect(second.tab.locator(".conversation")).to_have_text(["The second"])
+
+
+async def test_what_is_set_in_one_tab_holds_in_the_other_and_is_not_overwritten_there(
+    new_page: Callable[[], ParleyPage], model: OpenAIServer
+) -> None:
+    model.queue(text("Yes."))
+    first, second = new_page(), new_page()
+    await first.open()
+    await second.open("#another")
+    own = "Answer in one sentence."
+
+    panel = await first.open_panel("Settings")
+    await panel.get_by_label("Instructions of your own").fill(own)
+    await panel.get_by_label("Language of the conversation").focus()
+    skills = await first.open_panel("Skills")
+    await skills.get_by_role("switch").first.uncheck()
+    await second.set("Appearance", "dark")
+    await second.ask_and_wait("Are you there?")
+
+    assert own in str(model.requests[-1].messages)
+    await second.tab.reload()
+    again = await second.open_panel("Settings")
+    await expect(again.get_by_label("Instructions of your own")).to_have_value(own)
+    await expect((await second.open_panel("Skills")).get_by_role("switch").first).not_to_be_checked()
+
+
+async def test_instructions_that_are_being_typed_survive_a_reload(page: ParleyPage) -> None:
+    field = (await page.open_panel("Settings")).get_by_label("Instructions of your own")
+    await field.press_sequentially("Be brief.")
+
+    await page.tab.reload()
+
+    await expect((await page.open_panel("Settings")).get_by_label("Instructions of your own")).to_have_value(
+        "Be brief."
+    )

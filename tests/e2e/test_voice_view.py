@@ -1,12 +1,22 @@
 """The page during a conversation by voice: what records and what does not, and what went wrong."""
 
-from collections.abc import AsyncIterator
+import json
+import os
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Locator, ViewportSize, async_playwright, expect
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Locator,
+    ViewportSize,
+    WebSocketRoute,
+    async_playwright,
+    expect,
+)
 
 from tests.e2e.conftest import FLAGS, LIMIT_MS, executable
 from tests.e2e.parley_page import ParleyPage
@@ -18,6 +28,8 @@ from tests.support.speech_server import SpeechServer
 
 PHONE: Final[ViewportSize] = {"width": 390, "height": 780}
 SENTENCE: Final = "Two words and a dot."
+PLACES: Final = """() => [...document.querySelectorAll(".talk, .talk .voice-state, .talk button")]
+  .filter((element) => element.checkVisibility()).map((element) => element.getBoundingClientRect())"""
 MENUS: Final = """() => {
   window.menus = [];
   window.addEventListener("contextmenu", ({ defaultPrevented }) => menus.push(defaultPrevented));
@@ -171,3 +183,46 @@ async def test_a_spoken_question_that_fails_says_so_in_the_voice_view_and_aloud(
 
     await expect(stage.locator(".voice-caption")).to_have_text("It is noon.")
     await expect(stage.get_by_role("alert")).to_have_count(0)
+
+
+async def hearing_only_english(context: BrowserContext) -> None:
+    """Let pages hear from the server that it understands no other language."""
+
+    def relay(page: WebSocketRoute) -> None:
+        def answer(message: str | bytes) -> None:
+            frame = json.loads(message) if isinstance(message, str) else {}
+            if frame.get("type") == "ready":
+                frame["speech"]["stt_languages"] = ["en"]
+            page.send(json.dumps(frame) if frame else message)
+
+        page.connect_to_server().on_message(answer)
+
+    await context.route_web_socket("**/ws", relay)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+@pytest.mark.parametrize("width", [360, 390])
+async def test_the_folded_bar_of_a_phone_leaves_the_conversation_its_room(
+    new_page: Callable[[], ParleyPage], context: BrowserContext, model: OpenAIServer, language: str, width: int
+) -> None:
+    await hearing_only_english(context)
+    settings = {"pageLanguage": language, "language": language, "turnDetection": "push_to_talk"}
+    await context.add_init_script(f"localStorage.setItem('parley.settings', {json.dumps(json.dumps(settings))})")
+    page = new_page()
+    await page.open()
+    tab = page.tab
+    await tab.set_viewport_size({"width": width, "height": 780})
+    model.queue(text("Air scatters blue light."))
+    await tab.locator("#input").fill("Why is the sky blue?")
+    await tab.locator("#input").press("Enter")
+    await expect(tab.locator(".reply")).to_have_text("Air scatters blue light.")
+    await tab.locator("[data-action=microphone]:visible").click()
+    await tab.locator("[data-action=fold-talk]").click()
+    await expect(tab.locator("#input")).to_be_visible()  # folded
+
+    if folder := os.environ.get("SHOTS"):
+        await tab.screenshot(path=Path(folder) / f"folded-{language}-{width}.png")
+    bar, words, *buttons = await tab.evaluate(PLACES)
+    assert bar["height"] <= 120
+    assert all(words["bottom"] <= button["top"] and button["right"] <= bar["right"] for button in buttons)
+    assert len(buttons) == 4  # hold, mute, enlarge, end

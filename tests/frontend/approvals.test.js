@@ -339,7 +339,15 @@ test("every character that is not seen is marked in a question, and what shapes 
     const marked = `rm${units.join("")}x`;
     assert.deepEqual(shown(`rm${char}x`), [`Run ${marked}?`, marked]);
   }
-  const words = "I ❤️ 👩🏽‍🚀 می‌رود ක්‍ර 北京 é\nnext";
+  for (const [text, marked] of [
+    ["rm\u061c\u200c\u061cx", "rm\\u061c\\u200c\\u061cx"],
+    ["\u0627\u200d\u0600\u200c\u0661", "\u0627\\u200d\\u0600\\u200c\u0661"],
+    ["\u070f\u200d\u0710", "\\u070f\\u200d\u0710"],
+    ["1\ufe0f2", "1\\ufe0f2"],
+  ]) {
+    assert.deepEqual(shown(text), [`Run ${marked}?`, marked]);
+  }
+  const words = "I ❤️ 1️⃣ 👩🏽‍🚀 می‌رود ක්‍ර 北京 é\nnext";
   assert.deepEqual(shown(words), [`Run ${words}?`, words]);
 });
 

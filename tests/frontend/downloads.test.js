@@ -74,6 +74,9 @@ test("a model that fits the memory is suggested first, until it is there, where 
   const found = { kind: "endpoint", name: "qwen3:8b", base_url: "http://127.0.0.1:11434/v1" };
   page.dispatch({ type: "models_loaded", status: 200, body: { options: [found] } });
   assert.doesNotMatch(answered(SMALL, BIG), suggested);
+  const dead = { options: [{ ...found, is_current: true }], problem: "no answer from 127.0.0.1:11434" };
+  page.dispatch({ type: "models_loaded", status: 200, body: dead });
+  assert.match(answered(SMALL, BIG), suggested);
 });
 
 test("why a download tries again is shown while it runs", () => {

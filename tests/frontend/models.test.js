@@ -64,6 +64,21 @@ test("each model stands with its place and what its test has shown", () => {
   assert.match(text, /q\.gguf\|A file on this machine · first word after 2\.0 s\|/);
 });
 
+test("an error is said in the page's words before the server's, and in them alone where the server names settings", () => {
+  const page = opened(loaded(EMBEDDED));
+  const failed = (message) => {
+    page.dispatch({ type: "model_picked", status: 422, body: { error: { code: "provider_unreachable", message } } });
+    return page.state.models.problem;
+  };
+  const ours = "This address does not answer. Check that the model server runs and that the address is right.";
+
+  assert.equal(failed("no answer from h"), `${ours} no answer from h`);
+  assert.equal(failed("no answer from h: is llm.base_url right?"), ours);
+  const invalid = { code: "model_invalid", message: "Expected `str` matching regex '^[!-~]*$' - at `$.api_key`" };
+  page.dispatch({ type: "model_picked", status: 422, body: { error: invalid } });
+  assert.match(page.state.models.problem, /^Check the fields: .* a key has no foreign letters\.$/);
+});
+
 test("a current model that cannot answer is not said to answer", () => {
   const page = loaded(EMBEDDED);
   const body = {

@@ -75,15 +75,15 @@ test("each change is checked by the server, whose answer to an earlier text is n
   const { of } = sent(page, "check");
   const failure = { kind: "refused", code: "policy_invalid", message: "No.", path: "$.pre_tool_use[0].type" };
   page.dispatch({ type: "check_failed", of, failure });
-  assert.deepEqual(problemsOf(page.state), [{ path: failure.path, message: "No." }]);
+  assert.deepEqual(problemsOf(page.state), [{ path: failure.path, message: "not accepted by the server: No." }]);
   const marked = JSON.parse(withId(pageView(page.state), "editor").attributes.problems);
-  assert.deepEqual(marked, [{ line: 1, severity: "error", message: "No." }]);
+  assert.deepEqual(marked, [{ line: 1, severity: "error", message: "not accepted by the server: No." }]);
   assert.ok(canSave(page.state), "the server decides when it is saved");
 
   page.write({ [PRE]: [AUDIT] }).dispatch({ type: "check_failed", of, failure: { ...failure, message: "Late." } });
   assert.deepEqual(
     problemsOf(page.state).map(({ message }) => message),
-    ["No."],
+    ["not accepted by the server: No."],
     "until the next answer",
   );
   page.dispatch({ type: "checked", of: page.editor.text });
@@ -208,7 +208,10 @@ test("what the server refuses is said at its line, and may be tried again", () =
   page.dispatch({ type: "save_policy_failed", failure });
 
   assert.deepEqual(page.focus, ["editor"]);
-  assert.match(textOf(withId(pageView(page.state), "problems")), /Line 1 \$\.tool_skip\[0\]\.typ Unknown key\./);
+  assert.match(
+    textOf(withId(pageView(page.state), "problems")),
+    /Line 1 \$\.tool_skip\[0\]\.typ not accepted by the server: Unknown key\./,
+  );
   assert.ok(canSave(page.state));
 });
 

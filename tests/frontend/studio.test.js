@@ -233,7 +233,40 @@ test("the last question and what was said before it are taken from a conversatio
   const hook = { role: "system", content: "h", _hook: "x" };
   const before = [user("Hi"), reply("Hello")];
   const found = lastQuestionOf([...before, hook, user("Why?"), reply("So.")]);
-  assert.deepEqual(found, { text: "Why?", history: before });
+  assert.deepEqual(found, { text: "Why?", history: before, hookState: null });
   assert.equal(lastQuestionOf([]), null);
   assert.equal(lastQuestionOf(undefined), null);
+});
+
+test("what hooks remembered before the last question goes along, also behind a cut, and never what they learnt later", () => {
+  const turn = (n) => [
+    { role: "user", content: `q${n}`, _state: `after q${n}` },
+    { role: "assistant", content: `a${n}` },
+  ];
+  const turns = Array.from({ length: 40 }, (_, n) => turn(n)).flat();
+  const found = lastQuestionOf([...turns, { role: "user", content: "Why?", _state: "after Why?" }]);
+  assert.deepEqual([found.history.length, found.history.at(-1).content, found.hookState], [50, "a39", "after q39"]);
+  const long = [...turn(0), ...turns.slice(2).map(({ _state, ...message }) => message)];
+  assert.equal(lastQuestionOf(long).hookState, "after q0");
+});
+
+test("preview and trial go on from the last conversation, with the skills that are switched on and off there", () => {
+  const history = [{ role: "user", content: "Hi" }];
+  const conversation = { type: "conversation", text: "Why?", history, hookState: "signed" };
+  const state = after(opened(), { type: "skills_chosen", off: ["loud"], on: ["asleep"] }, conversation);
+  const sent = { text: "Why?", history, state: "signed", skills_off: ["loud"], skills_on: ["asleep"] };
+  const alone = after(state, { type: "ask", name: "hasHistory", value: false });
+  const other = after(
+    state,
+    { type: "open_skill", skill: "other" },
+    { type: "skill_loaded", skill: "other", listing: listing({ name: "other" }) },
+  );
+
+  for (const one of [state, other]) {
+    assert.deepEqual({ ...effect(one, "preview"), ...sent }, effect(one, "preview"));
+    const trying = effect(after(one, { type: "try_it" }), "try_it");
+    assert.deepEqual({ ...trying, ...sent }, trying);
+  }
+  const { history: none, state: nothing } = effect(alone, "preview");
+  assert.deepEqual([none, nothing], [[], null]);
 });

@@ -436,6 +436,8 @@ test("settings that something else wrote, or that may not be read, give the defa
   saveSettings(forbidden, { theme: "dark" });
   saveSettings(storage, { theme: "dark" });
   assert.deepEqual(loadSettings(storage), { theme: "dark" });
+  saveSettings(storage, { instructions: "Be brief." }); // by a tab that knows of no theme
+  assert.deepEqual(loadSettings(storage), { theme: "dark", instructions: "Be brief." });
 
   test("what was a switch to read aloud keeps its meaning", () => {
     const kept = (/** @type {boolean} */ readAloud) =>

@@ -212,7 +212,7 @@ test("a language that is not understood here is said at the choice and at Talk, 
     page.dispatch({ type: "microphone" }).dispatch({ type: "microphone_on", rate: 16_000 });
     const talk = textOf(withClass(composerView(page.state), "voice-warning"));
     page.dispatch({ type: "microphone" });
-    return [said.test(choice), said.test(talk), said.test(talkHint(page.state))];
+    return [said.test(choice), said.test(talk), said.test(marked(page, "model-offer"))];
   });
 
   assert.deepEqual(found, [
@@ -227,9 +227,24 @@ test("where model and ears do not know the language of the page, Talk says so be
   const page = new Page().receive({ ...READY, model: { ...READY.model, languages: ["fr"] }, speech });
   const said = "The model and the speech recognition on this server understand only French, not English.";
 
-  assert.ok(talkHint(page.state)?.startsWith(said));
+  assert.ok(marked(page, "model-offer").startsWith(said));
   page.receive({ ...READY, model: { ...READY.model, languages: ["fr"] }, speech: SPEECH });
-  assert.equal(talkHint(page.state), "This model knows only French.");
+  assert.ok(marked(page, "model-offer").startsWith("This model knows only French."));
+  page.dispatch({ type: "set", change: { turnDetection: "push_to_talk" } });
+  assert.match(talkHint(page.state), /^Hold the space bar/, "the warning takes no hint's place, and stands there once");
+});
+
+test("on a phone push-to-talk is offered with the button alone", () => {
+  const page = new Page().dispatch({ type: "narrow", isNarrow: true, isTouch: true });
+
+  assert.match(textOf(settingsView(page.state)), /Push to talk: hold a button/);
+});
+
+test("why the server cannot hear is said without the names of its settings", () => {
+  const off = { ...PART, state: "missing", reason: "switched off (speech.stt.provider: none)" };
+  const page = new Page().receive({ ...READY, speech: { ...SPEECH, stt: off } });
+
+  assert.equal(talkHint(page.state), "This server has no speech recognition");
 });
 
 test("voice and speed can be chosen where there is a voice, and only what there is", () => {
@@ -384,4 +399,21 @@ test("the inspector shows where the time of a turn went", () => {
   page.receive(t.end("interrupted", { metrics: { transcript: 310.4, first_audio: 920.6, first_token: null } }));
 
   assert.match(textOf(inspectorView(page.state)), /words 310 · first sound 921/);
+});
+
+test("a question that the included model cannot read is not sent to it again, and another model can be picked", () => {
+  const server = { ...READY, model: { ...READY.model, languages: ["en"] }, user: { name: "anna", is_operator: true } };
+  const page = new Page().receive(server).ask("Was?", "v1");
+  page.receive(
+    t.start(),
+    { type: "error", code: "language_unknown", message: "knows en only", turn_id: "v1" },
+    t.end("error"),
+  );
+
+  assert.equal(control(page, "retry"), undefined);
+  assert.equal(textOf(control(page, "models")), "Use another model");
+  assert.equal(textOf(withClass(conversationView(page.state), "details")), "");
+
+  page.receive(READY); // another one was picked
+  assert.ok(control(page, "retry"));
 });

@@ -256,6 +256,29 @@ async def test_whatever_a_client_sends_after_a_ping_keeps_it(bench: Bench) -> No
     me.writer.close()
 
 
+@pytest.mark.parametrize("path", ["/ws", "/v1/realtime"])
+async def test_a_client_in_the_midst_of_a_long_message_is_not_silent(bench: Bench, path: str) -> None:
+    me, other = [await connect(bench.port, path=path) for _ in "ab"]
+    await me.until(TEXT)
+    now_s = asyncio.get_running_loop().time()
+    message = bytes(1 << 20)
+
+    beat(bench, now_s)
+    beat(bench, now_s + PING_EVERY_S)
+    me.writer.write(bytes([0x80 | TEXT, 0x80 | 127, *len(message).to_bytes(8)]) + b"\0\0\0\0" + message[:1000])
+    assert await heard(other), "and what was sent before"
+    beat(bench, now_s + PING_EVERY_S + SILENCE_S)
+    me.writer.write(message[1000:])
+    while b"error" not in await me.until(TEXT):
+        pass  # it is read to its end, and answered
+
+    beat(bench, now_s + 2 * (PING_EVERY_S + SILENCE_S))
+    beat(bench, now_s + 3 * (PING_EVERY_S + SILENCE_S))
+    await bench.sockets.all_gone()
+    for client in (me, other):
+        client.writer.close()
+
+
 async def test_a_client_whose_messages_wait_is_not_silent(bench: Bench) -> None:
     """Nothing is read from a Realtime client that sends too fast, nor its answer to a ping."""
     me = await connect(bench.port, path="/v1/realtime")

@@ -1,7 +1,9 @@
 """In-process hooks: their own copies, their own limits, and nothing of theirs gets out."""
 
 import asyncio
+import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +13,10 @@ import pytest
 from server import config
 from server.approval.asking import Answer, Question
 from server.errors import ConfigError
-from server.hooks.builtin_hooks import AskHumanApprover, BuiltinHook, build_builtins
+from server.hooks.builtin_hooks import MAX_THREADS, AskHumanApprover, BuiltinHook, build_builtins
 from server.hooks.stages import (
     ApproverVerdict,
+    Deny,
     HookCallFailed,
     LlmAnswer,
     LlmCall,
@@ -22,7 +25,11 @@ from server.hooks.stages import (
     StageValue,
 )
 from server.tools.tool_calls import ToolInvocation
-from tests.hooks.fakes import FACTS, FakeHuman
+from tests.hooks.fakes import FACTS, FakeHuman, pipeline_of
+from tests.support.client import client
+from tests.support.openai_script import calls, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.server_process import ServerProcess, endpoint
 
 AT = StageContext(facts=FACTS)
 LONG_S, SHORT_S = 60.0, 0.02
@@ -70,6 +77,26 @@ async def test_what_a_hook_raises_stays_inside() -> None:
 async def test_a_cancellation_of_the_hook_s_own_does_not_end_the_turn() -> None:
     with pytest.raises(HookCallFailed, match="CancelledError"):
         await builtin(Broken()).ask("before_llm", LlmCall(model="m", messages=[]), AT, LONG_S)
+
+
+class Raising:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
+        raise self.error
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize("stage", ["before_tool", "approve_tool"])
+@pytest.mark.parametrize("error", [StopIteration(), GeneratorExit(), BaseException(), SystemExit()], ids=repr)
+async def test_no_exception_of_a_hook_ends_or_delays_the_turn(stage: Stage, error: BaseException) -> None:
+    with pytest.raises(HookCallFailed) as caught:
+        await builtin(Raising(error)).ask(stage, ASK, AT, LONG_S)
+
+    assert caught.value.kind == "failed"
 
 
 async def test_a_hook_that_takes_too_long_is_left() -> None:
@@ -152,6 +179,114 @@ async def test_an_answer_that_the_stage_does_not_take_is_a_failure(
 ) -> None:
     with pytest.raises(HookCallFailed, match=f"{stage} failed: {problem}"):
         await builtin(Odd()).ask(stage, value, AT, LONG_S)
+
+
+class Approver:
+    def __init__(self, verdict: object) -> None:
+        self.verdict = verdict
+
+    async def approve_tool(self, call: ToolInvocation, at: StageContext) -> object:
+        return self.verdict
+
+
+@pytest.mark.parametrize("verdict", [None, ASK, True, ApproverVerdict(approved="no")], ids=repr)  # type: ignore[arg-type]  # the hook's error
+async def test_a_verdict_that_is_none_is_a_failure_that_is_logged(
+    verdict: object, caplog: pytest.LogCaptureFixture
+) -> None:
+    denied = await pipeline_of(builtin(Approver(verdict))).approve_tool(ASK)
+
+    assert isinstance(denied, Deny)
+    assert 'tool approval hook "own" failed' in denied.reason
+    assert "approve_tool returned" in caplog.text
+
+
+# --- methods that block
+
+
+class Stuck:
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.late_s = 0.0
+
+    def before_tool(self, call: ToolInvocation, at: StageContext) -> None:
+        self.go_on.wait()
+
+    async def after_llm(self, answer: LlmAnswer, at: StageContext) -> None:
+        while asyncio.get_running_loop().time() < self.late_s:
+            pass
+
+
+@pytest.fixture
+def stuck() -> Iterator[Stuck]:
+    hook = Stuck()
+    yield hook
+    hook.go_on.set()
+
+
+async def test_plain_methods_that_never_return_leave_the_threads_of_others_free(stuck: Stuck) -> None:
+    own = builtin(stuck)
+    for _ in range(MAX_THREADS):
+        with pytest.raises(HookCallFailed, match="timed out"):
+            await own.ask("before_tool", ASK, AT, SHORT_S)
+
+    with pytest.raises(HookCallFailed, match="failed: RuntimeError"):
+        await own.ask("before_tool", ASK, AT, LONG_S)
+    threads = hook_threads()
+    assert await asyncio.to_thread(threading.current_thread) not in threads
+    stuck.go_on.set()
+    for thread in threads:
+        await asyncio.to_thread(thread.join)
+    assert await own.ask("before_tool", ASK, AT, LONG_S) is None
+
+
+def hook_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "hook own"]
+
+
+async def test_more_calls_than_threads_wait_for_one_another(stuck: Stuck) -> None:
+    own = builtin(stuck)
+    asking = [asyncio.create_task(own.ask("before_tool", ASK, AT, LONG_S)) for _ in range(3 * MAX_THREADS)]
+    await asyncio.sleep(0)
+    assert len(hook_threads()) == MAX_THREADS
+
+    stuck.go_on.set()
+
+    assert await asyncio.gather(*asking) == [None] * len(asking)
+
+
+async def test_a_server_with_a_stuck_hook_ends_when_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "stuck.py").write_text(STUCK)
+    hook = {"enabled": True, "import": "stuck:Stuck", "timeout_ms": 100}
+    settings = {"hooks": {"builtins": {"stuck": hook}}, "agent": {"planning": False}}
+    async with OpenAIServer() as model:
+        environ = {**endpoint(model.url), "PYTHONPATH": str(tmp_path)}
+        async with ServerProcess(tmp_path, environ=environ, settings=settings) as server:
+            async with client(server.ws_url) as connected:
+                model.queue(calls(("current_time", {})), text("done"))
+                await connected.turn("hi")
+            assert 'hook "stuck" before_tool timed out' in server.log()
+            assert await asyncio.to_thread(server.stop) == 0
+
+
+STUCK = """
+import threading
+
+class Stuck:
+    def __init__(self, config): ...
+    def before_tool(self, call, at):
+        threading.Event().wait()
+"""
+
+
+async def test_a_coroutine_that_blocks_the_server_past_its_limit_is_reported(stuck: Stuck) -> None:
+    own = builtin(stuck)
+    stuck.late_s = asyncio.get_running_loop().time() + 2 * SHORT_S
+
+    await own.ask("after_llm", LlmAnswer(model="m", content=""), AT, SHORT_S)
+    assert "must not block" in next(iter(own.health().warnings))
+
+    await own.ask("after_llm", LlmAnswer(model="m", content=""), AT, LONG_S)
+    assert list(own.health().warnings.values()) == [1]
 
 
 # --- health
@@ -243,7 +378,7 @@ def test_a_hook_of_the_operator_s_own_is_imported_and_has_limits_as_any_other() 
     [
         ("own_hooks.guards:Missing", "AttributeError"),
         ("own_hooks.missing:Own", "ModuleNotFoundError"),
-        ("own_hooks.guards", "AttributeError"),
+        ("own_hooks.guards", 'ValueError: it must have the form "module:factory"'),
         (":Own", "ValueError"),
         ("own_hooks.guards:nothing", "TypeError: it has none of the methods before_llm"),
         ("own_hooks.guards:choosy", "KeyError: 'tools'"),
@@ -280,7 +415,7 @@ def test_its_place_in_the_order_is_configured() -> None:
 
 async def approve(human: FakeHuman | None, call: ToolInvocation, **settings: object) -> ApproverVerdict:
     at = StageContext(facts=FACTS, ask=human)
-    return await AskHumanApprover.from_config(settings or None).approve_tool(call, at)
+    return await AskHumanApprover(settings).approve_tool(call, at)
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,7 @@ def test_only_an_approved_that_is_true_approves(reply: dict[str, Any], approved:
     [
         ("approve_tool", {"allow": True}, '{"approved": true}'),
         ("before_tool", {"allow": False}, '{"action": "deny_tool"}'),
+        ("before_llm", {"continue": True}, '{"action": "abort_turn"}'),
         ("before_tool", {"args": {"text": "x"}}, '"call": {"arguments": {…}}'),
         ("before_tool", {"decision": {"action": "respond"}, "hook_result": {"for_llm": "x"}}, "the action belongs at the top level"),
         ("before_tool", {"action": "deny_tool", "message": "never"}, 'an explanation is called "reason"'),
@@ -176,7 +177,7 @@ def test_a_foreign_dialect_is_named_with_the_cure_and_changes_nothing(stage: Sta
     reading = read(stage, reply)
 
     assert any(hint in warning for warning in reading.warnings)
-    assert reading.is_doubtful
+    assert reading.is_doubtful or "action" in reply
     assert reading.result in (None, Deny(reason=""), ApproverVerdict(approved=False))
 
 
@@ -193,6 +194,16 @@ def test_a_foreign_dialect_is_named_with_the_cure_and_changes_nothing(stage: Sta
         ({"hookSpecificOutput": {"permissionDecision": "ask"}}, ""),
         ({"allow": False}, ""),
         ({"approved": False}, ""),
+        ({"decision": "Block"}, ""),
+        ({"Decision": "BLOCK", "Reason": "no"}, "no"),
+        ({"Allow": False}, ""),
+        ({"continue": "false"}, ""),
+        ({"decision": {"action": "abort_turn"}}, ""),
+        ({"decision": {"action": "hard_abort"}}, ""),
+        ({"hookSpecificOutput": {"decision": {"behavior": "deny", "message": "no"}}}, "no"),
+        ({"permissionDecision": "allow", "hookSpecificOutput": {"permissionDecision": "deny"}}, ""),
+        ({"action": "continue", "continue": False}, ""),
+        ({"action": "modify", "call": {"tool": "other"}, "hookSpecificOutput": {"permissionDecision": "deny"}}, ""),
     ],
     ids=str,
 )
@@ -218,6 +229,22 @@ def test_a_refusal_in_other_words_refuses_and_is_told_deny_tool(reply: dict[str,
 def test_other_words_that_refuse_nothing_change_nothing(reply: dict[str, Any]) -> None:
     assert read("before_tool", reply).result is None
     assert read("approve_tool", reply).result == ApproverVerdict(approved=False)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"approved": True}, {"approved": False}, {"continue": True}, {"decision": "approve"}, {"message": "fine"}],
+    ids=str,
+)
+def test_an_action_decides_whatever_other_hosts_keys_stand_beside_it(beside: dict[str, Any]) -> None:
+    reading = read("before_tool", {"action": "continue", **beside})
+
+    assert (reading.result, reading.is_doubtful) == (None, False)
+    assert len(reading.warnings) == 1
+
+
+def test_a_change_under_another_hosts_key_is_in_doubt_beside_an_action() -> None:
+    assert read("before_tool", {"action": "continue", "args": {"text": "x"}}).is_doubtful
 
 
 def test_a_misspelt_key_is_told_its_right_name() -> None:
@@ -463,3 +490,8 @@ def test_calls_may_be_dropped_and_written_with_arguments_as_an_object() -> None:
     assert changed.tool_calls == (ToolCall("c9", "echo", '{"text": "ü"}'),)
     assert isinstance(dropped, LlmAnswer)
     assert dropped.tool_calls == ()
+
+
+@pytest.mark.parametrize("refusal", [{"decision": "block"}, {"continue": False}, {"allow": False}], ids=str)
+def test_an_approver_that_also_refuses_does_not_approve(refusal: dict[str, Any]) -> None:
+    assert read("approve_tool", {"approved": True, **refusal}).result == ApproverVerdict(approved=False)

@@ -12,15 +12,18 @@ from tests.hostile.loop_costs import FLOODS, HEAD, PARLEY, REALTIME, scene
 
 pytestmark = [pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(600)]
 
+MOST_OF_THE_LOOP = 0.85
+"""Part of the time; a flood that nothing slows down takes all of it, one that waits its turn about a half."""
+
 
 def test_the_table_has_every_message_that_a_client_may_send() -> None:
     assert PARLEY.keys() >= {frame.__struct_config__.tag for frame in CLIENT_FRAMES}
     assert REALTIME.keys() >= {event.__struct_config__.tag for event in get_args(AnyRealtimeEvent)}
 
 
-async def test_one_users_messages_are_charged_and_hold_up_nobody_elses(tmp_path: Path) -> None:
+async def test_one_users_messages_are_charged_and_leave_the_loop_to_others(tmp_path: Path) -> None:
     print(f"\n{HEAD}")  # noqa: T201 - with -s
-    uncharged, held_up = [], []
+    uncharged, unshared = [], []
     async with scene(tmp_path) as stage:
         for name, flood in FLOODS.items():
             cost = await stage.measure(flood)
@@ -28,7 +31,7 @@ async def test_one_users_messages_are_charged_and_hold_up_nobody_elses(tmp_path:
             # the rest: reading from the socket, other tasks of a turn, the bystander
             if not cost.charged_s or cost.charged_s < cost.cpu_s / 3 - 0.1:
                 uncharged.append(name)
-            if cost.usual_wait_ms > 1000 * RESERVE_S:
-                held_up.append(name)
+            elif cost.charged_s > 2 * RESERVE_S + MOST_OF_THE_LOOP * cost.seconds:
+                unshared.append(name)
 
-    assert (uncharged, held_up) == ([], [])
+    assert (uncharged, unshared) == ([], [])

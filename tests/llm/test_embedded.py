@@ -227,7 +227,13 @@ async def test_a_deed_with_a_tool_for_it_is_done(model: EmbeddedModel) -> None:
     assert isinstance(call, ToolCall)
 
 
-@pytest.mark.parametrize("question", ["现在东京几点?", "Который час?", "Docker 是什么", "ما هو الوقت؟"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("现在东京几点?", "Который час?", "Docker 是什么", "ما هو الوقت؟", "네"),
+        *("https://example.com 是什么?", "什么是HTTP/2协议?", "α 是什么?", "print(1) 是什么意思?", "Ο ουρανός"),
+    ],
+)
 async def test_a_question_in_a_script_that_the_model_does_not_know_is_refused(
     server: OpenAIServer, model: EmbeddedModel, question: str
 ) -> None:
@@ -238,7 +244,11 @@ async def test_a_question_in_a_script_that_the_model_does_not_know_is_refused(
 
 
 @pytest.mark.parametrize(
-    "question", ["My name is Ольга.", "Who was 孔子 really?", "Read 说明/SKILL.md", "2 + 2?", "🙂"]
+    "question",
+    [
+        *("My name is Ольга.", "Who was 孔子 really?", "Read 说明/SKILL.md", "2 + 2?", "🙂"),
+        *("https://ja.wikipedia.org/wiki/東京", "print(1) # 打印", "Σ x_i = μ", "α"),
+    ],
 )
 async def test_a_foreign_word_in_an_english_question_does_not_matter(
     server: OpenAIServer, model: EmbeddedModel, question: str

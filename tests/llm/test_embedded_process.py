@@ -95,7 +95,7 @@ async def test_a_greeting_needs_no_tool(model: EmbeddedModel) -> None:
     assert said(plan) not in ("", "<need_tool>")
 
 
-async def test_of_twenty_deeds_at_least_fifteen_are_declined_and_of_twenty_questions_none(model: EmbeddedModel) -> None:
+async def test_of_twenty_deeds_at_least_fifteen_are_declined_and_no_question_is(model: EmbeddedModel) -> None:
     corpus = tomllib.loads((Path(__file__).parents[1] / "corpora" / "deeds.toml").read_text("utf-8"))
     declined = {
         kind: [each for each in sentences if said(await ask(model, each, purpose="planning")) == CANNOT]

@@ -20,7 +20,7 @@ from server.errors import (
 )
 from server.llm.endpoint import ModelEndpoint
 from server.llm.provider_errors import error_from_answer, error_from_event
-from server.openai_client import MAX_RETRY_AFTER_MS, retry_after_ms
+from server.openai_client import MAX_RETRY_AFTER_S, Refused, retry_after_s
 from tests.support.openai_faults import CONTEXT_OVERFLOWS, ROLE_REFUSALS, bad_key, http_error
 from tests.support.openai_script import HttpError
 
@@ -30,7 +30,7 @@ ENDPOINT = ModelEndpoint(base_url="https://api.example/v1", model="m1", key_sour
 
 def of(answer: HttpError, endpoint: ModelEndpoint = ENDPOINT) -> ProviderError:
     body = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-    return error_from_answer(endpoint, None, answer.status, answer.headers, body.encode(), now_s=0.0)
+    return error_from_answer(endpoint, None, Refused(answer.status, answer.headers, body.encode()))
 
 
 def said(status: int, message: str, **more: Any) -> HttpError:
@@ -169,21 +169,22 @@ def test_a_page_of_text_is_shown_in_one_short_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "wait_ms"),
+    ("headers", "wait_s"),
     [
-        ({"Retry-After": "2"}, 2000),
-        ({"retry-after": "0.5"}, 500),
-        ({"retry-after-ms": "30", "retry-after": "9"}, 30),
-        ({"Retry-After": "Thu, 01 Jan 1970 00:00:10 GMT"}, 7000),
+        ({"Retry-After": "2"}, 2),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "30", "retry-after": "9"}, 0.03),
+        ({"Retry-After": "Thu, 01 Jan 1970 00:00:10 GMT"}, 7),
         ({"Retry-After": "Thu, 01 Jan 1970 00:00:01 GMT"}, 0),
-        ({"Retry-After": "99999999"}, MAX_RETRY_AFTER_MS),
+        ({"Retry-After": "99999999"}, MAX_RETRY_AFTER_S),
         ({"Retry-After": "soon"}, None),
         ({"retry-after-ms": "x"}, None),
+        ({"retry-after-ms": "nan"}, 0),
         ({}, None),
     ],
 )
-def test_retry_after_in_each_of_its_forms(headers: dict[str, str], wait_ms: int | None) -> None:
-    assert retry_after_ms(headers, now_s=3.0) == wait_ms
+def test_retry_after_in_each_of_its_forms(headers: dict[str, str], wait_s: float | None) -> None:
+    assert retry_after_s(headers, now_s=3.0) == wait_s
 
 
 @pytest.mark.parametrize(
@@ -202,7 +203,7 @@ def test_an_error_inside_a_stream_counts_like_a_status(error: Any, kind: type[Pr
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"7", b'[{"error":{"message":"x"}}]', b"\xff\xfe", b'{"error":null}'])
 def test_no_body_is_too_odd(body: bytes) -> None:
-    assert isinstance(error_from_answer(ENDPOINT, None, 400, {}, body, now_s=0.0), ProviderProtocol)
+    assert isinstance(error_from_answer(ENDPOINT, None, Refused(400, {}, body)), ProviderProtocol)
 
 
 def test_half_a_character_in_an_error_can_be_sent_on() -> None:

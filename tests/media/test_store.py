@@ -92,6 +92,17 @@ async def test_its_folders_are_private_whatever_the_umask(shop: Shop, umask: int
     assert [path.stat().st_mode & 0o777 for path in (media, media / "items", media / "inbox")] == [0o700] * 3
 
 
+async def test_a_folder_that_others_may_enter_is_reported_with_the_cure(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    media = shop.folder / "media"
+    media.mkdir(mode=0o755)
+    await shop.store()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"other users of this machine may enter {media}; run chmod 700 on it"
+    ]
+
+
 async def test_a_file_of_an_allowed_folder_is_copied(shop: Shop) -> None:
     store = await shop.store()
     source = shop.folder / "shown" / "notes.txt"

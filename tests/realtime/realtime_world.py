@@ -9,9 +9,8 @@ from msgspec import UNSET
 
 from server.errors import FrameError, TurnError
 from server.realtime import client_events
-from server.realtime.conversation_items import Item, ItemSound
 from server.realtime.session_config import SessionConfig
-from server.realtime.translator import Action, RealtimeTranslator, Request
+from server.realtime.translator import Action, RealtimeTranslator, Recognize, Request
 from server.wire import frames as wire
 from tests.support.realtime_types import Event, RealtimeEventChecker, as_sent
 
@@ -63,9 +62,9 @@ class RealtimeWorld:
         self.notice: wire.Notice | None = None
         self.turn: str | None = None
         """The turn that runs."""
-        self.asides: list[str] = []
+        self.out_of_band: list[str] = []
         """The turns that run beside it."""
-        self.transcriptions: list[tuple[Item, ItemSound]] = []
+        self.transcriptions: list[Recognize] = []
         """Sound of items that waits for its words."""
         self._index = 0
         self.session(ready)
@@ -132,15 +131,15 @@ class RealtimeWorld:
         usage = wire.UsageItem(input_tokens=7, output_tokens=3, cached_tokens=2)
         return self.session(wire.TurnEnd(turn_id=self.running, reason=reason, usage=usage, metrics=METRICS, **fields))
 
-    def end_aside(self, reason: wire.TurnEndReason = "completed") -> list[Event]:
+    def end_out_of_band(self, reason: wire.TurnEndReason = "completed") -> list[Event]:
         """End the oldest turn that runs beside the conversation's."""
         usage = wire.UsageItem(input_tokens=7, output_tokens=3)
-        return self.session(wire.TurnEnd(turn_id=self.asides.pop(0), reason=reason, usage=usage, metrics=METRICS))
+        return self.session(wire.TurnEnd(turn_id=self.out_of_band.pop(0), reason=reason, usage=usage, metrics=METRICS))
 
     def recognize(self, words: str | FrameError) -> list[Event]:
         """Let the oldest sound of an item come to these words."""
         before = len(self.events)
-        self._do(self.translator.recognized(self.transcriptions.pop(0)[0], words))
+        self._do(self.translator.recognized(self.transcriptions.pop(0), words))
         return self.events[before:]
 
     def utterance(self, name: str, text: str, *, from_ms: float = 0, to_ms: float = 1000) -> list[Event]:
@@ -183,37 +182,36 @@ class RealtimeWorld:
                 self.sound.append(action)
             elif isinstance(action, Request):
                 self._ask(action)
-            elif isinstance(action, Item):
-                assert action.sound is not None
-                self.transcriptions.append((action, action.sound))
+            elif isinstance(action, Recognize):
+                self.transcriptions.append(action)
             else:
                 self.session(*self.perform(action))
 
     def _ask(self, request: Request) -> None:
         try:
-            answers = self.perform(request.frame, is_aside=request.is_aside)
+            answers = self.perform(request.frame, is_out_of_band=request.is_out_of_band)
         except (FrameError, TurnError) as error:
             self._do(request.refused(error))
         else:
             self._do(request.answered(answers))
 
-    def perform(self, frame: wire.AnyClientFrame, *, is_aside: bool = False) -> Sequence[wire.Answer]:
+    def perform(self, frame: wire.AnyClientFrame, *, is_out_of_band: bool = False) -> Sequence[wire.Answer]:
         self.frames.append(msgspec.json.decode(msgspec.json.encode(frame), type=type(frame)))  # it is a valid one
         refusal, self.refuse = self.refuse, None
         if refusal is not None:
             raise refusal
         if isinstance(frame, wire.Respond):
-            assert is_aside or self.turn is None, "one turn at a time"
+            assert is_out_of_band or self.turn is None, "one turn at a time"
             assert isinstance(frame.id, str)
-            if is_aside:
-                self.asides.append(frame.id)
+            if is_out_of_band:
+                self.out_of_band.append(frame.id)
             else:
                 self.turn, self._index = frame.id, 0
             self.session(wire.TurnStart(turn_id=frame.id, trigger="chat", skills=[]))
         elif isinstance(frame, wire.Interrupt) and frame.turn_id == self.turn:
             self.end_turn("interrupted")
-        elif isinstance(frame, wire.Interrupt) and frame.turn_id in self.asides:
-            self.end_aside("interrupted")
+        elif isinstance(frame, wire.Interrupt) and frame.turn_id in self.out_of_band:
+            self.end_out_of_band("interrupted")
         notice, self.notice = self.notice, None
         return () if notice is None else [notice]
 

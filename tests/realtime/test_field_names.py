@@ -71,6 +71,7 @@ def test_a_response_with_a_field_of_the_beta_does_not_begin() -> None:
             "parameters",
         ),
         ("response.create", {"response": {"tool_choise": "none"}}, "response.tool_choise", "tool_choice"),
+        ("response.create", {"response": {"maxOutputTokens": 9}}, "response.maxOutputTokens", "max_output_tokens"),
         ("response.create", {"respone": {}}, "respone", "response"),
         (
             "conversation.item.create",
@@ -99,6 +100,15 @@ def test_a_field_of_a_newer_client_is_ignored_and_logged_once(caplog: pytest.Log
     told = [record.getMessage() for record in caplog.records]
     assert [any(name in line for line in told) for name in ("max_input_tokens", "timbre", "mood")] == [True] * 3
     assert len(told) == 3
+
+
+def test_of_a_long_name_only_the_beginning_is_kept(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="server.realtime.field_names"):
+        for number in range(3):
+            RealtimeWorld().client("input_audio_buffer.clear", **{"long" * 1000 + str(number): 1})
+
+    [told] = [record.getMessage() for record in caplog.records]
+    assert len(told) < 200
 
 
 def test_a_thousand_unknown_fields_are_ignored_too() -> None:

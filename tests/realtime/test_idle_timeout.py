@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import functools
-import json
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 
@@ -12,22 +11,18 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.realtime import RealtimeServerEvent
 
-from server.accounts.principal import Principal
 from server.approval.broker import ApprovalBroker
-from server.gateway.dialect import ConnectionContext
-from server.realtime.realtime_dialect import RealtimeDialect
-from server.realtime.translator import RealtimeTranslator
-from server.session.outbox import OutboxLimits
 from server.speech.audio import samples_to_pcm16
 from server.wire import frames as wire
+from tests.realtime.dialect_client import DialectClient
 from tests.realtime.realtime_world import RealtimeWorld, types
 from tests.session.asking import DONE, Client, in_virtual_time, question
-from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
-from tests.session.speech_fakes import FakeRecognizer, speech
+from tests.session.fakes import FakeAgent, Pause, say
+from tests.session.speech_fakes import FakeRecognizer
 from tests.support.openai_script import text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley
-from tests.support.realtime_types import Event, RealtimeEventChecker
+from tests.support.realtime_types import RealtimeEventChecker
 from tests.support.waiting import LIMIT_S
 
 TIMED_OUT: Final = "input_audio_buffer.timeout_triggered"
@@ -177,7 +172,7 @@ def test_no_silence_counts_without_a_reply_of_the_conversation_before_it() -> No
     assert world.time_out() == []
 
     world.client("response.create", response={"conversation": "none"})
-    world.end_aside()
+    world.end_out_of_band()
     assert world.time_out() == [], "nobody has heard that one"
 
     replied(world)
@@ -205,34 +200,11 @@ def test_a_transcription_session_has_no_timeout() -> None:
 # --- when it comes
 
 
-class Idler(SessionHarness):
-    """A client of the Realtime dialect before a session without engines."""
-
-    def __init__(self, agent: FakeAgent | None = None, *, recognized: str = "Yes.", **options: Any) -> None:
-        self.agent = agent or FakeAgent([say("Well.")])
-        super().__init__(self.agent, speech=speech(FakeRecognizer(recognized)), **options)
-        context = ConnectionContext(
-            socket=self.socket,
-            services=self.services,
-            principal=Principal("127.0.0.1", is_local=True, is_operator=True),
-            outbox_limits=OutboxLimits(),
-            on_slow=lambda: None,
-            on_turn_over=lambda: self.ended.append("over"),
-        )
-        self.dialect = RealtimeDialect(context, RealtimeTranslator())
-        self.outbox, self.session = self.dialect.outbox, self.dialect.session
-        self.session.greet()
-
-    async def say(self, type_: str, **fields: Any) -> None:
-        await self.dialect.receive(json.dumps({"type": type_, **fields}).encode(), is_text=True)
+class Idler(DialectClient):
+    """A client that is silent for long."""
 
     async def update(self, **detection: Any) -> None:
         await self.say("session.update", session=session(vad(**detection)))
-
-    async def respond(self, **wishes: Any) -> Event:
-        """Ask for a response and wait for its end."""
-        await self.say("response.create", response=wishes)
-        return await self.until("response.done", self.count("response.done") + 1)
 
     async def append(self, seconds: float, level: float) -> None:
         frame = base64.b64encode(samples_to_pcm16(np.full(SECOND // 50, level, dtype=np.float32))).decode()
@@ -240,16 +212,13 @@ class Idler(SessionHarness):
             await self.say("input_audio_buffer.append", audio=frame)
             await asyncio.sleep(0.02)
 
-    def count(self, type_: str = TIMED_OUT) -> int:
-        return sum(event["type"] == type_ for event in self.frames)
-
     async def timed_out(self, *, after_s: float) -> bool:
         """Whether the next timeout comes after that time, within a tenth of a second, and not before."""
-        before = self.count()
+        before = self.count(TIMED_OUT)
         await asyncio.sleep(after_s - 0.05)
-        early = self.count()
+        early = self.count(TIMED_OUT)
         await asyncio.sleep(0.1)
-        return (early, self.count()) == (before, before + 1)
+        return (early, self.count(TIMED_OUT)) == (before, before + 1)
 
 
 def virtual(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -270,7 +239,7 @@ async def test_a_silence_counts_from_the_end_of_a_written_response_again_and_aga
     async with Idler() as client:
         await client.update()
         await asyncio.sleep(60)
-        assert client.count() == 0, "nothing was said that could be followed by silence"
+        assert client.count(TIMED_OUT) == 0, "nothing was said that could be followed by silence"
         await client.say("session.update", session={"type": "realtime", "output_modalities": ["text"]})
         await client.respond()
 
@@ -294,9 +263,9 @@ async def test_a_silence_counts_from_the_end_of_the_replys_sound() -> None:
         assert playing_s > 2
 
         await asyncio.sleep(playing_s + 5.5)
-        assert client.count() == 0
+        assert client.count(TIMED_OUT) == 0
         await asyncio.sleep(1)
-        assert client.count() == 1
+        assert client.count(TIMED_OUT) == 1
 
 
 @virtual
@@ -313,19 +282,19 @@ async def test_sound_that_is_cut_ends_there() -> None:
 
 @virtual
 async def test_speech_begins_the_silence_anew_even_if_it_leads_to_nothing() -> None:
-    async with Idler(recognized="") as client:
+    async with Idler(recognizer=FakeRecognizer("")) as client:
         await client.update()
         await client.respond(output_modalities=TEXT)
         await client.append(5, 0.0)
         await client.append(4, 0.2)
         await client.append(2, 0.0)
         await client.until("input_audio_buffer.committed")
-        assert (client.count(), client.count("response.created")) == (0, 1)
+        assert (client.count(TIMED_OUT), client.count("response.created")) == (0, 1)
 
         await client.append(3, 0.0)
-        assert client.count() == 0
+        assert client.count(TIMED_OUT) == 0
         await client.append(4, 0.0)
-        assert client.count() == 1
+        assert client.count(TIMED_OUT) == 1
         [event] = [event for event in client.frames if event["type"] == TIMED_OUT]
         assert event["audio_end_ms"] - event["audio_start_ms"] == 6_000
 
@@ -344,7 +313,7 @@ async def test_an_update_that_changes_the_timeout_counts_from_then() -> None:
         assert await client.timed_out(after_s=15)
         await client.update(idle_timeout_ms=None)
         await asyncio.sleep(100)
-        assert client.count() == 1
+        assert client.count(TIMED_OUT) == 1
 
 
 @virtual
@@ -356,7 +325,7 @@ async def test_nothing_comes_while_a_response_runs() -> None:
         await asyncio.sleep(5)
         await client.say("response.create", response={"output_modalities": TEXT})
         await asyncio.sleep(60)
-        assert client.count() == 0
+        assert client.count(TIMED_OUT) == 0
         pause.resume.set()
         await client.until("response.done", 2)
 
@@ -373,14 +342,14 @@ async def test_an_open_question_and_a_server_that_stops_hold_it_back() -> None:
         asker.chat()
         request = await asker.asked()
         await asyncio.sleep(25)
-        assert client.count() == 0
+        assert client.count(TIMED_OUT) == 0
         asker.answer(request["id"])
         await asyncio.sleep(7)
-        assert client.count() == 1
+        assert client.count(TIMED_OUT) == 1
 
         client.gate.is_draining = True
         await asyncio.sleep(60)
-        assert client.count() == 1
+        assert client.count(TIMED_OUT) == 1
 
 
 @virtual
@@ -396,7 +365,7 @@ async def test_the_timer_ends_with_the_socket() -> None:
     assert timer.cancelled()
     assert client.dialect.outbox.timer is timer, "none was set since"
     await asyncio.sleep(60)
-    assert client.count() == 0
+    assert client.count(TIMED_OUT) == 0
 
 
 @virtual

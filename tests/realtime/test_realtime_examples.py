@@ -124,6 +124,11 @@ class Phone:
         self.marks: list[tuple[int, str]] = []  # when what came before has been played
         self._queued_until_ms = 0
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether what came has been played for half a second: a mark may come after its sound."""
+        return not self.marks and self.now_ms > self._queued_until_ms + 500
+
     async def send(self, event: str, **fields: Any) -> None:
         await self.socket.send(json.dumps({"event": event, "streamSid": "MZ1", **fields}))
 
@@ -182,7 +187,7 @@ async def called(server: ServerProcess) -> AsyncIterator[Phone]:
         media_format = {"encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1}
         start = {"streamSid": "MZ1", "callSid": "CA1", "tracks": ["inbound"], "mediaFormat": media_format}
         await phone.send("start", start=start)
-        await phone.say_until(lambda: phone.played and not phone.marks)
+        await phone.say_until(lambda: phone.played and phone.is_quiet)
         yield phone
         await phone.send("stop", stop={"callSid": "CA1"})
 
@@ -217,20 +222,38 @@ async def test_twilio_bridge_passes_on_the_keys_that_a_caller_presses(
     talking: ServerProcess, model: OpenAIServer
 ) -> None:
     story = [step for number in range(1, 9) for step in (f"This is sentence number {number}. ", Pause(0.1))]
-    model.queue(text("Good day!"), text(*story), text("Room four two."), text("Room one."))
+    model.queue(text("Good day!"), text(*story), text("Room four two."), *[text("Room one.")] * 4)
 
     async with called(talking) as phone:
         greeting = len(phone.played)
         await press(phone, "7#")
         await phone.say_until(lambda: len(phone.played) > greeting)
         await press(phone, "42")
-        await phone.say_until(lambda: len(model.requests) == 3)
+        await phone.say_until(lambda: len(model.requests) == 3 and phone.is_quiet)
+        assert phone.cleared == 1
+        await press(phone, "#")
+        await phone.say_until(lambda: len(model.requests) == 4)
+        await press(phone, "5#")
+        await phone.say_until(lambda: len(model.requests) == 5)
+        await press(phone, "1#2#3#")
+        await phone.say_until(lambda: len(model.requests) == 6)
 
     said = json.dumps(model.requests[-1].messages)
     assert "pressed the keys 7." in said
+    for keys in ("#", "5", "1 # 2 # 3"):
+        assert f"pressed the keys {keys}." in said
     assert "pressed the keys 4 2." in said
     assert "sentence number 8" not in said, "the keys have cut it"
-    assert phone.cleared == 1
+
+
+async def test_twilio_bridge_hangs_up_where_the_server_refuses_the_call(talking: ServerProcess) -> None:
+    async with (
+        started("twilio_bridge.py", talking.ws_url.replace("/ws", "/v1/realtime"), "0", PARLEY_KEY="wrong") as port,
+        connect(f"ws://127.0.0.1:{port}/") as socket,
+    ):
+        await socket.wait_closed()
+
+    assert socket.close_code == 1000
 
 
 async def press(phone: Phone, keys: str) -> None:

@@ -97,6 +97,7 @@ async def test_openai_python_reads_why_it_is_refused(server: Parley) -> None:
         ),
         ("POST", KEYS, {"json": {"expires_after": {"seconds": 7201}}}, 400, "body_invalid"),
         ("POST", KEYS, {"json": {"expires_after": {"anchor": "tomorrow"}}}, 400, "body_invalid"),
+        ("POST", KEYS, {"json": {"expires_afer": {"seconds": 60}}}, 400, "unknown_parameter"),
         ("POST", KEYS, {"json": {"session": []}}, 400, "body_invalid"),
         ("POST", KEYS, {"json": {"user": ""}}, 400, "invalid_value"),
         ("POST", KEYS, {"json": {"user": "x" * 65}}, 400, "invalid_value"),

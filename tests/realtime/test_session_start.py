@@ -117,6 +117,9 @@ async def test_azures_address_and_header_open_a_session_and_make_a_key(tmp_path:
         )
         async with azure, azure.realtime.connect(model="any") as connection:
             assert (await connection.recv()).type == "session.created"
+        rest = AsyncAzureOpenAI(base_url=f"{opened.server.url}/openai/v1", api_key=ANNA, api_version="v1")
+        async with rest:
+            assert (await rest.realtime.client_secrets.create()).value.startswith("ek_")
         with pytest.raises(InvalidStatus, match="401"):
             async with connect(address, additional_headers={"api-key": "wrong"}):
                 pass

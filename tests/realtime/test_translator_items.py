@@ -76,6 +76,8 @@ def test_items_stand_where_the_client_puts_them_under_its_ids() -> None:
         ({"item": {"content": [{"type": "input_audio", "audio": SECOND * 61}]}}, "invalid_value", "item.content"),
         ({"item": {"content": [{"type": "input_audio", "audio": SECOND}] * 2}}, "invalid_value", "item.content"),
         ({"item": {"content": [{"type": "input_audio", "audio": "!"}]}}, "invalid_value", "item.content[0].audio"),
+        ({"item": {"content": [{"type": "input_audio", "audio": "AA=="}]}}, "invalid_value", "item.content[0].audio"),
+        ({"item": {"content": [{"type": "input_text", "audio": SECOND}]}}, "missing_required_parameter", "item.content[0].text"),
         ({"item": {"content": [{"type": "input_image", "image_url": "http://x/y.png"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,!!!!"}]}}, "invalid_value", "item.content[0].image_url"),
         ({"item": {"content": [{"type": "input_image", "image_url": "data:image/png;base64,"}]}}, "invalid_value", "item.content[0].image_url"),
@@ -442,9 +444,9 @@ def test_a_response_outside_of_the_conversation_leaves_nothing_in_it() -> None:
     wishes = {"conversation": "none", "input": [{"type": "item_reference", "id": "one"}, other]}
 
     (created,) = world.client("response.create", response=wishes)
-    aside = world.asides[0]
+    aside = world.out_of_band[0]
     hook = wire.Hook(turn_id=aside, name="n", role="system", content="c", skill="s", timing="after_user_input", sig="s")
-    events = [*world.sentence("Greetings", turn=aside), *world.session(hook), *world.end_aside()]
+    events = [*world.sentence("Greetings", turn=aside), *world.session(hook), *world.end_out_of_band()]
 
     assert created["response"]["conversation_id"] is None
     assert not [event for event in events if event["type"].startswith("conversation.")]
@@ -500,6 +502,7 @@ def test_a_turn_that_the_session_refuses_is_a_failed_response() -> None:
 
     assert created["type"] == "response.created"
     assert done["response"]["status_details"]["error"]["code"] == "too_many_turns"
+    assert len(world.limits) == 1, "the client learns how many may begin"
     assert types(world.client("response.create")) == ["response.created"]
 
 
@@ -583,7 +586,7 @@ def test_the_sound_of_an_item_is_recognised_before_a_response_to_it_begins() -> 
     added = world.client("conversation.item.create", item=asked_by_voice())
     assert types(added) == ["conversation.item.added", "conversation.item.done"]
     assert added[0]["item"]["content"][1] == {"type": "input_audio", "transcript": None}
-    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (48_000, 24_000)
+    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (48_000, 24_000)
     world.client("response.create")
     assert world.turn is None, "its words are not known yet"
 
@@ -603,10 +606,10 @@ def test_sound_in_the_format_of_the_telephone_is_taken() -> None:
     world.client("session.update", session={"audio": {"input": {"format": {"type": "audio/pcmu"}}}})
     world.client("conversation.item.create", item=asked_by_voice())
 
-    assert (len(world.transcriptions[0][1].pcm), world.transcriptions[0][1].rate) == (96_000, 8_000)
+    assert (len(world.transcriptions[0].sound.pcm), world.transcriptions[0].sound.rate) == (96_000, 8_000)
 
 
-def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() -> None:
+def test_sound_that_cannot_be_recognised_is_reported_and_the_response_to_it_has_failed() -> None:
     for is_shown in (True, False):
         world = RealtimeWorld()
         if is_shown:
@@ -619,7 +622,31 @@ def test_sound_that_cannot_be_recognised_is_reported_and_the_response_goes_on() 
         failed = "conversation.item.input_audio_transcription.failed"
         assert told["type"] == (failed if is_shown else "error")
         assert told["error"]["code"] == "speech_unavailable"
-        assert texts(world.last(wire.Respond).messages) == [("user", "Listen:")]
+        assert world.turn is None, "the model is not asked without the words"
+        (done,) = world.of("response.done")
+        assert done["response"]["status"] == "failed"
+        assert done["response"]["status_details"]["error"]["code"] == "speech_unavailable"
+
+        world.say("Then I write.")
+        world.client("response.create")
+        assert texts(world.last(wire.Respond).messages) == [("user", "Listen:"), ("user", "Then I write.")]
+
+
+def test_sound_beyond_16_mib_that_waits_for_its_words_is_refused_until_some_are_there() -> None:
+    world = RealtimeWorld()
+    minute = asked_by_voice(audio=SECOND * 60)
+    for _ in range(6):
+        world.client("conversation.item.create", item=minute)
+    assert not world.of("error")
+    (refused,) = world.client("conversation.item.create", item=minute)
+    assert refused["error"]["code"] == "too_much_sound"
+    (refused,) = world.client("response.create", response={"input": [minute]})
+    assert (refused["error"]["code"], refused["error"]["param"]) == ("too_much_sound", "response.input[0]")
+    assert types(world.say("Words alone still pass.")) == ["conversation.item.added", "conversation.item.done"]
+
+    world.recognize("Hello?")
+
+    assert types(world.client("conversation.item.create", item=minute))[0] == "conversation.item.added"
 
 
 def test_sound_in_the_input_of_a_response_is_recognised_for_it_alone() -> None:
@@ -629,7 +656,7 @@ def test_sound_in_the_input_of_a_response_is_recognised_for_it_alone() -> None:
 
     assert world.recognize("Hello?") == [], "the client does not know the item"
     assert texts(world.last(wire.Respond).messages) == [("user", "Listen:\nHello?")]
-    assert world.asides
+    assert world.out_of_band
 
 
 def test_an_item_with_a_transcript_is_not_recognised_again() -> None:
@@ -654,7 +681,7 @@ def test_two_responses_out_of_band_run_beside_the_conversations() -> None:
     assert (cancelled["response"]["id"], cancelled["response"]["status"]) == (asides[0], "cancelled")
     assert world.turn is not None, "the conversation's response goes on"
     world.end_turn()
-    world.end_aside()
+    world.end_out_of_band()
 
     assert [event["response"]["status"] for event in world.of("response.done")] == ["cancelled", *["completed"] * 2]
 
@@ -676,7 +703,7 @@ def test_a_response_out_of_band_reads_no_state_of_hooks_and_leaves_none() -> Non
     world.end_turn(state="v1.first")
     world.client("response.create", response={"conversation": "none"})
     assert world.last(wire.Respond).state is None
-    aside = world.asides.pop()
+    aside = world.out_of_band.pop()
     world.session(
         wire.TurnEnd(turn_id=aside, reason="completed", usage=wire.UsageItem(), metrics=METRICS, state="v1.x")
     )

@@ -161,8 +161,8 @@ class HearingWorld(RealtimeWorld):
         detection = self.settings.turn_detection
         return isinstance(detection, wire.DetectionSettings) and detection.mode == "server_vad"
 
-    def perform(self, frame: wire.AnyClientFrame, *, is_aside: bool = False) -> Sequence[wire.Answer]:
-        answers = super().perform(frame, is_aside=is_aside)
+    def perform(self, frame: wire.AnyClientFrame, *, is_out_of_band: bool = False) -> Sequence[wire.Answer]:
+        answers = super().perform(frame, is_out_of_band=is_out_of_band)
         match frame:
             case wire.Configure():
                 given = {name: getattr(frame, name) for name in frame.__struct_fields__}
@@ -355,11 +355,11 @@ class RealtimeSequences(RuleBasedStateMachine):
         rollback = True if is_rolled_back and reason == "aborted" else UNSET
         self.world.end_turn(reason, rollback=rollback, state="v1.state")
 
-    @precondition(lambda self: bool(self.world.asides))
+    @precondition(lambda self: bool(self.world.out_of_band))
     @rule(number=st.integers(0, 1), reason=st.sampled_from(["completed", "aborted", "error", "interrupted"]))
-    def end_aside(self, number: int, reason: wire.TurnEndReason) -> None:
-        self.world.sentence("Aside. ", bytes(960), turn=self.world.asides[number % len(self.world.asides)])
-        self.world.end_aside(reason)
+    def end_out_of_band(self, number: int, reason: wire.TurnEndReason) -> None:
+        self.world.sentence("Aside. ", bytes(960), turn=self.world.out_of_band[number % len(self.world.out_of_band)])
+        self.world.end_out_of_band(reason)
 
     @precondition(lambda self: bool(self.world.transcriptions))
     @rule(words=st.sampled_from(["", "Hello.", FrameError("speech_unavailable", "no ears")]))
@@ -457,7 +457,7 @@ class RealtimeSequences(RuleBasedStateMachine):
         translator = self.world.translator
         assert len(translator._input._recordings) <= 1 + len(self.world.unrecognized)
         assert (self.world.turn is None) or (translator._response is not None)
-        assert set(self.world.asides) <= translator._asides.keys()
+        assert set(self.world.out_of_band) <= translator._out_of_band.keys()
         assert translator.idle_timeout_ms is None or translator._response is None
 
     @invariant()
@@ -475,8 +475,8 @@ class RealtimeSequences(RuleBasedStateMachine):
             world.session(wire.Transcript(utterance=world.unrecognized.pop(0), text="Bye", final=True))
         while world.transcriptions:
             world.recognize("Bye")
-        while world.asides:
-            world.end_aside()
+        while world.out_of_band:
+            world.end_out_of_band()
         while world.turn is not None:
             world.end_turn()
         world.close()

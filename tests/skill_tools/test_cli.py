@@ -12,7 +12,7 @@ from skill_tools.authoring.scaffold import new_skill, schema_text
 from skill_tools.command import PIPE_CLOSED
 from skills_engine import load_snapshot
 from skills_engine.__main__ import main
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 PROJECT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def test_the_module_runs_and_its_exit_status_is_mains(tmp_path: Path) -> None:
 
     bad, none = run("lint", tmp_path), run("lint", tmp_path / "gone")
 
-    place = f"{tmp_path}/tutor/hooks/hooks.json $.hooks[0].role"
+    place = f"{tmp_path}/tutor/hooks/hooks.json:1 $.hooks[0].role"
     assert (bad.returncode, bad.stdout, bad.stderr) == (
         1,
         f'{place}: error: expected system or user; got "x"\n1 folder checked: 1 error, 0 warnings\n',
@@ -122,7 +122,7 @@ def test_warnings_are_0_unless_strict(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["lint", str(folder)]) == 0
     assert main(["lint", "--strict", str(folder)]) == 1
     assert capsys.readouterr().out.splitlines()[:2] == [
-        f"{folder}/hooks/hooks.json $.hooks[0].persistent: warning: the conversation grows by a copy a round",
+        f"{folder}/hooks/hooks.json:1 $.hooks[0].persistent: warning: the conversation grows by a copy a round",
         "1 folder checked: 0 errors, 1 warning",
     ]
 
@@ -131,7 +131,7 @@ def test_notes_are_printed_when_asked_for_and_0_also_when_strict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = make_skill(tmp_path, "tutor", entry(timing="before_each_agent"))
-    note = f"{folder}/hooks/hooks.json $.hooks[0].timing: info: before_each_agent never fires in a turn that needs no tools"
+    note = f"{folder}/hooks/hooks.json:1 $.hooks[0].timing: info: before_each_agent never fires in a turn that needs no tools"
     summary = "1 folder checked: 0 errors, 0 warnings"
 
     assert main(["lint", "--strict", str(folder)]) == 0
@@ -167,9 +167,38 @@ def test_lint_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
             "file": "hooks/hooks.json",
             "path": "$.hooks[0].role",
             "message": 'expected system or user; got "ä"',
+            "line": 1,
         }
     ]
     assert "ä" in out
+
+
+def test_lint_names_the_line_of_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "tutor", skill_md="---\ndescription: x\nname: No. 5\n---\nBody\n\n---\n")
+    entries = [entry(role="x"), entry("b", file=..., when={"all": [{}, {"user_txt": ["a"]}]})]
+    write_hooks_json(folder, "\ufeff" + json.dumps({"hooks": entries}, indent="\t"))
+    (folder / "hooks" / "hint.md").write_text("x")
+
+    main(["lint", str(folder)])
+    places = dict.fromkeys(line.split(": ")[0] for line in capsys.readouterr().out.splitlines()[:-1])
+    text = (folder / "hooks" / "hooks.json").read_text().splitlines()
+    entry_line, role_line = text.index("\t\t{", 3) + 1, text.index('\t\t\t"role": "x",') + 1
+    mistake = next(number for number, line in enumerate(text, 1) if "user_txt" in line)
+
+    assert list(places) == [
+        f"{folder}/SKILL.md:3 $.name",
+        f"{folder}/hooks/hooks.json:{role_line} $.hooks[0].role",
+        f"{folder}/hooks/hooks.json:{entry_line} $.hooks[1].file",
+        f"{folder}/hooks/hooks.json:{mistake} $.hooks[1].when.all[1].user_txt",
+    ]
+
+
+def test_a_mistake_has_no_line_where_hooks_json_is_no_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(folder, '{"hooks": [{"name": "a", "name": "b"}]}')
+
+    main(["lint", str(folder)])
+    assert f"{folder}/hooks/hooks.json $.hooks[0].file: error: missing" in capsys.readouterr().out
 
 
 def test_new_makes_a_skill_and_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,7 +219,8 @@ def test_new_fills_in_what_it_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["new", "quoter", "--dir", str(tmp_path), *filled]) == 0
     [hook] = load_snapshot(tmp_path).hooks(None)
     assert (hook.timing, hook.content) == ("after_tool_call", "Quote it.")
-    assert hook.tool_filter == frozenset({"read_file", "files__*"})
+    assert hook.when is not None
+    assert json.loads(hook.when.source) == {"tool": ["read_file", "files__*"]}
     assert main(["lint", "--strict", str(tmp_path)]) == 0
 
     capsys.readouterr()
@@ -299,8 +329,8 @@ def test_simulate_says_what_of_a_skill_it_could_not_play(tmp_path: Path, capsys:
     told = capsys.readouterr()
     assert "a/b, before_planning" in told.out
     assert [line.partition(": ")[0] for line in told.err.splitlines()] == [
-        f"{folder}/hooks/hooks.json $.hooks[0].timing",
-        f"{folder}/hooks/hooks.json $.hooks[1].persistent",
+        f"{folder}/hooks/hooks.json:1 $.hooks[0].timing",
+        f"{folder}/hooks/hooks.json:1 $.hooks[1].persistent",
     ]
 
 

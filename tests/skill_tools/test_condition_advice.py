@@ -1,12 +1,13 @@
 """What lint says of conditions that load, but hardly do what was meant."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skill_tools.authoring.lint import lint, lint_skill
+from skills_engine import load_snapshot
+from skills_engine.diagnostics import MAX_DIAGNOSTICS
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 
@@ -157,6 +158,53 @@ def test_lint_says_nothing_of_conditions_that_can_hold(tmp_path: Path, timing: s
     assert advice(make_skill(tmp_path, "tutor", entry("hint", timing=timing, **keys))) == []
 
 
+@pytest.mark.parametrize(
+    ("when", "path", "other"),
+    [
+        ({"turn": {"max": 2}, "all": [{"turn": {"min": 5}}]}, "all[0].turn", "turn"),
+        ({"all": [{"any": [{"turn": 1}, {"turn": 7}]}, {"turn": {"min": 5}}]}, "all[0].any[0].turn", "all[1].turn"),
+        ({"channel": "voice", "all": [{"channel": "text"}]}, "all[0].channel", "channel"),
+        ({"channel": "voice", "not": {"channel": "voice"}}, "not.channel", "channel"),
+        ({"user_text": ["a"], "all": [{"not": {"user_text": ["a"]}}]}, "all[0].not.user_text", "user_text"),
+        ({"not": {"not": {"turn": 1}, "turn": 1}}, "not.turn", "not.not.turn"),
+    ],
+)
+def test_lint_warns_of_conditions_that_exclude_one_another(
+    tmp_path: Path, when: dict[str, Any], path: str, other: str
+) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(when=when))
+    greet = {"name": "greet", "file": "hint.md", "on": "idle", "when": when}
+    write_hooks_json(folder, {"hooks": [entry(when=when)], "triggers": [greet]})
+
+    message = f"never holds beside when.{other}"
+    assert advice(folder) == [(f"$.hooks[0].when.{path}", message), (f"$.triggers[0].when.{path}", message)]
+
+
+def test_what_lint_says_of_one_file_has_an_end(tmp_path: Path) -> None:
+    when = {"all": [{"turn": turn} for turn in range(1, 65)]}
+
+    found = advice(make_skill(tmp_path, "tutor", entry(when=when)))
+    assert (len(found), found[-1]) == (MAX_DIAGNOSTICS, ("", f"and {64 * 63 // 2 - MAX_DIAGNOSTICS + 1} more"))
+
+
+@pytest.mark.parametrize(
+    "when",
+    [
+        {"turn": {"min": 2}, "all": [{"turn": {"max": 2}}]},
+        {"any": [{"turn": 1}, {"turn": 3}]},
+        {"any": [{"channel": "voice"}, {"not": {"channel": "voice"}}]},
+        {"any": [{"turn": 1}, {"round": 1}], "all": [{"any": [{"turn": 2}, {"round": 2}]}]},
+        {"turn": 1, "not": {"turn": 2}},
+        {"user_text": ["a"], "not": {"user_text": ["a"], "language": ["de"]}},
+        {"user_text": ["a"], "scan_turns": 3, "not": {"user_text": ["a"]}},
+        {"turn": 1, "not": {"not": {"turn": 1}}},
+        {"not": {"turn": 1}, "all": [{"not": {"turn": 1}}]},
+    ],
+)
+def test_lint_says_nothing_of_conditions_that_hold_together(tmp_path: Path, when: dict[str, Any]) -> None:
+    assert advice(make_skill(tmp_path, "tutor", entry(timing="before_each_agent", when=when))) == []
+
+
 def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path: Path) -> None:
     small, large, larger = "/a{57}/", "/a{58}/i", "/.{0,300}urgent.{0,300}asap/i"
     result = {"all": [{"tool_result": [large]}], "not": {"tool_args": {"a": ["b", larger]}}}
@@ -176,11 +224,40 @@ def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path
 
 
 def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
-    one = make_skill(tmp_path, "one", entry(group="tone"))
+    one = make_skill(tmp_path, "one", entry(group="tone", when={"channel": "voice"}))
     make_skill(tmp_path, "two", entry(group="tone"))
 
     assert [message for _, message in advice(one)] == ["no other hook is in the group tone: alone it changes nothing"]
-    assert [*lint(tmp_path).values(), lint_skill(one, groups=Counter(tone=2))] == [[], [], []]
+    assert [found for of_skill in lint(tmp_path).values() for found in of_skill if found.severity != "info"] == []
+    assert [found.message for found in lint_skill(one, hooks=load_snapshot(tmp_path).hooks(None))] == [
+        "keeps out two/hint of the group tone when it fires"
+    ]
+
+
+@pytest.mark.rule("L1-46")
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"priority": 100}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
+        ({}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
+        ({"priority": 0}, "keeps out own/mine of the group tone for good: it always fires"),
+        ({"priority": -1}, None),
+        ({"priority": 100, "enabled": False}, None),
+        ({"priority": 100, "timing": "before_planning"}, None),
+        ({"priority": 100, "vars": True}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
+        ({"priority": 100, "once": "turn"}, "keeps out own/equal, own/mine of the group tone when it fires"),
+    ],
+)
+def test_lint_names_the_hooks_of_other_skills_that_a_group_keeps_out(
+    tmp_path: Path, keys: dict[str, Any], words: str | None
+) -> None:
+    new = make_skill(tmp_path, "new", entry("loud", group="tone", **({"priority": 1} | keys)))
+    own = make_skill(tmp_path, "own", entry("mine", group="tone"), entry("equal", group="tone", priority=1))
+
+    by_skill = {folder: [one.message for one in found] for folder, found in lint(tmp_path).items()}
+
+    assert by_skill[new] == ([] if words is None else [words])
+    assert [message for message in by_skill[own] if "for good" not in message] == []
 
 
 @pytest.mark.rule("L1-48")

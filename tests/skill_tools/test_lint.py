@@ -212,7 +212,7 @@ def test_the_empty_text_of_a_hook_is_no_orphan(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
     (folder / "hooks" / "hint.md").write_text("")
 
-    assert [(severity, path) for severity, _, path, _ in found(folder)] == [("warning", "$.hooks[0].file")]
+    assert [(severity, path) for severity, _, path, _ in found(folder)] == [("error", "$.hooks[0].file")]
 
 
 def test_a_hooks_json_in_both_places_is_fine(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from skill_tools.sharing.bundle import MAX_BYTES, MAX_NAMED
+from skill_tools.sharing.bundle import MAX_BYTES
 from skill_tools.sharing.lorebook import MAX_ENTRIES, MAX_SCAN_TURNS, MAX_TURNS
 from skills_engine import HookManager, SkillsSnapshot, load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.conditions.turn_facts import HookFacts
+from skills_engine.diagnostics import MAX_NAMED
 from skills_engine.hooks_config import MAX_FILE_BYTES
 
 # An entry as SillyTavern writes it, all fields at their defaults.

@@ -34,11 +34,12 @@ def test_the_edited_skill_takes_its_place_among_the_others(tmp_path: Path) -> No
     snapshot = load_snapshot(tmp_path)
 
     with overlaid(tmp_path / "b", {"hooks/hint.md": "Edited."}) as copy:
-        edited = with_skill(snapshot, tmp_path / "b", copy)
+        edited = with_skill(snapshot, tmp_path / "b", copy).snapshot
 
     assert [hook.content for hook in edited.hooks(None)] == ["I am a.", "Edited.", "I am c."]
     with overlaid(tmp_path / "b", {}) as copy:
-        assert [skill.name for skill in with_skill(snapshot, tmp_path / "b", copy, ["a", "b"]).skills] == ["b", "c"]
+        chosen = with_skill(snapshot, tmp_path / "b", copy, off=["a", "b"]).snapshot.skills
+    assert [skill.name for skill in chosen] == ["b", "c"]
     assert [hook.content for hook in snapshot.hooks(None)] == ["I am a.", "I am b.", "I am c."]
 
 
@@ -49,9 +50,12 @@ def test_a_skill_that_is_off_comes_last_and_one_without_page_and_hooks_goes(tmp_
     snapshot = load_snapshot(tmp_path)
 
     with overlaid(off, {}) as copy:
-        assert [skill.name for skill in with_skill(snapshot, off, copy).skills] == ["a", "off"]
+        assert [skill.name for skill in with_skill(snapshot, off, copy).snapshot.skills] == ["a", "off"]
     with overlaid(tmp_path / "a", {"SKILL.md": None, "hooks/hooks.json": None}) as copy:
-        assert with_skill(snapshot, tmp_path / "a", copy).skills == ()
+        assert with_skill(snapshot, tmp_path / "a", copy).snapshot.skills == ()
+        assert [skill.name for skill in with_skill(snapshot, tmp_path / "a", copy, on=["off"]).snapshot.skills] == [
+            "off"
+        ]
 
 
 def test_a_skill_that_is_too_large_is_not_copied(tmp_path: Path) -> None:

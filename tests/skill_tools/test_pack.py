@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_tools.sharing.bundle import SharingError, pack_skill, skill_files
+from skill_tools.sharing.bundle import FolderTree, SharingError, pack_skill, skill_files
 
 
 def skill(parent: Path) -> Path:
@@ -69,6 +69,19 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SharingError, match=r"hooks/out\.md is a link that leads to no file of the skill"):
         pack_skill(folder)
+
+
+@pytest.mark.parametrize("swapped", ["hooks/hint.md", "hooks"])
+def test_a_link_that_is_swapped_in_after_the_files_were_listed_is_refused(tmp_path: Path, swapped: str) -> None:
+    folder, outside = skill(tmp_path), tmp_path / "outside"
+    (outside / "hooks").mkdir(parents=True)
+    (outside / "hooks" / "hint.md").write_text("secret")
+    tree = FolderTree(folder)
+    (folder / swapped).rename(tmp_path / "aside")
+    (folder / swapped).symlink_to(outside / swapped)
+
+    with pytest.raises(SharingError, match=r"hint\.md cannot be read .*: try again"):
+        list(tree.read(["hooks/hint.md"], max_bytes=100))
 
 
 def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from skill_tools.authoring.lint import lint
-from skill_tools.authoring.scaffold import SCHEMA_FILE, ScaffoldError, new_skill
+from skill_tools.authoring.scaffold import SCHEMA_FILE, new_skill
+from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_runner import SkillTestRunner
 from skills_engine import TIMINGS, Timing, load_snapshot
@@ -127,7 +128,7 @@ def test_a_new_skill_that_speaks_first_has_a_trigger_and_its_test(tmp_path: Path
         SkillTestRunner({"tutor": file}).run(read_tests(folder).tests) for file in (read_hooks(folder), HooksFile())
     ]
     assert [result.outcome for results in runs for result in results] == ["passed", "error"]
-    with pytest.raises(ScaffoldError) as raised:
+    with pytest.raises(SharingError) as raised:
         new_skill("other", tmp_path, trigger=event, tools=["read_file"])
     assert str(raised.value) == "a trigger has no timing and no tools: leave them out, or the trigger"
 
@@ -174,7 +175,7 @@ def test_what_an_attempt_before_left_is_no_trouble(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "Tutor", "-a", "a-", "a--b", "a b", "ä", "a" * 65])
 def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ScaffoldError) as raised:
+    with pytest.raises(SharingError) as raised:
         new_skill(name, tmp_path / "skills")
 
     cure = "use lower-case letters, digits and single hyphens, up to 64"
@@ -185,7 +186,7 @@ def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
 def test_a_link_that_leads_nowhere_is_there_already(tmp_path: Path) -> None:
     (tmp_path / "calm").symlink_to(tmp_path / "gone")
 
-    with pytest.raises(ScaffoldError, match=r"calm exists already$"):
+    with pytest.raises(SharingError, match=r"calm exists already$"):
         new_skill("calm", tmp_path)
 
 
@@ -193,7 +194,7 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     folder = new_skill("a" * 64, tmp_path)
     (folder / "SKILL.md").write_text("mine")
 
-    with pytest.raises(ScaffoldError) as raised:
+    with pytest.raises(SharingError) as raised:
         new_skill("a" * 64, tmp_path)
 
     assert str(raised.value) == f"{folder} exists already"
@@ -203,7 +204,7 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
 
-    with pytest.raises(ScaffoldError) as raised:
+    with pytest.raises(SharingError) as raised:
         new_skill("tutor", tmp_path / "file" / "skills")
 
     assert str(raised.value) == f"{tmp_path}/file/skills/tutor cannot be created: Not a directory"

@@ -5,14 +5,17 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from skill_tools.authoring.lint import LONG_HOOK_CHARS
 from skill_tools.sharing.bundle import SkillBundle
 from skill_tools.sharing.install import MAX_DIFF_LINES, difference
 from skill_tools.sharing.share_command import MAX_SHOWN_FILES
 from skills_engine import load_snapshot
 from skills_engine.__main__ import main
+from skills_engine.diagnostics import MAX_NAMED
 from tests.skill_tools.repositories import commit, make_repository
 from tests.skills_engine.folders import entry, make_skill
 
@@ -91,11 +94,16 @@ def test_add_shows_what_comes_in_and_asks(shelf: Shelf, tmp_path: Path) -> None:
         "  run.sh (a program; Parley does not run it)",
         "left out: .env, .hidden",
         "hooks: 3",
-        "  late: after_tool_call, system, 13 characters",
-        "  rare: after_user_input, system, with conditions, 13 characters",
-        "  always: after_user_input, system, persistent, 15 characters",
+        "  late: after_tool_call, system, tool_filter",
+        "    | Text of late.",
+        "  rare: after_user_input, system, when, requires_tools",
+        "    | Text of rare.",
+        "  always: after_user_input, system, persistent",
+        "    | Text of always.",
         "speaks first: greet: connect",
+        "    | Text of always.",
         "tools it names: search_text, pay, shop__*, read_file",
+        "tests: none",
         "warning: calm/hooks/lost.md: no hook in hooks.json names this file",
         f"Add it as {shelf.root}/calm? [y/N] not added",
     ]
@@ -110,6 +118,7 @@ def test_add_shows_that_a_skill_has_no_hooks_and_asks_for_no_tools(shelf: Shelf,
         "  SKILL.md",
         "hooks: none",
         "tools it names: none",
+        "tests: none",
         f"added: {shelf.root}/bare",
     ]
 
@@ -163,7 +172,7 @@ def test_a_name_that_is_taken_is_refused_and_another_can_be_chosen(shelf: Shelf)
     assert shelf.here() == ["calm", "calmer", "skills.lock"]
 
 
-@pytest.mark.parametrize("name", ["..", "a/b", ".hidden", ""])
+@pytest.mark.parametrize("name", ["..", "a/b", ".hidden", "", "skills.lock", "Skills.Lock"])
 def test_a_name_that_is_no_segment_is_refused(shelf: Shelf, name: str) -> None:
     status, told = shelf.run("add", shelf.source, "--yes", "--name", name)
 
@@ -182,6 +191,84 @@ def test_a_long_list_of_files_is_cut(shelf: Shelf) -> None:
 
     assert lines[1].startswith(f"files: {MAX_SHOWN_FILES + 3}, ")
     assert lines[2 + MAX_SHOWN_FILES] == "  … and 3 more"
+
+
+def test_hidden_folders_are_named_once_and_of_many_hidden_files_some(shelf: Shelf) -> None:
+    (shelf.source / ".git").mkdir()
+    (shelf.source / "hooks" / ".venv" / "lib").mkdir(parents=True)
+    for number in range(MAX_NAMED):
+        (shelf.source / "hooks" / ".venv" / "lib" / f"{number}.py").touch()
+        (shelf.source / f".x{number:02}").touch()
+
+    [line] = [line for line in shelf.run("add", shelf.source, "--yes")[1].splitlines() if "left out" in line]
+
+    names = [".git", *(f".x{number:02}" for number in range(MAX_NAMED - 1))]
+    assert line == f"left out: {', '.join(names)} and 2 more"
+
+
+def test_the_text_of_a_hook_is_shown_and_cannot_pass_for_a_line_of_the_command(shelf: Shelf) -> None:
+    text = "Be calm.\n\nhooks: none\r\u2028added: no\n" + "x" * LONG_HOOK_CHARS
+    (shelf.source / "hooks" / "hint.md").write_text(text)
+
+    lines = shelf.run("add", shelf.source, "--yes")[1].splitlines()
+
+    at = lines.index("    | Be calm.")
+    assert [line.startswith("    | ") for line in lines[at:]].index(False) == 5
+    assert lines[at + 2] == "    | hooks: none\\r\\u2028added: no"
+    assert lines[at + 4] == f"    | … and {len(text) - LONG_HOOK_CHARS} more characters"
+
+
+@pytest.mark.parametrize(
+    ("keys", "moment"),
+    [
+        ({}, "after_user_input, system"),
+        ({"group": "tone", "priority": 3}, 'after_user_input, system, priority 3, group "tone"'),
+        ({"enabled": False, "vars": True}, "after_user_input, system, enabled false, vars true"),
+        ({"when": {"channel": "voice"}, "once": "turn"}, 'after_user_input, system, when, once "turn"'),
+    ],
+)
+def test_add_names_what_a_hook_depends_on(shelf: Shelf, tmp_path: Path, keys: dict[str, Any], moment: str) -> None:
+    source = make_skill(tmp_path, "other", entry(**keys))
+
+    assert f"  hint: {moment}" in shelf.run("add", source, "--yes")[1].splitlines()
+
+
+def test_add_runs_the_tests_of_a_skill_beside_those_that_are_there(shelf: Shelf) -> None:
+    make_skill(shelf.root, "own", entry("mine"))
+    (shelf.source / "tests").mkdir()
+    both = "  - {name: both, user: hi, skills: [own], expect: {fires: [own/mine]}}"
+    fails = "  - {name: fails, user: hi, expect: {fires: [hint]}}"
+    (shelf.source / "tests" / "a.yaml").write_text(f"tests:\n{both}\n{fails}\n")
+
+    status, told = shelf.run("add", shelf.source, "--yes")
+
+    assert (status, shelf.here()) == (1, ["calm", "own", "skills.lock"])
+    lines = told.splitlines()
+    at = lines.index("tests: 2, failed: 1")
+    assert lines[at + 1 : at + 3] == ["  tests/a.yaml:3: fails", "    | fires:"]
+    assert lines[-1].startswith("added: ")
+
+    (shelf.source / "tests" / "a.yaml").write_text(f"tests:\n{both}\n")
+    status, told = shelf.run("add", shelf.source, "--yes", "--name", "calmer")
+    assert (status, "tests: 1, failed: 0" in told.splitlines()) == (0, True)
+
+
+def test_a_skill_with_an_error_is_added_with_status_1(shelf: Shelf, tmp_path: Path) -> None:
+    source = make_skill(tmp_path, "bad", entry(timing="sometimes"))
+
+    status, told = shelf.run("add", source, "--yes")
+
+    assert (status, shelf.here()) == (1, ["bad", "skills.lock"])
+    assert "error: bad/hooks/hooks.json $.hooks[0].timing: expected one of" in told
+
+
+def test_add_names_the_hooks_here_that_a_new_skill_keeps_out(shelf: Shelf, tmp_path: Path) -> None:
+    make_skill(shelf.root, "own", entry("mine", group="tone"))
+    loud = make_skill(tmp_path, "loud", entry(group="tone", priority=100))
+    rare = make_skill(tmp_path, "rare", entry(group="tone", priority=100, when={"channel": "voice"}))
+
+    assert "keeps out own/mine of the group tone for good: it always fires" in shelf.run("add", loud)[1]
+    assert "keeps out own/mine of the group tone when it fires" in shelf.run("add", rare)[1]
 
 
 def test_what_a_terminal_would_obey_is_shown_as_text(shelf: Shelf) -> None:

@@ -20,6 +20,7 @@ from skill_tools.studio.skill_files import (
     ListedFile,
     SkillFiles,
 )
+from tests.support.swapping import swapped_for_a_link
 
 HINT = "hooks/hint.md"
 
@@ -310,3 +311,23 @@ def test_a_file_keeps_its_permissions_and_leaves_no_draft(files: SkillFiles, tmp
 
     assert hint.stat().st_mode & 0o777 == 0o640
     assert [path.name for path in hint.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("swapped", [HINT, "hooks"])
+def test_a_file_that_is_edited_is_not_read_through_a_link_that_is_swapped_in(
+    files: SkillFiles, tmp_path: Path, swapped: str
+) -> None:
+    folder, outside = tmp_path / "skills" / "calm", tmp_path / "outside"
+    (outside / "hooks").mkdir(parents=True)
+    (outside / HINT).write_text("secret")
+    shown = set()
+    with swapped_for_a_link(folder / swapped, outside / swapped, tmp_path / "aside"):
+        for _ in range(4000):
+            try:
+                files.remove("calm", HINT, expected=["another"])
+            except (EditError, OSError) as error:
+                shown.add(getattr(error, "current", None))
+
+    assert len(shown) > 1
+    assert "secret" not in shown

@@ -50,15 +50,35 @@ def write(root: Path, skill: str, *tests: str) -> None:
     (folder / "a.yaml").write_text("tests:\n" + "".join(test % number for number, test in enumerate(tests)))
 
 
+async def test_what_fails_at_the_start_is_shown_without_a_reload(tmp_path: Path) -> None:
+    write(tmp_path, "a", FAILS, PASSES)
+    async with reloading(tmp_path) as found:
+        await found.end()
+
+        assert found.counts() == {"a": (1, 2)}
+
+
+async def test_a_skill_that_is_off_by_default_is_tested_too(tmp_path: Path) -> None:
+    write(tmp_path, "asleep", FAILS)
+    (tmp_path / "asleep" / "SKILL.md").write_text("---\nname: asleep\ndescription: Off.\ndefault: off\n---\nOff.\n")
+    async with reloading(tmp_path) as found:
+        await found.end()
+
+        assert found.counts() == {"asleep": (1, 1)}
+
+
 async def test_what_a_reload_changed_is_tested_and_nothing_else(tmp_path: Path) -> None:
     write(tmp_path, "a", FAILS)
     make_skill(tmp_path, "untested", entry())
     async with reloading(tmp_path) as found:
+        await found.end()
+        kept = found.tests.reports["a"]
         write(tmp_path, "b", FAILS, PASSES, FAILS)
         found.reload()
         await found.end()
 
-        assert found.counts() == {"b": (2, 3)}
+        assert found.counts() == {"a": (1, 1), "b": (2, 3)}
+        assert found.tests.reports["a"] is kept
         first = found.tests.reports["b"].failures[0]
         assert (first.name, first.file, first.line) == ("n0", "tests/a.yaml", 2)
         assert "b/hint" in first.details

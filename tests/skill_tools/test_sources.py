@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from skill_tools.sharing.bundle import MAX_BYTES, MAX_FILES, FolderTree, SharingError, SkillBundle, find_skill
+from skill_tools.sharing.bundle import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_FILES,
+    FolderTree,
+    SharingError,
+    SkillBundle,
+    find_skill,
+)
 from skill_tools.sharing.sources import Arrival, GitTree, SkillSource, fetch, parse_source
 from tests.skill_tools.repositories import commit, git, make_repository, make_zip
 from tests.skills_engine.folders import entry, make_skill
@@ -68,6 +76,12 @@ def test_what_names_no_source_is_refused(text: str, words: str) -> None:
 
 
 # -- what is found ---------------------------------------------------------------------------------------------------
+
+
+def test_what_never_ends_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")  # read, it would wait for a writer; /dev/zero would give zeros without end
+
+    assert "is no zip" in refusal(tmp_path / "pipe")
 
 
 def test_a_skill_is_read_from_its_folder_without_what_is_hidden(tmp_path: Path) -> None:
@@ -432,6 +446,20 @@ def test_too_many_files_are_refused(tmp_path: Path) -> None:
     (folder / "one-more.md").touch()
     assert refusal(folder) == "it holds more than 2000 files or 32 MiB, which is no skill's size"
     assert refusal(tmp_path).startswith("calm holds more than ")
+
+
+def test_folders_that_are_nested_too_deep_are_refused(tmp_path: Path) -> None:
+    words = f"folders more than {MAX_DEPTH} deep"
+    deepest = make_skill(tmp_path, "calm").joinpath(*["x"] * (MAX_DEPTH - 1))
+    deepest.mkdir(parents=True)
+    (deepest / "a.md").touch()
+    assert len(read(tmp_path).bundle.files) == 2
+    (deepest / "x").mkdir()
+    assert words in refusal(tmp_path)
+
+    for depth in (MAX_DEPTH, 2000):
+        assert words in refusal(make_zip(tmp_path / "x.zip", {"calm/SKILL.md": PAGE, f"calm/{'x/' * depth}a.md": "x"}))
+    assert len(read(make_zip(tmp_path / "x.zip", {"SKILL.md": PAGE, f"{'x/' * MAX_DEPTH}a.md": "x"})).bundle.files) == 2
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip", "git"])

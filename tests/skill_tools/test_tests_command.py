@@ -56,7 +56,9 @@ def test_a_mistake_in_a_test_is_2_though_others_pass(tmp_path: Path, capsys: pyt
     assert main(["test", str(tmp_path)]) == NOT_RUN
     told = capsys.readouterr()
     assert re.fullmatch(r"1 test: 1 passed, .* s; mistakes in the files: 1\n", told.out)
-    assert told.err == (f"{tmp_path}/b/tests/a.yaml $.tests[0].usr: error: line 2: unknown key (did you mean user?)\n")
+    assert told.err == (
+        f"{tmp_path}/b/tests/a.yaml:2 $.tests[0].usr: error: line 2: unknown key (did you mean user?)\n"
+    )
 
 
 def test_a_hook_that_there_is_not_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +78,7 @@ def test_a_hook_with_an_error_is_1_though_the_tests_pass(tmp_path: Path, capsys:
     (skill / "tests" / "a.yaml").write_text(PASSES)
 
     assert main(["test", str(tmp_path)]) == FAILED
-    assert f"{tmp_path}/a/hooks/hooks.json $.hooks[1].timing: error: " in capsys.readouterr().err
+    assert f"{tmp_path}/a/hooks/hooks.json:1 $.hooks[1].timing: error: " in capsys.readouterr().err
     skill_with_tests(tmp_path, "b", PASSES)
     assert main(["test", str(tmp_path)]) == FAILED
 

@@ -1,43 +1,27 @@
 """Reading a skill's files, also while something else swaps them for links."""
 
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from skills_engine.files import UnreadableError, read_inside
+from tests.support.swapping import swapped_for_a_link
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("swapped", ["hooks/hint.md", "hooks"])
 def test_a_link_that_is_swapped_in_while_a_skill_is_read_leads_nowhere(tmp_path: Path, swapped: str) -> None:
-    skill, outside, spare = tmp_path / "tutor", tmp_path / "outside", tmp_path / "spare"
+    skill, outside = tmp_path / "tutor", tmp_path / "outside"
     for folder, text in ((skill, "ours"), (outside, "secret")):
         (folder / "hooks").mkdir(parents=True)
         (folder / "hooks" / "hint.md").write_text(text)
-    spare.symlink_to(outside / swapped)
-    is_over = threading.Event()
-
-    def swap() -> None:
-        place, aside = skill / swapped, tmp_path / "aside"
-        while not is_over.is_set():
-            place.rename(aside)
-            os.link(spare, place, follow_symlinks=False)
-            place.unlink()
-            aside.rename(place)
-
-    swapping = threading.Thread(target=swap, name="swap")
-    swapping.start()
     read = set()
-    try:
+    with swapped_for_a_link(skill / swapped, outside / swapped, tmp_path / "aside"):
         for _ in range(4000):
             with suppress(UnreadableError):
                 read.add(read_inside(skill, "hint.md", max_bytes=100, inner="hooks"))
-    finally:
-        is_over.set()
-        swapping.join()
 
     assert read == {b"ours"}
 

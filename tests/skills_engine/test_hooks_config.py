@@ -347,12 +347,14 @@ def test_a_text_is_stripped_of_byte_order_mark_and_blanks(tmp_path: Path) -> Non
 
 @pytest.mark.rule("L1-05")
 @pytest.mark.parametrize("data", [b"", b" \r\n\t", b"\xef\xbb\xbf\n"])
-def test_an_empty_text_skips_its_hook_with_a_warning(tmp_path: Path, data: bytes) -> None:
+def test_an_empty_text_is_an_error_of_its_hook(tmp_path: Path, data: bytes) -> None:
     folder = make_skill(tmp_path, "tutor", entry(), entry("last"))
     (folder / "hooks" / "hint.md").write_bytes(data)
 
     assert names(folder) == ["last"]
-    assert problems(folder) == [("warning", "$.hooks[0].file", '"hint.md" is empty: the hook is skipped')]
+    assert problems(folder) == [
+        ("error", "$.hooks[0].file", '"hint.md" is empty; to switch the hook off, write "enabled": false')
+    ]
 
 
 @pytest.mark.rule("L1-05")

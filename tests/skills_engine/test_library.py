@@ -329,6 +329,35 @@ def test_what_changed_is_in_the_next_snapshot_and_the_old_one_stays_as_it_was(tm
     assert second.select(["other"])[0] is first.select(["other"])[0]  # only what changed is read again
 
 
+@pytest.mark.rule("L1-04")
+def test_a_text_that_was_emptied_keeps_its_hook(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+
+    (folder / "hooks" / "hint.md").write_text("")
+    library.refresh()
+
+    assert texts(library) == {"tutor": ["Text of hint."]}
+
+
+def test_a_skill_that_may_be_half_saved_keeps_its_version_and_others_do_not_wait(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    library = SkillsLibrary(tmp_path)
+    library.load()
+    an_hour_s = 3600.0
+
+    (folder / "hooks" / "hint.md").write_text("Half.")
+    assert library.refresh(rest_s=an_hour_s) is None
+    make_skill(tmp_path, "other", entry())
+    assert library.refresh(rest_s=an_hour_s) is not None
+    assert texts(library) == {"other": ["Text of hint."], "tutor": ["Text of hint."]}
+
+    assert library.refresh() is not None
+    assert texts(library) == {"other": ["Text of hint."], "tutor": ["Half."]}
+    assert library.refresh() is None
+
+
 def test_a_touched_skill_is_read_again_though_it_looks_the_same(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
     library = SkillsLibrary(tmp_path)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from skills_engine import SkillsLibrary, SkillsSnapshot
 from skills_engine.library import Reload
-from skills_engine.watcher import MAX_MISSES, Watcher, touched_skill
+from skills_engine.watcher import MAX_MISSES, SETTLE_S, Watcher, touched_skill
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 
 DEADLINE_S = 60
@@ -191,6 +192,31 @@ async def test_a_file_that_grows_while_it_is_read_ends_whole(root: Path) -> None
                 await asyncio.sleep(0)
 
         await watched.until(tutor=("word " * 20).strip())
+
+
+def save_pairs(folder: Path, count: int) -> set[str]:
+    """Save hooks.json and the text of the hook by turns; return the saves that paused within, as if they were two."""
+    two = set()
+    for number in range(count):
+        began_s = time.monotonic()
+        write_hooks_json(folder, {"hooks": [entry(f"n{number}", file="hint.md")]})
+        time.sleep(0.005)
+        (folder / "hooks" / "hint.md").write_text(f"n{number}")
+        if time.monotonic() - began_s > SETTLE_S / 2:
+            two.add(f"n{number}")
+        time.sleep(0.005)
+    return two
+
+
+@pytest.mark.parametrize("reload", ["auto", "poll"])
+async def test_saves_that_follow_each_other_are_never_seen_by_halves(root: Path, reload: Reload) -> None:
+    async with watching(root, reload=reload) as watched:
+        two = await asyncio.to_thread(save_pairs, root / "tutor", 120)
+        await watched.until(tutor="n119")
+
+    seen = [(hook.name, hook.content) for snapshot in watched.seen for hook in snapshot.hooks(["tutor"])]
+    assert [(name, text) for name, text in seen if name != text and not two & {name, text}] == []
+    assert len(seen) == len(watched.seen)
 
 
 async def test_hundreds_of_changes_at_once_are_few_reloads(root: Path) -> None:

@@ -31,7 +31,7 @@ from tests.support.speech_server import SpeechServer, speech_server
 
 def recognizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAIRecognizer:
     endpoints = speech_endpoints("speech.stt", server.provider(model="tiny"), {}, model="whisper-1")
-    return OpenAIRecognizer(endpoints, timeout_s=timeout_s, first_byte_s=3)
+    return OpenAIRecognizer(endpoints, timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize(

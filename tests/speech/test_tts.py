@@ -26,7 +26,7 @@ from tests.support.waiting import until
 
 def synthesizer(server: SpeechServer, *, timeout_s: float = 10) -> OpenAISynthesizer:
     endpoints = speech_endpoints("speech.tts", server.provider(voice="nova"), {}, model="tts-1", voice="alloy")
-    return OpenAISynthesizer(endpoints, timeout_s=timeout_s, first_byte_s=3)
+    return OpenAISynthesizer(endpoints, timeout_s=timeout_s)
 
 
 async def sound_of(made: Synthesizer, text: str = "Hello.") -> list[SoundChunk]:

@@ -216,6 +216,24 @@ async def test_a_pressed_key_is_an_utterance_with_pre_roll_and_nothing_else_is(d
     assert len(stopped.audio) / 2 / RATE == pytest.approx(2.35, abs=0.1)
 
 
+@pytest.mark.parametrize("hush_s", [0.0, 0.1])
+async def test_what_was_said_before_the_microphone_was_switched_off_is_not_sent_by_the_key(
+    detector: VoiceDetector, hush_s: float
+) -> None:
+    room = Room(detector, mode="push_to_talk")
+
+    await room.hear(1.0, VOICE)
+    await asyncio.sleep(0.5)  # it is off
+    await room.hear(hush_s, HUSH)
+    room.utterances.key_down()
+    await room.hear(1.0, HUSH)
+    room.utterances.end()
+
+    _, stopped = room.events
+    assert isinstance(stopped, Stopped)
+    assert np.abs(np.frombuffer(stopped.audio, "<i2") / 32768).max() < 0.05
+
+
 async def test_a_slip_of_the_finger_and_a_cancelled_key_are_discarded(detector: VoiceDetector) -> None:
     room = Room(detector, mode="push_to_talk")
 

@@ -1,4 +1,4 @@
-"""server/speech/voice_tags.py"""
+"""VoiceTags of server/speech/speakable.py"""
 
 import re
 

@@ -1,4 +1,4 @@
-"""server/storage/audit_log.py, audit_entry.py, audit_query.py and audit_verify.py, on both databases"""
+"""server/storage/audit_log.py, audit_entry.py and audit_query.py, on both databases"""
 
 import asyncio
 import json

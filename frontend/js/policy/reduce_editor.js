@@ -17,7 +17,8 @@ export function draftOf({ editor: { base, conflict, phase, refused, text } }) {
   const isDirty = base !== null && (problems.length > 0 || !isSame(document, base.document));
   // What the server refused may be tried again as it is: a handler may be there by now.
   const canSave = phase === "ready" && conflict === null && problems.length === 0 && isDirty;
-  return { document, problems, all: [...problems, ...refused], isDirty, canSave };
+  const said = refused.map(({ path, message }) => ({ path, message: p.editor.notAccepted(message) }));
+  return { document, problems, all: [...problems, ...said], isDirty, canSave };
 }
 
 /** Return what the draft inherits. @param {State} state @returns {Inherited} */

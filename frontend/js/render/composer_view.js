@@ -135,17 +135,23 @@ function loadingLine({ loading }) {
         ? { max: loading.length, value: done, "aria-label": t.composer.loading }
         : { "aria-label": t.composer.loading },
     ),
-    h("p", {}, current ? t.composer.loadingPart(current.name) : t.composer.gettingReady),
+    h("p", {}, current ? t.composer.loadingPart(partOf(current)) : t.composer.gettingReady),
   );
 }
 
 /** @param {import("../state.js").Stage} stage */
-function failedLine({ name, detail }) {
+function partOf({ name }) {
+  return t.composer.parts[name] ?? name;
+}
+
+/** @param {import("../state.js").Stage} stage */
+function failedLine(stage) {
+  const { detail } = stage;
   return h(
     "div",
     { class: "line line-error", role: "alert", key: "failed" },
     icon("alert"),
-    h("p", {}, t.composer.loadFailed(name), detail && ` ${detail}`),
+    h("p", {}, t.composer.loadFailed(partOf(stage)), detail && ` ${detail}`),
   );
 }
 

@@ -10,11 +10,11 @@ import { versionsOf } from "../branches.js";
 import { isUserMessage } from "../../sdk/conversation.js";
 import { canSpeak, isEmpty, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
-import { offerOf } from "../models.js";
+import { offerOf, picksOf } from "../models.js";
 import { h } from "./dom.js";
 import { demoView, offerView } from "./models_view.js";
 import { turnView } from "./turn_view.js";
-import { talkButton, talkHint } from "./voice_view.js";
+import { languageProblem, talkButton, talkHint } from "./voice_view.js";
 import { locale, t, unknownLanguage } from "../strings.js";
 import { en } from "../strings/en.js";
 
@@ -54,6 +54,7 @@ function turnsView(state, conversation) {
         isLast,
         canAsk,
         versions: versions.get(key) ?? NONE,
+        ...picksOf(state),
         isEdited: state.editedTurn === key,
         canSpeak: isReadable,
         isReadAloud: state.speakTurn?.turnId === key,
@@ -153,18 +154,20 @@ function emptyView(state) {
 function modelSentence({ server }) {
   if (!server) return t.empty.connecting;
   const { name, host, location } = server.model;
-  return location === "local" ? t.empty.local(name, host) : t.empty.cloud(name, host);
+  return location === "local" ? t.empty.local(name, t.header.hosts[host] ?? host) : t.empty.cloud(name, host);
 }
 
-/** Say that the model does not know the language of the page, and offer another one where none was found. @param {State} state */
-function languageView({ server, models }) {
+/** Say that the model or the speech recognition does not know the language, and offer another one where none was found. @param {State} state */
+function languageView(state) {
+  const { server, models } = state;
   const unknown = unknownLanguage(server?.model.languages, locale);
-  if (!unknown) return null;
-  const canPick = server?.user?.is_operator && !offerOf(models);
+  const problem = languageProblem(state) ?? (unknown && t.models.knowsOnly(unknown.known));
+  if (!problem) return null;
+  const canPick = unknown && server?.user?.is_operator && !offerOf(models);
   return h(
     "p",
     { class: "model-offer", key: "language" },
-    t.models.knowsOnly(unknown.known) + t.empty.inEnglish,
+    unknown ? problem + t.empty.inEnglish : problem,
     canPick && h("button", { type: "button", class: "button small", "data-action": "models" }, t.models.useOther),
   );
 }

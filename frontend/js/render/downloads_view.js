@@ -89,7 +89,7 @@ function downloadView({ name, parameters, licence, state, doneBytes, totalBytes,
         "aria-label": t.models.progress(title),
         key: "bar",
       }),
-    error && h("p", { class: "line line-error", role: "alert", key: "error" }, error),
+    error && h("p", { class: "line line-error", role: "alert", key: "error" }, t.models.notFetched(error)),
   );
 }
 

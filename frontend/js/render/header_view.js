@@ -102,7 +102,7 @@ function modelView({ server, models }) {
     isPicker ? "button" : "p",
     {
       class: `model model-${where}`,
-      title: t.header.modelAt(name, host),
+      title: t.header.modelAt(name, t.header.hosts[host] ?? host),
       ...(isPicker && { ...opener, "aria-expanded": String(models.isOpen) }),
     },
     icon(where),

@@ -6,7 +6,7 @@
 
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { adviceOn, t } from "../strings.js";
+import { adviceOn, namesSettings, t } from "../strings.js";
 
 /** @param {Notice} notice @param {boolean} canDismiss */
 export function noticeView({ code, level, message }, canDismiss) {
@@ -34,6 +34,7 @@ export function noticeView({ code, level, message }, canDismiss) {
 export function errorView(error) {
   const { code, message, path } = error;
   const advice = adviceOn(error);
+  const isDetailed = !advice || (code !== "language_unknown" && !namesSettings(message));
   return h(
     "div",
     { class: "line line-error", role: "alert", "data-code": code },
@@ -42,7 +43,7 @@ export function errorView(error) {
       "p",
       {},
       advice && h("span", { class: "cure" }, `${advice} `),
-      h("span", { class: "details" }, message),
+      isDetailed && h("span", { class: "details" }, message),
       path && !message.includes(path) && h("code", {}, path),
     ),
   );

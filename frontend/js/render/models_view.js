@@ -37,7 +37,9 @@ export function modelsView({ models, downloads, server }) {
 
 /** @param {Models} models @param {import("../downloads.js").Downloads} downloads */
 function pickerView(models, downloads) {
-  const isServerFound = models.options?.some(({ choice }) => choice.kind === "endpoint") ?? true;
+  const isServerFound =
+    models.options?.some(({ choice, isCurrent }) => choice.kind === "endpoint" && !(isCurrent && models.silence)) ??
+    true;
   const suggested = isServerFound ? null : suggestionOf(downloads);
   return [
     h("p", { class: "fine" }, t.models.about),

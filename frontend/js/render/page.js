@@ -352,6 +352,13 @@ export function endpointAddress() {
   return { base_url, ...(api_key && { api_key }) };
 }
 
+/** Clear a model's name that is none of these: browsers list only the names that hold what the field does. @param {readonly string[]} names */
+export function clearOtherName(names) {
+  const form = /** @type {HTMLFormElement | null} */ (document.getElementById("other-model"));
+  const field = /** @type {HTMLInputElement | undefined} */ (form?.elements.namedItem("model"));
+  if (field && names.length && !names.includes(field.value)) field.value = "";
+}
+
 /** Return what the form for another model holds. @param {EventTarget | null} form @returns {import("../models.js").ModelChoice | null} null for another form */
 export function otherEndpoint(form) {
   if (!(form instanceof HTMLFormElement) || form.id !== "other-model") return null;

@@ -59,7 +59,7 @@ export function settingsView(state) {
       "turnDetection",
       [
         ["server_vad", t.settings.handsFree],
-        ["push_to_talk", t.settings.pushToTalk],
+        ["push_to_talk", state.isTouch ? t.settings.holdButton : t.settings.pushToTalk],
       ],
       settings.turnDetection,
     ),

@@ -32,6 +32,8 @@ import { t } from "../strings.js";
  * @property {boolean} canAsk a turn may be asked
  * @property {readonly string[]} versions of this turn, oldest first; none or one: there are no others
  * @property {boolean} isEdited
+ * @property {boolean} isLimited the model knows only some languages
+ * @property {boolean} canPick the user may pick another model
  * @property {boolean} canSpeak its reply can be read aloud
  * @property {boolean} isReadAloud its reply is being read aloud
  * @property {boolean} hasTrace
@@ -51,6 +53,8 @@ function describe({
   canAsk,
   versions,
   isEdited,
+  isLimited,
+  canPick,
   canSpeak,
   isReadAloud,
   hasTrace,
@@ -93,7 +97,7 @@ function describe({
         canRegenerate: canAsk && asked !== undefined && !(isLast && canRetry(asked)),
         hasTrace,
       }),
-    !running && asked && endView(asked, view, { isLast, canAsk }),
+    !running && asked && endView(asked, view, { isLast, canAsk, isLimited, canPick }),
   );
 }
 
@@ -244,11 +248,12 @@ function canRetry({ _answer }) {
   return _answer !== undefined && _answer !== "pending";
 }
 
-/** @param {Message} asked @param {TurnView | null} view @param {{isLast: boolean, canAsk: boolean}} at */
-export function endView(asked, view, { isLast, canAsk }) {
+/** @param {Message} asked @param {TurnView | null} view @param {Pick<ShownTurn, "isLast" | "canAsk" | "isLimited" | "canPick">} at */
+export function endView(asked, view, { isLast, canAsk, isLimited, canPick }) {
   const line = endLine(asked._answer, view);
   if (!line) return null;
-  const isRetried = isLast && canRetry(asked);
+  const isUnread = isLimited && view?.error?.code === "language_unknown"; // the same model would refuse it again
+  const isRetried = isLast && canRetry(asked) && !isUnread;
   const isRefusedForHook = view?.error?.code === "hook_signature_invalid";
   const disabled = !canAsk;
   return h(
@@ -257,6 +262,10 @@ export function endView(asked, view, { isLast, canAsk }) {
     h("span", {}, line),
     isRetried &&
       h("button", { type: "button", class: "button small", "data-action": "retry", disabled }, icon("retry"), t.retry),
+    isLast &&
+      isUnread &&
+      canPick &&
+      h("button", { type: "button", class: "button small", "data-action": "models" }, t.models.useOther),
     isRetried &&
       isRefusedForHook &&
       h(

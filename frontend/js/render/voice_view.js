@@ -6,13 +6,14 @@
  */
 
 import { isUserMessage } from "../../sdk/conversation.js";
+import { picksOf } from "../models.js";
 import { isEmpty, isVoiceLoading, visibleTurn } from "../state.js";
 import { canSend, openConversation } from "../../sdk/state.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
 import { errorView, noticeView } from "./lines_view.js";
 import { endView } from "./turn_view.js";
-import { locale, t, unknownLanguage } from "../strings.js";
+import { locale, namesSettings, t, unknownLanguage } from "../strings.js";
 
 /** Return the button that begins to talk; null while the page listens. @param {State} state */
 export function talkButton(state) {
@@ -37,7 +38,6 @@ export function talkButton(state) {
 export function talkHint(state) {
   return (
     whyNot(state) ??
-    languageProblem(state) ??
     voiceNews(state) ??
     (isPushToTalk(state) ? (state.isTouch ? t.voice.holdButton : t.voice.holdAndSpeak) : t.voice.justSpeak)
   );
@@ -97,7 +97,7 @@ function captions(state) {
   const isUnanswered = trouble.length > 0 && asked?._answer !== undefined && asked._answer !== "stopped";
   const understood = state.voice.transcript || (turn || isUnanswered ? asked?.content : "");
   const problem = languageProblem(state);
-  const hint = !problem && (isUnanswered && phaseOf(state) === "listening" ? t.voice.sayAgain : hintOf(state));
+  const hint = isUnanswered && phaseOf(state) === "listening" ? t.voice.sayAgain : hintOf(state);
   return [
     understood && h("p", { class: "voice-transcript", dir: "auto" }, understood),
     playing && h("p", { class: "voice-caption", dir: "auto" }, playing.sentence.spoken ?? playing.sentence.text),
@@ -114,7 +114,7 @@ function troubleWith(state, asked) {
   return [
     ...(view?.notices ?? []).filter(({ level }) => level !== "info").map((notice) => noticeView(notice, false)),
     view?.error && errorView(view.error),
-    isOver && endView(asked, view, { isLast: true, canAsk: canSend(state) }),
+    isOver && endView(asked, view, { isLast: true, canAsk: canSend(state), ...picksOf(state) }),
   ].filter(Boolean);
 }
 
@@ -220,7 +220,8 @@ function whyNot(state) {
   if (!speech) return t.voice.noRecognition;
   for (const part of [speech.stt, speech.vad]) {
     if (part.state === "loading") return t.voice.recognitionLoading;
-    if (part.state === "missing") return part.reason ?? t.voice.noRecognition;
+    if (part.state === "missing")
+      return part.reason && !namesSettings(part.reason) ? part.reason : t.voice.noRecognition;
   }
   return null;
 }

@@ -42,6 +42,8 @@ export const en = {
     clear: "Clear",
     delete: "Delete",
     local: "local",
+    /** Hosts that the server names in English. @type {Record<string, string>} */
+    hosts: { "this machine": "this machine" },
     pickModel: ". Pick another model",
     modelAt: (/** @type {string} */ name, /** @type {string} */ host) => `${name} at ${host}`,
     cloud: (/** @type {string} */ host) => `cloud: ${host}`,
@@ -98,6 +100,7 @@ export const en = {
     size: (/** @type {string} */ total) => `${total} GB`,
     sizeOf: (/** @type {string} */ done, /** @type {string} */ total) => `${done} of ${total} GB`,
     checking: "checking…",
+    notFetched: (/** @type {string} */ why) => `The download was interrupted: ${why}`,
     other: "Another endpoint",
     address: "Address",
     key: "Key",
@@ -118,7 +121,8 @@ export const en = {
     failed: (/** @type {number} */ status) => `The server refused (${status}); its log says why.`,
     /** What the user can do about an error, by its code, in the words of the picker. @type {Record<string, string>} */
     cures: {
-      model_invalid: "Check the fields: an address looks like http://127.0.0.1:8000/v1, without a password in it.",
+      model_invalid:
+        "Check the fields: an address looks like http://127.0.0.1:8000/v1, without a password in it, and a key has no foreign letters.",
       model_missing: "There is no model of this name at this address. “List models” shows which there are.",
       provider_unreachable:
         "This address does not answer. Check that the model server runs and that the address is right.",
@@ -145,6 +149,16 @@ export const en = {
     reconnecting: "No connection to the server. Reconnecting…",
     now: "Now",
     loading: "Loading",
+    /** Parts that the server names in English. @type {Record<string, string>} */
+    parts: {
+      skills: "skills",
+      model: "model",
+      storage: "storage",
+      "speech recognition": "speech recognition",
+      "voice detection": "voice detection",
+      voice: "voice",
+      "process hooks": "process hooks",
+    },
     loadingPart: (/** @type {string} */ part) => `Loading: ${part}…`,
     gettingReady: "The server is getting ready…",
     loadFailed: (/** @type {string} */ part) => `This server could not load its ${part}.`,
@@ -162,6 +176,8 @@ export const en = {
     remove: (/** @type {string} */ name) => `Remove ${name}`,
     added: (/** @type {string} */ name) => `Attached: ${name}`,
     removed: (/** @type {string} */ name) => `Removed: ${name}`,
+    noMedia: (/** @type {string} */ name) =>
+      `${name} cannot be attached: messages hold no sound and no film. Attach pictures, text, Markdown, CSV or PDF.`,
     otherKind: (/** @type {string} */ name) =>
       `${name} cannot be attached: it is neither a picture nor text, Markdown, CSV or PDF. Save a document as PDF or text, and attach that.`,
     tooMany: (/** @type {number} */ most) => `A message can hold up to ${most} files. The others were left out.`,
@@ -184,7 +200,7 @@ export const en = {
     end: "End",
     mute: "Mute",
     languageUnknown: (/** @type {string} */ chosen, /** @type {string} */ known) =>
-      `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator to set speech.stt to an endpoint that knows ${chosen}.`,
+      `Speech recognition on this server understands ${known}, not ${chosen}. Type, choose another language in the settings, or ask the operator for speech recognition that knows ${chosen}.`,
     languageUnknownToBoth: (/** @type {string} */ chosen, /** @type {string} */ known) =>
       `The model and the speech recognition on this server understand only ${known}, not ${chosen}. Speak ${known}, or ask the operator for others.`,
     muted: "Muted",
@@ -256,6 +272,7 @@ export const en = {
     howToTalk: "How to talk",
     handsFree: "Hands-free: just speak",
     pushToTalk: "Push to talk: hold a key or a button",
+    holdButton: "Push to talk: hold a button",
     microphone: "Microphone",
     aMicrophone: "A microphone",
     asSystem: "System default",
@@ -587,10 +604,9 @@ export const en = {
     provider_rate_limited: "The model's server limits requests. Wait a moment, then retry.",
     provider_timeout: "The model took too long. Retry, or ask for something shorter.",
     provider_protocol: "The model's server sent an invalid reply. Retry; if it happens again, try another model.",
-    model_missing: "No model is set. Set llm.model in the server's configuration, or OPENAI_MODEL.",
+    model_missing: "No model is set. Pick one by a click on the model at the top, or ask the operator of this server.",
     context_overflow: "This conversation no longer fits the model. Start a new one, or shorten the message.",
-    language_unknown:
-      "The included model knows only English. Write in English, or use another model: click the model at the top.",
+    language_unknown: "The included model knows only English. Write in English, or use another model.",
     message_too_large: "The message is too long for this server. Shorten it, or start a new conversation.",
     turn_refused_draining: "The server is about to restart. Retry in a few seconds.",
     too_many_turns: "The server is busy. Wait a moment, then retry.",

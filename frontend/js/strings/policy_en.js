@@ -56,7 +56,7 @@ export const en = {
     details: "Details",
     caption: (/** @type {string} */ summary, /** @type {string} */ zone) =>
       `${summary} Times are in ${zone}; exports use UTC.`,
-    detailsOf: (/** @type {string} */ what) => `Details of ${what}`,
+    named: (/** @type {string} */ word, /** @type {string} */ what) => `${word}: ${what}`,
     less: "Less",
     more: "More",
     time: "time",
@@ -135,6 +135,7 @@ export const en = {
     refused: (/** @type {string} */ path, /** @type {string} */ message) => `Not saved. ${path}: ${message}`,
     noChanges: "No changes to save.",
     toFix: (/** @type {number} */ count) => `${counted(count, "problem", "problems")} to fix.`,
+    notAccepted: (/** @type {string} */ why) => `not accepted by the server: ${why}`,
     notObject: "must be a JSON object: { … }",
     notJson: (/** @type {string} */ why) => `not valid JSON: ${why}`,
   },

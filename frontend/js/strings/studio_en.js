@@ -80,6 +80,8 @@ export const en = {
   hasTools: "Tools are on",
   hasHistory: (/** @type {number} */ n) => `After the last conversation (${count(n, "message")})`,
   persistent: "persistent",
+  lastWorking:
+    "The files have errors, so this shows the last working version, which the server keeps using. Fix the errors to see your edits.",
   noReading: "Nothing to show yet.",
   calls: (/** @type {number} */ n) => count(n, "line"),
 
@@ -93,6 +95,7 @@ export const en = {
 
   trial: "Try it",
   trialHelp: "Asks the model your question twice, with the saved and with the edited version.",
+  trialLastWorking: "The edited files have errors: “Edited” is the last working version.",
   trialTools: "With tools: they run for real, in both; a call that needs a yes is refused",
   noQuestion: "Write above what the user says.",
   ask: "Ask the model",

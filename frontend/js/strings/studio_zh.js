@@ -73,6 +73,7 @@ export const zh = {
   hasTools: "工具已开启",
   hasHistory: (n) => `接在上一个对话之后（${n} 条消息）`,
   persistent: "持久",
+  lastWorking: "文件有错误，因此这里显示服务器继续使用的上一个可用版本。请修正错误以查看您的修改。",
   noReading: "还没有可显示的内容。",
   calls: (n) => `${n} 行`,
 
@@ -85,6 +86,7 @@ export const zh = {
 
   trial: "试一试",
   trialHelp: "用已保存的版本和修改后的版本，各向模型提问一次。",
+  trialLastWorking: "修改后的文件有错误：“修改后”使用的是上一个可用版本。",
   trialTools: "使用工具：两次都会真正运行；需要您同意的调用会被拒绝",
   noQuestion: "请先在上方填写用户说的话。",
   ask: "询问模型",

@@ -1,10 +1,12 @@
-/** The last conversation of this browser: its last question, and what was said before. */
+/** The last conversation of this browser: its last question, what was said before, and what its hooks remembered then. */
 
 import { CONVERSATIONS, Database, SUMMARIES, result } from "../database.js";
 
 const MAX_MESSAGES = 50;
 
-/** @returns {Promise<{text: string, history: import("./state.js").ChatMessage[]} | null>} null if there is none, or the browser keeps nothing */
+/** @typedef {{text: string, history: import("./state.js").ChatMessage[], hookState: string | null}} LastQuestion hookState: of the turn before it, null if that had none */
+
+/** @returns {Promise<LastQuestion | null>} null if there is none, or the browser keeps nothing */
 export async function lastConversation() {
   try {
     const database = new Database(indexedDB, () => undefined);
@@ -18,15 +20,20 @@ export async function lastConversation() {
   }
 }
 
-/** @param {unknown} history as the page keeps it */
+/** @param {unknown} history as the page keeps it @returns {LastQuestion | null} */
 export function lastQuestionOf(history) {
   const messages = Array.isArray(history) ? history : [];
-  const said = messages.filter(
-    ({ role, content, _hook }) =>
-      (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook,
-  );
-  const at = said.findLastIndex(({ role }) => role === "user");
+  const isSaid = (/** @type {any} */ { role, content, _hook }) =>
+    (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook;
+  const at = messages.findLastIndex((message) => message.role === "user" && isSaid(message));
   if (at < 0) return null;
-  const before = said.slice(Math.max(0, at - MAX_MESSAGES), at);
-  return { text: said[at].content, history: before.map(({ role, content }) => ({ role, content })) };
+  const before = messages.slice(0, at);
+  return {
+    text: messages[at].content,
+    history: before
+      .filter(isSaid)
+      .slice(-MAX_MESSAGES)
+      .map(({ role, content }) => ({ role, content })),
+    hookState: before.findLast(({ _state }) => _state)?._state ?? null,
+  };
 }

@@ -118,7 +118,7 @@ function showFromAddress() {
 const settings = loadSettings(() => localStorage);
 document.documentElement.dataset.theme = settings.theme ?? "auto";
 await useStudioLanguage(settings.pageLanguage ?? "");
-dispatch({ type: "skills_off", names: settings.skillsOff ?? [] });
+dispatch({ type: "skills_chosen", off: settings.skillsOff ?? [], on: settings.skillsOn ?? [] });
 showFromAddress();
 dispatch({ type: "load_skills" });
 const last = await lastConversation();

@@ -29,14 +29,12 @@ function withoutBuffer(state, path) {
 /** Ask the server for the preview of what the model would read. @param {State} state @returns {State} */
 function previewing(state) {
   if (!state.skill || !state.listing) return state;
-  const { text, tools, hasTools, hasHistory, channel, language, model, user, time } = state.question;
+  const { text, tools, hasTools, channel, language, model, user, time } = state.question;
   const asked = state.asked + 1;
-  const history = hasHistory ? state.history : [];
   const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
   const question = {
     text: text || s.defaultQuestion,
-    history,
-    skills_off: state.skillsOff,
+    ...conversationOf(state),
     rounds: roundsOf(tools),
     tools: hasTools,
     ...known,
@@ -45,6 +43,12 @@ function previewing(state) {
     { ...state, asked },
     { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question },
   );
+}
+
+/** The conversation that the question goes on with, as a request sends it. @param {State} state */
+function conversationOf({ question, history, hookState, skillsOff, skillsOn }) {
+  const before = question.hasHistory ? { history, state: hookState } : { history: [], state: null };
+  return { ...before, skills_off: skillsOff, skills_on: skillsOn };
 }
 
 /** Tool calls as they are written: `a, b: error; c` are two rounds. @param {string} text */
@@ -265,10 +269,11 @@ const REDUCERS = {
 
   /** Change a field of the question that is previewed and tried. */
   ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
-  /** Take over which skills are switched off on the page. */
-  skills_off: (state, { names }) => previewing({ ...state, skillsOff: names }),
-  conversation(state, { text, history }) {
-    return previewing({ ...state, history, question: { ...state.question, text: state.question.text || text } });
+  /** Take over which skills are switched off and on on the page. */
+  skills_chosen: (state, { off, on }) => previewing({ ...state, skillsOff: off, skillsOn: on }),
+  conversation(state, { text, history, hookState }) {
+    const question = { ...state.question, text: state.question.text || text };
+    return previewing({ ...state, history, hookState, question });
   },
   previewed: (state, { asked, preview }) => {
     if (asked !== state.asked) return state;
@@ -279,11 +284,11 @@ const REDUCERS = {
   },
 
   try_it(state) {
-    const { skill, question, history } = state;
+    const { skill, question } = state;
     if (state.isTrying) return withEffects({ ...state, isTrying: false }, { type: "stop_trying" });
     if (!question.text.trim()) return state;
     const none = { text: "", tools: [], end: null };
-    const said = { text: question.text, skills_off: state.skillsOff, history: question.hasHistory ? history : [] };
+    const said = { text: question.text, ...conversationOf(state) };
     const body = { files: editsOf(state), tools: question.tryTools, ...said };
     return withEffects(
       { ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null },
@@ -307,17 +312,11 @@ function stepping(state, way) {
 }
 
 /** Return the fields that stay when another skill is opened. @param {State} state */
-const keptAcrossSkills = ({ isOn, skills, schema, question, history, skillsOff, asked, announcements, effects }) => ({
-  isOn,
-  skills,
-  schema,
-  question,
-  history,
-  skillsOff,
-  asked,
-  announcements,
-  effects,
-});
+function keptAcrossSkills({ isOn, skills, schema, question, history, hookState, skillsOff, skillsOn, asked, ...rest }) {
+  const { announcements, effects } = rest;
+  const conversation = { question, history, hookState, skillsOff, skillsOn };
+  return { isOn, skills, schema, ...conversation, asked, announcements, effects };
+}
 
 /** @param {State} state @param {Event} event @returns {State} */
 export function reduce(state, event) {

@@ -19,7 +19,7 @@
  * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
  * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
  * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly NotFiredHook[],
- *   diagnostics: readonly Diagnostic[], tests: Tests}} Preview
+ *   diagnostics: readonly Diagnostic[], tests: Tests, is_last_working: boolean}} Preview
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
  * @typedef {{role: "user" | "assistant", content: string}} ChatMessage
  * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
@@ -58,7 +58,9 @@ export const initialState = () => ({
     tryTools: false,
   },
   history: /** @type {readonly ChatMessage[]} */ ([]), // of the last conversation, before its last question
+  hookState: /** @type {string | null} */ (null), // what its hooks remembered then
   skillsOff: /** @type {readonly string[]} */ ([]), // in the conversations of this browser
+  skillsOn: /** @type {readonly string[]} */ ([]), // of those that are off by default
   preview: /** @type {Preview | null} */ (null),
   asked: 0, // number of the newest preview; answers to earlier ones are dropped
   trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),

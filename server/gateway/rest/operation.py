@@ -13,7 +13,7 @@ from msgspec import Struct
 from server.accounts.principal import Principal
 from server.errors import PolicyError, StorageError
 from server.gateway.auth import Authenticator
-from server.gateway.responses import refuse
+from server.gateway.responses import OPENAI_PREFIXES, refuse
 from server.gateway.routes import Access
 from server.storage.audit_entry import AuditEntry
 from server.wire import codec
@@ -162,7 +162,10 @@ def handler_of(operation: Operation, authenticator: Authenticator) -> Handler:
 def read_query(request: web.Request, kind: type[Struct]) -> Struct:
     """Read the parameters, typed. Raises Refusal, which names the one that is wrong."""
     given: dict[str, str] = {}
+    is_openais = request.path.startswith(OPENAI_PREFIXES)
     for name, value in request.query.items():
+        if is_openais and name == "api-version":
+            continue  # Azure's clients add it to every address
         if name in given:
             raise Refusal(400, "query_invalid", f"`{name}` is given twice", path=name[:100])
         given[name] = value

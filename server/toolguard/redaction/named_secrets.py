@@ -15,13 +15,18 @@ from server.toolguard.scans import Span
 
 _NAME_CHARS: Final = 40
 _NAME: Final = re.compile(rf"[\w.-]{{0,{_NAME_CHARS}}}")
+_SAYS: Final = re.compile(r"\s(?:contains|contents?|holds|reads|says)(?=:)")
+"""Verb of a sentence that shows the content of a file."""
 _CJK: Final = "\u2e80"
 _BEFORE_CHARS: Final = 32
 _SIGN: Final = re.compile(
     r"""
     (?:\\{0,3}["'`*)\]]){0,4} [ \t]{0,10}                        # what closes the name
     (?: :\s?[&\w.<>\[\]|? ]{1,40}(?==) | \s?[Ss]tr(?:ing)?(?=\s?=)  # its type
-      | files?\s(?:contains|contents?|holds|reads|says)(?=:) | \d{1,2}(?=:) | \[[^\]\n]{1,30}\] | \([^)\n]{0,30}\)[ \t]? | (?:for|für|zum|of|von|de|to)\s[^\n:=]{1,40} )?
+      | (?P<file>(?:files?|\.\w{1,5})"""
+    + _SAYS.pattern
+    + r""") | \d{1,2}(?=:) | \[[^\]\n]{1,30}\] | \([^)\n]{0,30}\)[ \t]?
+      | (?:for|für|zum|of|von|de|to)\s[^\n:=]{1,40} )?
     (?: =>|->|→|： | :{0,3}=(?!=) | [?.+]=(?!=) | \?\?= | (?<![!=<>])==?(?!=)
       | :\s?\{[^{}]{0,120}?["'](?:value|default)["']\s?: | :{1,2}(?![:=])
       | [(\[](?=["']) | ,[ ]do: | %3[ad] | \.{3,} | </?\w*>\s{0,10}(?:<\w+>)? | (?<=[\w\"'])>\s{0,10}
@@ -37,7 +42,7 @@ _SIGN: Final = re.compile(
 _ITEM: Final = re.compile(
     r"\s*\[?\s*(?=\\?[\"'])|\s*\n[ \t]*-[ ]|[ \t]*\n\s*(?=[^\s:=]+[ \t]*(?:\n|\Z))"  # a list, or a line of its own
 )
-_NEXT_ITEM: Final = re.compile(r"\s*,\s*(?=\\?[\"'])|\s*\n[ \t]*-[ ]")
+_NEXT_ITEM: Final = re.compile(r"\s*,\s*(?=\\?[\"'])(?!\\{0,3}[\"'][^\"'\n]{0,80}[\"']\s?:)|\s*\n[ \t]*-[ ]")
 _MOST_ITEMS: Final = 32
 _QUOTED: Final = re.compile(
     r"""
@@ -102,6 +107,8 @@ class NamedSecrets:
         if text[at] >= _CJK:  # scripts without spaces: the name ends with the keyword
             high = at + self._names.length_at(text, at)
         name = text[low:high].rstrip(".-")
+        if "." in name and _SAYS.match(text, high, end):
+            name = name.rpartition(".")[0]
         high = low + len(name)
         yield Span(high, high, "")
         if (promise := self._promise(text, name, low)) is None:
@@ -147,7 +154,7 @@ class NamedSecrets:
             elif bare := _BARE.match(text, at, end):
                 value = _until_cut(bare[0])
                 start, stop, at = bare.start(), bare.start() + len(value), bare.end()
-                is_sure = is_setting or self._is_line(text, low, stop, end)
+                is_sure = is_setting or (sign["file"] is None and self._is_line(text, low, stop, end))
                 is_one = self._values.is_secret(value, promise, is_sure=is_sure)
                 is_one = is_one and (promise == "password" or not is_program(value))
                 if is_one and stop - start > _LOOKED_AT and (rest := _REST.match(text, stop, end)):

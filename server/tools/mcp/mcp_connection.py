@@ -169,7 +169,8 @@ class McpConnection:
         instructions = convert_instructions(self._name, client.instructions)
         is_unused = bool(instructions) and not self._settings.instructions
         self._put(tools, "" if is_unused else instructions)
-        more = ", and instructions, which tools.mcp.*.instructions puts into the system prompt" if is_unused else ""
+        option = f"tools.mcp.{self._name}.instructions"
+        more = f", and instructions, which {option} puts into the system prompt" if is_unused else ""
         logger.info("MCP server %s: %d tools%s", self._name, len(tools), more)
 
     async def _list(self, client: Client) -> list[types.Tool]:

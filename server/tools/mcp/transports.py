@@ -19,8 +19,18 @@ import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
-from mcp.types import INTERNAL_ERROR, JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp.types import (
+    INTERNAL_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    RequestId,
+)
 from mcp.types.jsonrpc import jsonrpc_message_adapter
+from mcp.types.methods import validate_server_result
 
 from server.bounded.limits import BoundedDict, TokenBucket
 from server.config import McpServerSettings
@@ -45,7 +55,7 @@ _ADMITTED: Final = frozenset(
     ("notifications/tools/list_changed", "notifications/cancelled", "notifications/subscriptions/acknowledged")
 )
 """Notifications that are admitted; progress and log messages are for clients that show them."""
-_BLOCKS: Final = frozenset(("text", "image", "audio", "resource", "resource_link"))
+_VERSION: Final = "2025-11-25"  # of its lists the SDK wants the most
 _CUT_BYTES: Final = 65_536
 _LAST_WORDS_S: Final = 0.25
 
@@ -95,21 +105,44 @@ class MessageFilter:
 
 
 def make_readable(message: JSONRPCMessage) -> None:
-    """Cut the lists of an answer to MAX_ENTRIES each; mend what the SDK would refuse the whole of a result for."""
-    if isinstance(message, JSONRPCResponse):
-        for name, value in message.result.items():
-            if isinstance(value, list) and len(value) > MAX_ENTRIES:
-                message.result[name] = value[:MAX_ENTRIES]
-        message.result.setdefault("resultType", "complete")
-        if isinstance(blocks := message.result.get("content"), list):
-            message.result["content"] = [_known_block(block) for block in blocks]
+    """Cut the lists of an answer to MAX_ENTRIES, and take out single parts for which the SDK would refuse it whole.
+
+    A block becomes a text that stands for it; a tool loses optional fields, or is left out.
+    """
+    if not isinstance(message, JSONRPCResponse):
+        return
+    result = message.result
+    for name, value in result.items():
+        if isinstance(value, list) and len(value) > MAX_ENTRIES:
+            result[name] = value[:MAX_ENTRIES]
+    result.setdefault("resultType", "complete")
+    if not isinstance(result.get("instructions"), str):
+        result.pop("instructions", None)
+    for method, name, mend in (("tools/call", "content", _as_text), ("tools/list", "tools", _bare_tool)):
+        if isinstance(entries := result.get(name), list) and not _is_taken(method, {name: entries}):
+            mended = (entry if _is_taken(method, {name: [entry]}) else mend(entry) for entry in entries)
+            result[name] = [entry for entry in mended if _is_taken(method, {name: [entry]})]
 
 
-def _known_block(block: Any) -> Any:
-    if not isinstance(block, dict) or block.get("type") in _BLOCKS:
-        return block
-    text = block.get("text")
-    return {"type": "text", "text": text if isinstance(text, str) else f"[{str(block.get('type'))[:40]}, not shown]"}
+def _is_taken(method: str, result: dict[str, Any]) -> bool:
+    """Return whether the SDK takes such a result."""
+    try:
+        validate_server_result(method, _VERSION, result)
+    except ValueError:
+        return False
+    return True
+
+
+def _bare_tool(tool: Any) -> Any:
+    """Return the tool with its description, but without its other optional fields, of which one may be wrong."""
+    return {name: tool.get(name) for name in ("name", "description", "inputSchema")} if isinstance(tool, dict) else tool
+
+
+def _as_text(block: Any) -> dict[str, str]:
+    """Return a block of text in place of one that cannot be read: its own text, or its type."""
+    fields = block if isinstance(block, dict) else {"text": block}
+    text = fields.get("text")
+    return {"type": "text", "text": text if isinstance(text, str) else f"[{fields.get('type')!s:.40}, not shown]"}
 
 
 class CannotStart(Exception):
@@ -277,31 +310,45 @@ async def http_transport(
 
 
 class _Limited(httpx2.AsyncHTTPTransport):
-    """Unpacks answers, breaks off one that has too many bytes or parts, and explains one that refuses us.
+    """Transport that unpacks answers, limits their bytes and parts, and explains refusals.
 
-    The SDK limits the bytes of single events; events go on for ever in sum. Of a refusal it keeps a JSON-RPC error alone.
+    The SDK limits the bytes of a single event only; a stream of events may go on for ever. Of a refusal it passes on
+    nothing but a JSON-RPC error, so each gets one that names the status.
     """
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         packed = await super().handle_async_request(request)
         packed.request = request
-        if packed.status_code in (401, 403):
-            await packed.aclose()
-            status = packed.status_code
-            error = {"code": INTERNAL_ERROR, "message": f"HTTP {status}: check url and headers in tools.mcp"}
-            return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": error})
         has_events = packed.headers.get("content-type", "").lower().startswith("text/event-stream")
         headers = [
             (name, value)
             for name, value in packed.headers.multi_items()
             if name.lower() not in ("content-encoding", "content-length")
         ]
-        return httpx2.Response(
+        answer = httpx2.Response(
             packed.status_code,
             headers=headers,
             stream=_Unpacked(packed, has_events=has_events),
             extensions=packed.extensions,
         )
+        is_refusal = answer.status_code >= 400 and answer.status_code != 404  # of that the SDK knows what it means
+        return await _explained(answer) if is_refusal else answer
+
+
+async def _explained(refusal: httpx2.Response) -> httpx2.Response:
+    """Return the refusal with a JSON-RPC error that names its status, and says what the server's own error says."""
+    text = f"HTTP {refusal.status_code}"
+    if refusal.status_code in (401, 403):
+        text += ": check url and headers in tools.mcp"
+    error = ErrorData(code=INTERNAL_ERROR, message=text)
+    if refusal.headers.get("content-type", "").lower().startswith("application/json"):
+        with suppress(httpx2.HTTPError, httpx2.StreamError, ValueError):
+            message = jsonrpc_message_adapter.validate_json(await refusal.aread(), by_name=False)
+            if isinstance(message, JSONRPCError):
+                error = message.error.model_copy(update={"message": f"{text} ({message.error.message})"})
+    await refusal.aclose()
+    body = {"jsonrpc": "2.0", "id": None, "error": error.model_dump(exclude_none=True)}
+    return httpx2.Response(refusal.status_code, json=body)
 
 
 class _Unpacked(httpx2.AsyncByteStream):

@@ -499,7 +499,8 @@ async def test_a_server_that_is_not_found_again_is_given_up() -> None:
     assert tries == TRIES
 
 
-async def test_a_server_that_says_when_is_tried_no_earlier() -> None:
+@pytest.mark.parametrize("when", ["600", "Wed, 21 Oct 2099 07:28:00 GMT"])
+async def test_a_server_that_says_when_is_tried_no_earlier(when: str) -> None:
     refused = asyncio.Semaphore(0)
 
     def refuse(socket: ServerConnection, request: Request) -> Response | None:
@@ -507,7 +508,7 @@ async def test_a_server_that_says_when_is_tried_no_earlier() -> None:
             return None
         refused.release()
         response = socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "full")
-        response.headers["Retry-After"] = "600"
+        response.headers["Retry-After"] = when
         return response
 
     async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
@@ -521,6 +522,19 @@ async def test_a_server_that_says_when_is_tried_no_earlier() -> None:
             await search
 
     assert refused.locked(), "it was tried again"
+
+
+async def test_a_retry_after_that_makes_no_sense_counts_as_none() -> None:
+    def refuse(socket: ServerConnection, request: Request) -> Response:
+        response = socket.respond(HTTPStatus.SERVICE_UNAVAILABLE, "draining")
+        response.headers["Retry-After"] = "\u00b2"
+        response.headers["Set-Cookie"] = "a=1"
+        response.headers["Set-Cookie"] = "b=2"
+        return response
+
+    async with listening(ServerConnection.wait_closed, process_request=refuse) as port:
+        with pytest.raises(ConnectionError, match="HTTP 503: draining"):
+            await Connector(f"ws://localhost:{port}", token=None).open()
 
 
 # the command line

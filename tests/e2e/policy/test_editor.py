@@ -95,7 +95,9 @@ async def test_a_mistake_is_marked_at_its_line_while_it_is_written(opened: Opene
     await expect(tab.get_by_role("button", name="Save", exact=True)).to_be_disabled()
     await write(tab, '{"pre_tool_use": [\n{"type": "dangerous_confirmation",\n "config": {"patterns": ["re:("]}}]}')
 
-    await expect(tab.locator("#problems")).to_contain_text("$.pre_tool_use[0].config `re:(` is not a valid")
+    await expect(tab.locator("#problems")).to_contain_text(
+        "$.pre_tool_use[0].config not accepted by the server: `re:(` is not a valid"
+    )
     await expect(editor(tab)).to_have_attribute("aria-invalid", "true")
     await expect(tab.locator(".cm-lintRange-error")).to_have_text('"config": {"patterns": ["re:("]}}]}')
     await tab.get_by_role("button", name="Line 3").click()
@@ -330,7 +332,7 @@ async def test_each_view_can_be_used_on_a_phone_and_in_the_dark(
         await expect(editor(tab)).to_contain_text("a" * 200)
     if view == "audit":
         await expect(tab.get_by_role("table")).to_be_visible()
-        await tab.get_by_role("button", name=re.compile("Details")).first.click()
+        await tab.get_by_role("button", name=re.compile("^More: ")).first.click()
 
     assert await tab.evaluate(OVERFLOW) == 0
 

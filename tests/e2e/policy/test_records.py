@@ -56,7 +56,7 @@ async def test_the_audit_log_is_filtered_opened_and_exported(
     await expect(rows).to_have_count(1)
     await expect(tab.get_by_role("log")).to_contain_text("1 entry, newest first.")
     await expect(tab.get_by_role("columnheader", name="Time")).to_have_attribute("aria-sort", "descending")
-    await rows.get_by_role("button", name="Details of post_tool_use current_time").click()
+    await rows.get_by_role("button", name="More: post_tool_use current_time").click()
     await expect(tab.locator(".details")).to_contain_text("Asia/Tokyo")
     await expect(tab.locator(".details")).to_contain_text(re.compile("hash[0-9a-f]{64}"))
 

@@ -10,7 +10,7 @@ from server.metrics import Metrics
 from server.session.turn_limits import TurnGate
 from server.wire import frames as wire
 from skill_tools.studio.skill_trial import SkillTrial
-from skills_engine import SkillsSnapshot
+from skills_engine import HookState, SkillsSnapshot
 from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
 
 ANNA = Principal("10.0.0.1", is_local=False, user_id="anna", is_logged_in=True, is_operator=True)
@@ -28,7 +28,7 @@ class Texts:
 async def answered(trial: SkillTrial) -> list[str]:
     out = Texts()
     messages = [wire.Message(role="user", content="Hi")]
-    await trial.answer(ANNA, SkillsSnapshot(), messages, out, SETTINGS)
+    await trial.answer(ANNA, SkillsSnapshot(), messages, out, SETTINGS, HookState())
     return out.texts
 
 

@@ -11,6 +11,7 @@ from aiohttp import ClientSession
 
 from skill_tools.authoring.scaffold import new_skill
 from tests.gateway.rest.conftest import Client, Reply
+from tests.support.client import client
 from tests.support.openai_script import Answer, Gate, HttpError, Stream, Text, calls, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.parley import Parley, parley
@@ -61,14 +62,15 @@ async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator:
 
 async def test_a_preview_says_what_is_wrong_and_what_stays_out(calm: Path, operator: Client) -> None:
     late = entry("late", timing="after_tool_call", tool_filter=["search_text"])
-    edits = {"hooks/hooks.json": hooks(entry("hint"), late, entry("bad", timing="sometimes"))}
+    edits = {"hooks/hooks.json": hooks(entry("hint"), late, entry("idle", group="alone"))}
     reply = await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi", "rounds": [[{"tool": "read_file"}]]})
 
     assert [call["title"] for call in reply.body["calls"]] == ["planning", "round 1", "round 2"]
     assert [(one["hook"], one["timing"]) for one in reply.body["not_fired"]] == [("late", "after_tool_call")]
     assert reply.body["not_fired"][0]["reason"].startswith("tool_filter names none")
-    errors = [one for one in reply.body["diagnostics"] if one["severity"] == "error"]
-    assert [(one["file"], one["path"]) for one in errors] == [("hooks/hooks.json", "$.hooks[2].timing")]
+    warnings = [one for one in reply.body["diagnostics"] if one["severity"] == "warning"]
+    assert [(one["file"], one["path"]) for one in warnings] == [("hooks/hooks.json", "$.hooks[2].group")]
+    assert reply.body["is_last_working"] is False
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ async def test_a_group_of_a_preview_has_the_hooks_of_all_skills(tone: None, oper
         edits = {"hooks/hooks.json": hooks(entry("hint", group=group))}
         found.append((await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi"})).body["diagnostics"])
 
-    assert found[0] == []
+    assert [one["message"] for one in found[0]] == ["keeps out other/hint of the group tone for good: it always fires"]
     assert "no other hook is in the group alone" in found[1][0]["message"]
 
 
@@ -195,6 +197,94 @@ async def test_a_preview_runs_the_scripted_tests_with_the_edits(calm: Path, oper
     assert (failure["file"], failure["line"], failure["name"]) == ("tests/hint.yaml", 2, "is calm")
     assert "Be loud." in failure["details"]
     assert any(one["file"] == "tests/hint.yaml" for one in broken.body["diagnostics"])
+
+
+NO_JSON = {"hooks/hooks.json": '{"hooks": [', "hooks/hint.md": "Be loud."}
+ONE_WRONG = {"hooks/hooks.json": hooks(entry("hint"), entry("bad", timing="sometimes")), "hooks/hint.md": "Be loud."}
+
+
+@pytest.mark.rule("L1-04")
+@pytest.mark.parametrize("files", [NO_JSON, ONE_WRONG])
+async def test_what_is_broken_plays_the_version_that_stays_in_use(
+    calm: Path, operator: Client, server: Parley, model: OpenAIServer, files: dict[str, str]
+) -> None:
+    model.respond = by_hook
+    case = "tests:\n  - {name: is loud, user: Hi, expect: {reads: [{contains: loud}]}}\n"
+    edited = await operator.post(f"{CALM}/preview", {"files": {**files, "tests/hint.yaml": case}, "text": "Hi"})
+    answers = await tried(server, {"files": files, "text": "Hi"})
+    for path, text_ in files.items():
+        (calm / path).write_text(text_)
+    saved = await operator.post(f"{CALM}/preview", {"text": "Hi"})
+    answers_saved = await tried(server, {"text": "Hi"})
+
+    for reply in (edited, saved):
+        assert marked(reply) == [("calm/hint", "Be calm."), ("other/hint", "Be other.")]
+        assert reply.body["is_last_working"] is True
+        assert "error" in [one["severity"] for one in reply.body["diagnostics"]]
+    assert [test["name"] for test in edited.body["tests"]["failures"]] == ["is loud"]
+    assert [words(of) for of in (*answers.values(), *answers_saved.values())] == ["Calm."] * 4
+
+
+async def test_a_skill_that_never_worked_plays_what_can_be_used_of_it(calm: Path, operator: Client) -> None:
+    new_skill("fresh", calm.parent, text="Be fresh.")
+    reply = await operator.post("/api/skills/fresh/preview", {"files": ONE_WRONG, "text": "Hi"})
+
+    assert ("fresh/hint", "Be loud.") in marked(reply)
+    assert reply.body["is_last_working"] is False
+
+
+@pytest.fixture
+def once(calm: Path) -> None:
+    (calm / "hooks" / "hooks.json").write_text(hooks(entry("hint", once="conversation")))
+
+
+@pytest.mark.rule("L1-45")
+async def test_a_hook_that_has_fired_stays_out_of_the_next_turn(
+    once: None, operator: Client, server: Parley, model: OpenAIServer
+) -> None:
+    model.respond = by_hook
+    async with client(server.ws_url) as user:
+        state = (await user.turn("Hi"))[-1]["state"]
+        before = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Calm."}]
+        model.requests.clear()
+        await user.turn("And now?", history=before, state=state)
+        assert not any("Be calm." in request.contents for request in model.requests)
+
+    first = await operator.post(f"{CALM}/preview", {"text": "Hi"})
+    body = {"text": "And now?", "history": before, "state": state}
+    second = await operator.post(f"{CALM}/preview", body)
+    forged = await operator.post(f"{CALM}/preview", {**body, "state": state.replace("calm", "other")})
+    model.requests.clear()
+    await tried(server, body)
+
+    assert [marked(reply) for reply in (first, second, forged)] == [
+        [("calm/hint", "Be calm."), ("other/hint", "Be other.")],
+        [("other/hint", "Be other.")],
+        [("calm/hint", "Be calm."), ("other/hint", "Be other.")],
+    ]
+    assert second.body["not_fired"][0]["code"] == "once"
+    assert len(model.requests) == 2
+    assert not any("Be calm." in request.contents for request in model.requests)
+
+
+@pytest.fixture
+def asleep(calm: Path) -> None:
+    page = calm.parent / "other" / "SKILL.md"
+    page.write_text(page.read_text().replace("---\n", "---\ndefault: off\n", 1))
+
+
+async def test_a_skill_that_the_user_switched_on_takes_part(
+    asleep: None, operator: Client, server: Parley, model: OpenAIServer
+) -> None:
+    found = [await operator.post(f"{CALM}/preview", {"text": "Hi", "skills_on": names}) for names in ([], ["other"])]
+    assert [marked(reply) for reply in found] == [
+        [("calm/hint", "Be calm.")],
+        [("calm/hint", "Be calm."), ("other/hint", "Be other.")],
+    ]
+
+    model.respond = by_hook
+    await tried(server, {"text": "Hi", "skills_on": ["other"]})
+    assert all("Be other." in request.contents for request in model.requests)
 
 
 @pytest.mark.parametrize("path", ["../out.md", "scripts/run.py", "/etc/x", "hooks/.x"])

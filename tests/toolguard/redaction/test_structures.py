@@ -73,6 +73,7 @@ def test_a_structure_that_names_a_secret_some_other_way_gives_it_up(given: Any) 
         {"labels": {"password": "Password", "passwordRepeat": "Repeat password", "forgot": "Forgot your password?"}},
         {"license": "Apache-2.0", "keywords": ["password", "generator", "token"]},
         {"labels": {"login": "Login", "password": "Passwort", "test": "password"}, "password": "xxxxxx"},
+        {"labels": {"password": "password"}, "fields": {"password": "login"}},
         {"auth_methods": ["password", "publickey", "keyboard-interactive"]},
         {"song": {"title": "Password", "artist": "Kitty Wells", "key": "G major"}},
         {"type": "object", "properties": {"password": {"type": "string", "minLength": 8}}},
@@ -99,7 +100,7 @@ def test_a_password_that_only_begins_like_a_placeholder_is_taken_out(value: str)
     assert redact({"password": value})[0] == {"password": REDACTED}
 
 
-@pytest.mark.parametrize("value", "admin 111111 000000 7777777 aaaaaa password secret login default test pass".split())
+@pytest.mark.parametrize("value", "admin ADMIN 111111 000000 7777777 aaaaaa Secret default test".split())
 def test_a_password_that_many_have_is_no_placeholder(value: str) -> None:
     assert json.loads(redact_result(json.dumps({"user": value, "password": value}))[0]) == {
         "user": value,

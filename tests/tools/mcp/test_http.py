@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -32,12 +33,13 @@ class Scripted:
         self.headers: list[str | None] = []
         self.status = 200
         self.refusal = "text/html"
+        self.refusal_text = '{"error": "invalid_token"}'
         self.url = ""
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         self.headers.append(request.headers.get("X-Key"))
         if self.status != 200:
-            return web.Response(status=self.status, text='{"error": "invalid_token"}', content_type=self.refusal)
+            return web.Response(status=self.status, text=self.refusal_text, content_type=self.refusal)
         if request.method != "POST":
             return web.Response(status=405)
         message = await request.json()
@@ -218,18 +220,30 @@ async def test_a_server_that_no_longer_lets_us_in_is_lost_until_it_does() -> Non
         assert (await scene.call("s__fine")).for_llm == "fine"
 
 
-@pytest.mark.parametrize("status", [401, 403])
-@pytest.mark.parametrize("kind", ["text/html", "application/json"])
-async def test_a_server_that_does_not_let_us_in_is_explained(
-    status: int, kind: str, caplog: pytest.LogCaptureFixture
+CURE = ": check url and headers in tools.mcp"
+REFUSAL = json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": -32001, "message": "token expired"}})
+
+
+@pytest.mark.parametrize(("status", "cure"), [(401, CURE), (403, CURE), (429, ""), (503, "")])
+@pytest.mark.parametrize(
+    ("kind", "sent", "own"),
+    [
+        ("text/html", "<html>", ""),
+        ("application/json", '{"error": "invalid_token"}', ""),
+        ("application/json", REFUSAL, r" \(token expired\)"),
+    ],
+    ids=["page", "json", "json-rpc"],
+)
+async def test_a_server_that_refuses_us_is_lost_with_the_status_and_its_own_words(
+    status: int, cure: str, kind: str, sent: str, own: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="server.tools.mcp.mcp_connection")
     async with serving(fine=fine) as fake:
-        fake.status, fake.refusal = status, kind
+        fake.status, fake.refusal, fake.refusal_text = status, kind, sent
         async with connected(McpServerSettings(url=fake.url), waits=False) as scene:
             await scene.until(lambda: scene.notices == ["mcp_server_lost"])
 
-    assert f"is lost: HTTP {status}: check url and headers in tools.mcp" in caplog.text
+    assert re.search(f"is lost: HTTP {status}{cure}{own}$", caplog.text, re.MULTILINE)
 
 
 async def test_of_a_result_in_thousands_of_pieces_the_first_are_read() -> None:

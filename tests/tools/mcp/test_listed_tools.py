@@ -144,7 +144,9 @@ def test_a_tool_that_cannot_be_taken_costs_itself_only(tool: types.Tool, problem
 
 
 def test_a_description_is_bounded_and_hides_nothing() -> None:
-    [long, sly] = take(listed("a", description="x" * 9000), listed("b", description="a\u202eb\x1b[2J\u200bc\n\td"))[0]
+    [long, sly] = take(
+        listed("a", description="x" * 9000), listed("b", description="a\u202e\u2065b\x1b[2J\u200bc\ufff0\n\td")
+    )[0]
 
     assert len(long.spec.description) == MAX_DESCRIPTION_CHARS
     assert sly.spec.description == "ab[2Jc\n\td"

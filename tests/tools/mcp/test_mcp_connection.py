@@ -202,7 +202,6 @@ async def test_a_server_that_does_not_read_cannot_hold_a_call_that_is_given_up()
         ({"error": {"code": -32602, "message": "no such\ntool"}}, "refused the call: no such tool"),
         ({"error": {"code": -32000, "message": "out of paper"}}, "refused the call: out of paper"),
         ({"content": "text"}, "something that is not a tool result"),
-        ({"content": ["hologram"]}, "something that is not a tool result"),
         ({}, "something that is not a tool result"),
     ],
 )
@@ -253,6 +252,47 @@ async def test_a_result_without_its_type_and_with_blocks_of_unknown_kinds_keeps_
     blocks = [{"type": "text", "text": "a"}, {"type": "hologram", "data": "AA"}, {"type": "markdown", "text": "*b*"}]
     async with connected(scripted({**with_results(odd={"content": blocks}), **era})) as scene:
         assert (await scene.call("s__odd")).for_llm == "a\n[hologram, not shown]\n*b*"
+
+
+@pytest.mark.parametrize("era", [{}, {"discover": MODERN}], ids=["2025-06-18", "2026-07-28"])
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        ({"type": ["text"], "text": "b"}, "b"),
+        ({"type": {"of": "text"}}, "[{'of': 'text'}, not shown]"),
+        ({"type": "image"}, "[image, not shown]"),
+        ({"type": "text", "text": 5}, "[text, not shown]"),
+        ({"text": "b"}, "b"),
+        ("b", "b"),
+        (None, "[None, not shown]"),
+    ],
+    ids=repr,
+)
+async def test_a_malformed_block_costs_itself_only(block: object, shown: str, era: dict[str, object]) -> None:
+    blocks = [{"type": "text", "text": "a"}, block, {"type": "text", "text": "c"}]
+    async with connected(scripted({**with_results(odd={"content": blocks}), **era})) as scene:
+        assert (await scene.call("s__odd")).for_llm == f"a\n{shown}\nc"
+
+
+@pytest.mark.parametrize("era", [{}, {"discover": {**MODERN, "instructions": 5}}], ids=["2025-06-18", "2026-07-28"])
+async def test_a_malformed_tool_or_malformed_instructions_cost_no_other_tool(era: dict[str, object]) -> None:
+    schema = {"type": "object"}
+    tools = [
+        {"name": "good", "inputSchema": schema},
+        {"name": "new", "inputSchema": schema, "execution": {"taskSupport": "preferred"}},
+        {"name": "titled", "inputSchema": schema, "title": 5},
+        {"name": 5, "inputSchema": schema},
+        {"name": "bare"},
+        "tool",
+    ]
+    async with connected(scripted({"tools": tools, "instructions": ["Call good."], **era})) as scene:
+        assert [*scene.tools] == ["s__good", "s__new", "s__titled"]
+
+
+async def test_the_log_names_the_option_that_takes_the_instructions(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="server.tools.mcp.mcp_connection")
+    async with connected(scripted({**with_results(a=says("a")), "instructions": "Call a."})):
+        assert "instructions, which tools.mcp.s.instructions puts into the system prompt" in caplog.text
 
 
 async def test_what_a_server_says_about_its_tools_is_taken_where_the_operator_asks_for_it() -> None:

@@ -127,10 +127,11 @@ function summaryRow(row, isOpen) {
   const { id, entry } = row;
   const what = [entry.phase, entry.tool].map(text).filter(Boolean).join(" ");
   const opens = { "aria-expanded": String(isOpen), "aria-controls": isOpen ? `details-${id}` : null };
-  const more = { id: `entry-${id}`, "data-id": id, ...opens, "aria-label": p.audit.detailsOf(what) };
+  const word = isOpen ? p.audit.less : p.audit.more;
+  const more = { id: `entry-${id}`, "data-id": id, ...opens, "aria-label": p.audit.named(word, what) };
   return h("tr", { role: "row", key: `row-${id}` }, [
     COLUMNS.map(([name, cell]) => h("td", { role: "cell", "data-label": p.audit.columns[name], key: name }, cell(row))),
-    h("td", { role: "cell", key: "details" }, button("toggle_entry", isOpen ? p.audit.less : p.audit.more, more)),
+    h("td", { role: "cell", key: "details" }, button("toggle_entry", word, more)),
   ]);
 }
 

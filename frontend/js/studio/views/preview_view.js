@@ -39,6 +39,7 @@ export function previewView({ question, history, preview, skill }) {
       entry("user", s.user, question.user, s.noUser),
       entry("time", s.time, question.time, "2026-11-22T14:05", s.timeHelp),
     ]),
+    preview?.is_last_working && h("p", { class: "problem", role: "status", key: "working" }, s.lastWorking),
     preview ? preview.calls.map((call, index) => callView(call, index, skill)) : fine(s.noReading),
     preview && notFiredHooks(preview.not_fired, skill),
   ]);

@@ -40,10 +40,11 @@ function testView({ name, file, line, details }) {
 }
 
 /** @param {State} state */
-export function trialView({ question, trial, isTrying }) {
+export function trialView({ question, preview, trial, isTrying }) {
   return h("section", { class: "studio-trial", "aria-labelledby": "trial-title", key: "trial" }, [
     h("h3", { id: "trial-title" }, s.trial),
     fine(s.trialHelp),
+    preview?.is_last_working && fine(s.trialLastWorking),
     h("div", { class: "studio-bar" }, [
       button("try_it", isTrying ? s.stop : s.ask, {
         class: `button small ${isTrying ? "" : "primary"}`,
