@@ -105,10 +105,11 @@ async def test_the_reply_before_and_attachments_are_known() -> None:
 
 @pytest.mark.rule("L1-52")
 async def test_a_message_that_ends_a_running_reply_has_interrupted_it() -> None:
-    agent = FakeAgent([[say("Hi.")[0], Pause()], say("Yes?"), say("So.")])
+    pause = Pause()
+    agent = FakeAgent([[pause], say("Yes?"), say("So.")])
     async with SessionHarness(agent, snapshot=ASKS) as client:
         client.chat(id="t1")
-        await client.until("text")
+        await pause.reached.wait()
         client.chat(id="t2")
         await client.until("turn_end", 2)
         await turn(client, id="t3")
