@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.condition import Condition, Searches
 from skills_engine.conditions.set_entry import Changes, Declared, Owner, SetEntry, read_set
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
@@ -20,6 +20,7 @@ Role = Literal["system", "user"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 BUILTIN_TOOLS = ("current_time", "read_file", "search_text")
 """The server's own tools: a name in a `tool_filter` that nearly is one of them is reported."""
+SHARED_GROUP = "shared/"
 NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
 
 _WHEN = (
@@ -35,13 +36,14 @@ _Turns = Annotated[int, Meta(ge=1, le=1000)]
 
 # The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
 class HookEntry(Struct, forbid_unknown_fields=True):
-    name: Annotated[Text, Meta(description="The name of the hook, unique in this file.")]
-    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
-    timing: Annotated[Timing, Meta(description=_WHEN)]
-    role: Annotated[Role, Meta(description="The role of the message.")]
+    name: Annotated[Text | UnsetType, Meta(description="The name of the hook, unique in this file.")] = UNSET
+    file: Annotated[Text | UnsetType, Meta(description="The Markdown file with the text, beside hooks.json.")] = UNSET
+    text: Annotated[Text | UnsetType, Meta(description="The text itself, in place of a file.")] = UNSET
+    timing: Annotated[Timing, Meta(description=_WHEN)] = "after_user_input"
+    role: Annotated[Role, Meta(description="The role of the message.")] = "system"
     persistent: Annotated[
         bool, Meta(description="true: the text stays in the conversation, and a copy is added each time it fires.")
-    ]
+    ] = False
     tool_filter: Annotated[
         Annotated[list[Text], Meta(min_length=1)] | None,
         Meta(
@@ -65,7 +67,8 @@ class HookEntry(Struct, forbid_unknown_fields=True):
         int, Meta(ge=-100, le=100, description="Higher stands later, where models heed it more, and wins in a group.")
     ] = 0
     group: Annotated[
-        Text | UnsetType, Meta(description="Of the hooks of a group, in all skills, one at a time fires.")
+        Text | UnsetType,
+        Meta(description="Of the hooks of a group, one at a time fires. shared/NAME is a group of all skills."),
     ] = UNSET
     requires_tools: Annotated[
         Texts | UnsetType, Meta(description="The turn must have these tools; * and ? stand for any.")
@@ -82,6 +85,7 @@ class HookEntry(Struct, forbid_unknown_fields=True):
 _EXPECTED = {
     "name": "a non-empty string",
     "file": "the name of a .md file in hooks/",
+    "text": "a non-empty string",
     "timing": "one of " + ", ".join(TIMINGS),
     "role": "system or user",
     "persistent": "true or false",
@@ -97,13 +101,16 @@ _EXPECTED = {
 }
 _CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
-_CHECKED = [
-    field for field in _FIELDS.values() if field.name not in ("tool_filter", "when", "set")
-]  # they have readers
+_CHECKED = [one for one in _FIELDS.values() if one.name not in ("tool_filter", "when", "set")]  # they have readers
+_DEFAULTS = {"file": "", "text": "", "timing": "after_user_input", "role": "system", "persistent": False}
+FILE_KEYS = ("name", "file", "timing", "role", "persistent")
+"""The keys that an entry with a file must have."""
 UPDATE_KEYS = ("name", "timing", "set", "enabled", "when", "once", "cooldown", "requires_tools")
 """The keys of an entry that only sets variables."""
 NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
-_DECIDING = tuple(field.name for field in _FIELDS.values() if not field.required)
+_OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
+"""Keys that are remembered, or looked for, by the name of their entry (L1-58)."""
+_DECIDING = tuple(name for name in _FIELDS if name not in (*FILE_KEYS, "text"))
 _READ_AS_CONDITION = frozenset(
     {"if", "unless", "only", "match", "matcher", "every", "budget"}
     | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
@@ -139,7 +146,14 @@ class HookInfo:
     @property
     def is_update(self) -> bool:
         """Whether it only sets variables, and puts nothing in (L1-51)."""
-        return self.set is not None and not self.file
+        return self.set is not None and not self.content
+
+    @property
+    def full_group(self) -> str | None:
+        """The group with the skill that it belongs to; `shared/…` belongs to all (L1-57)."""
+        if self.group is None or self.group.startswith(SHARED_GROUP):
+            return self.group
+        return f"{self.skill}/{self.group}"
 
     @property
     def owner(self) -> Owner:
@@ -166,6 +180,11 @@ class HookInfo:
         return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
 
     @property
+    def searches(self) -> Searches:
+        """What its expressions search, in `when` and in `set`."""
+        return [search for part in (self.when, self.set) if part is not None for search in part.searches]
+
+    @property
     def memory_turns(self) -> int:
         """The number of turns after one in which it fired of itself that `sticky` and `cooldown` decide about (L1-44)."""
         return (self.sticky or 0) + (self.cooldown or 0)
@@ -179,18 +198,23 @@ class HookInfo:
 
 def read_keys(entry: dict[str, object], place: str, report: Report, owner: Owner) -> dict[str, Any]:
     """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
-    is_update = "set" in entry and "file" not in entry
+    is_update = "set" in entry and entry.keys().isdisjoint(("file", "text"))
+    required: Sequence[str] = FILE_KEYS
+    if is_update:
+        required = ("name", "timing")
+    elif "text" in entry:
+        required = () if entry.keys().isdisjoint(_OF_NAMED) else ("name",)
     for key in entry:
         if is_update and key not in UPDATE_KEYS and not is_comment(key):
-            message = f"does not go with set alone: give the entry a file, or only these keys: {', '.join(UPDATE_KEYS)}"
+            message = (
+                f"does not go with set alone: give it a file or text, or only these keys: {', '.join(UPDATE_KEYS)}"
+            )
             report.error(f"{place}.{key}", message)
         elif key not in _FIELDS:
             report_unknown(entry, key, f"{place}.{key}", report, _FIELDS)
-    checked = [one for one in _CHECKED if one.name in UPDATE_KEYS] if is_update else _CHECKED
-    values = right_values(entry, place, report, fields=checked, expected=_EXPECTED, choices=_CHOICES)
-    if is_update:
-        values |= {"file": "", "role": "system", "persistent": False}
-    values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
+    right = right_values(entry, place, report, _CHECKED, required, expected=_EXPECTED, choices=_CHOICES)
+    values: dict[str, Any] = {"name": owner.name, **_DEFAULTS} | right
+    values["tool_filter"] = _tool_filter(entry, right.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
@@ -241,8 +265,9 @@ def right_values(
     entry: dict[str, object],
     place: str,
     report: Report,
-    *,
     fields: Iterable[msgspec.structs.FieldInfo],
+    required: Sequence[str],
+    *,
     expected: Mapping[str, str],
     choices: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
@@ -251,7 +276,7 @@ def right_values(
     for one in fields:
         wanted = expected[one.name]
         if one.name not in entry:
-            if not one.required:
+            if one.name not in required:
                 continue
             report.error(f"{place}.{one.name}", f"missing: expected {wanted}")
             continue

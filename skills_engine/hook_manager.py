@@ -145,24 +145,18 @@ class HookManager:
 
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
-        updates = self._updates.get(timing, [])
-        others = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None or hook.set is not None]
-        if not updates and not others:
+        updates, hooks = self._updates.get(timing, []), self._hooks.get(timing, [])
+        if all(hook.when is None and hook.set is None for hook in (*updates, *hooks)):
             return Search(0, list)
         moment = self._memory.moment(timing, call, calls, round_number)
         moment = moment._replace(variables=moment.variables.copy())
-        max_work = moment.max_work(
-            one for hook in (*updates, *others) for one in (hook.when, hook.set) if one is not None
-        )
 
         def run() -> None:
-            for hook in [hook for hook in updates if self._memory.decide(hook, moment) is None]:
-                self._memory.apply(hook, moment)
-            for hook in others:
-                if self._memory.decide(hook, moment) is None:
+            for entries in (updates, hooks):
+                for hook in [one for one in entries if self._memory.decide(one, moment) is None]:
                     self._memory.apply(hook, moment)
 
-        return Search(max_work, run)
+        return Search(moment.max_work([search for hook in (*updates, *hooks) for search in hook.searches]), run)
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
@@ -198,9 +192,9 @@ class HookManager:
                 willing.append(hook)
         if winners := group_winners(willing):
             for hook in willing:
-                if hook.group is not None and winners[hook.group] is not hook:
+                if winners.get(hook.full_group or "", hook) is not hook:
                     self._give_up(hook, "group")
-            willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
+            willing = [hook for hook in willing if winners.get(hook.full_group or "", hook) is hook]
         willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
         chosen = [(hook, fill(hook.content, moment, hook.owner) if hook.vars else hook.content) for hook in willing]
         if self._budget is not None:
@@ -209,7 +203,8 @@ class HookManager:
             if hook.once is not None or hook.has_memory:
                 self._memory.record(hook)
         for hook, _ in chosen:
-            self._apply(hook, moment)
+            if hook.set is not None:
+                self._apply(hook, moment)
         return chosen
 
     def _update(self, updates: Sequence[HookInfo], moment: Moment) -> None:
@@ -223,18 +218,12 @@ class HookManager:
 
     def _apply(self, hook: HookInfo, moment: Moment) -> bool:
         """Apply what the hook sets; return whether that could be done."""
-        if hook.set is None:
-            return True
-        before = {name: moment.variables.value(hook.skill, name) for name, _ in hook.set.changes}
+        before = moment.variables.of(hook.skill)
         if (no := self._memory.apply(hook, moment)) is not None:
             self.not_fired.append(NotFired(hook, hook.timing, *no))
             return False
-        after = {name: moment.variables.value(hook.skill, name) for name in before}
-        self.changes += [
-            VariableChange(hook, name, value)
-            for name, value in after.items()
-            if value is not None and value != before[name]
-        ]
+        after = moment.variables.of(hook.skill).items()
+        self.changes += [VariableChange(hook, name, value) for name, value in after if value != before[name]]
         return True
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:

@@ -129,7 +129,7 @@ _Read = TypeVar("_Read", HookInfo, TriggerInfo)
 def _read_entries(
     entries: list[object],
     key: str,
-    read: Callable[[dict[str, object], str], _Read | None],
+    read: Callable[[dict[str, object], str, str], _Read | None],
     places: dict[str, str],
     report: Report,
 ) -> list[_Read]:
@@ -139,7 +139,7 @@ def _read_entries(
         place = f"$.{key}[{index}]"
         if not isinstance(entry, dict):
             report.error(place, f"expected an object, got {quoted(entry)}")
-        elif (one := read(entry, place)) is not None:
+        elif (one := read(entry, place, f"{key.removesuffix('s')}-{index + 1}")) is not None:
             if one.name in places:
                 report.error(f"{place}.name", f"{quoted(one.name)} is already the name of {places[one.name]}")
             else:
@@ -252,34 +252,33 @@ def _read_entry(
     strange: Container[str],
     entry: dict[str, object],
     place: str,
+    default_name: str,
 ) -> _Read | None:
     """Return one hook or trigger, or None with every reason why not. `strange`: variables with words from elsewhere."""
     errors = len(report.errors)
-    owner = Owner(folder.name, str(entry.get("name")), declared)
+    owner = Owner(folder.name, str(entry.get("name", default_name)), declared, "set" in entry)
     values = read(entry, place, report, owner)
-    content = _read_content(folder, values["file"], f"{place}.file", report) if values.get("file") else None
-    if content is None and values.get("file") == "" and "set" in values:
-        content = ""  # an update
-    if content is None or len(report.errors) > errors:
-        return None
+    content, file = values.pop("text").strip(), values["file"]
+    if file:
+        place, content = f"{place}.file", _read_content(folder, file, f"{place}.file", report)
+    elif "text" in entry:
+        place, file = f"{place}.text", "the text"
+        if not content:
+            report.error(place, "is empty")
+    if {"file", "text"} <= entry.keys():
+        report.error(place, "file and text stand in place of one another: write one of the two")
     if values.get("vars") and values.get("persistent") and (words := lasting_words(content, owner, strange)):
-        message = (
-            f"{values['file']} holds {words}, and a persistent hook keeps no words from elsewhere: the server signs it"
-        )
-        report.error(f"{place}.file", message)
-        return None
-    if values.get("vars") and (unknown := unknown_variables(content, owner)):
+        message = f"{file} holds {words}, and a persistent hook keeps no words from elsewhere: the server signs it"
+        report.error(place, message)
+    elif values.get("vars") and (unknown := unknown_variables(content, owner)):
         known = ", ".join(VARIABLES)
-        message = (
-            f"{values['file']} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
-        )
-        report.error(f"{place}.file", message)
-        return None
-    return make(**values, content=content, skill=folder.name)
+        message = f"{file} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+        report.error(place, message)
+    return make(**values, content=content, skill=folder.name) if len(report.errors) == errors else None
 
 
-def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
-    """Return the text of a hook, stripped, or None with the reason (L1-05)."""
+def _read_content(folder: Path, file: str, place: str, report: Report) -> str:
+    """Return the text of a hook, stripped, or an empty one with the reason in the report (L1-05)."""
     try:
         if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
             raise UnreadableError("is not a path inside hooks/")
@@ -290,7 +289,7 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
     except UnreadableError as error:
         hint = _near(file, folder / "hooks") if isinstance(error.__cause__, FileNotFoundError) else ""
         report.error(place, f"{quoted(file)} {error}{hint}")
-        return None
+        return ""
     return content
 
 

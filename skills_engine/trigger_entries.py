@@ -26,10 +26,11 @@ _LAST = 1000  # above every priority of a hook
 
 class TriggerEntry(Struct, forbid_unknown_fields=True):
     name: Annotated[Text, Meta(description="The name of the trigger, unique in this file.")]
-    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
     on: Annotated[
         TriggerEvent, Meta(description="connect: a client has connected. idle: nobody has said anything for after_s.")
     ]
+    file: Annotated[Text | UnsetType, Meta(description="The Markdown file with the text, beside hooks.json.")] = UNSET
+    text: Annotated[Text | UnsetType, Meta(description="The text itself, in place of a file.")] = UNSET
     role: Annotated[Role, Meta(description="The role of the message.")] = "system"
     after_s: Annotated[float, Meta(ge=1, le=3600, description="For idle: seconds of silence.")] = 20
     max: Annotated[int, Meta(ge=1, le=100, description="For idle: how often, until the user does something.")] = 2
@@ -43,6 +44,7 @@ class TriggerEntry(Struct, forbid_unknown_fields=True):
 _EXPECTED = {
     "name": "a non-empty string",
     "file": "the name of a .md file in hooks/",
+    "text": "a non-empty string",
     "on": "connect or idle",
     "role": "system or user",
     "after_s": "a number of seconds, from 1 to 3600",
@@ -111,16 +113,18 @@ def read_trigger_keys(entry: dict[str, object], place: str, report: Report, owne
     for key in entry:
         if key not in _FIELDS:
             report_unknown(entry, key, f"{place}.{key}", report, _FIELDS, kind="trigger")
-    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
+    required = ("name", "on", *(() if "text" in entry else ("file",)))
+    values: dict[str, Any] = {"name": owner.name, "file": "", "text": ""}
+    values |= right_values(entry, place, report, _CHECKED, required, expected=_EXPECTED, choices=_CHOICES)
     if values.get("on") == "connect":
         for key in ("after_s", "max"):
             if key in entry:
                 report.warning(f"{place}.{key}", "ignored: it counts for idle only")
     if "when" in entry:
         when = entry["when"]
-        values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS)
+        values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS, owner=owner)
         if values["when"] is not None and isinstance(when, Mapping):
-            values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
+            values["beforehand"] = read_when(_without_history(when), "", Report("", ""), owner=owner)
     return values | {"variables": owner.declared}
 
 

@@ -149,8 +149,8 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
 def _groups(hooks: Iterable[HookInfo]) -> _Groups:
     groups: dict[str, list[HookInfo]] = {}
     for hook in sorted(hooks, key=lambda one: -one.priority):
-        if hook.group is not None:
-            groups.setdefault(hook.group, []).append(hook)
+        if hook.full_group is not None:
+            groups.setdefault(hook.full_group, []).append(hook)
     return groups
 
 
@@ -160,7 +160,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnos
         _hook_advice(hook, place, report)
         _conditions_advice(hook, place, groups, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
-        _text_advice(trigger.file, trigger.content, f"{place}.file", report)
+        _text_advice(trigger, f"{place}.{_text_key(trigger)}", report)
         _trigger_advice(trigger, place, report)
     _memory_advice(hooks, report)
     return [*report.first]  # of 64 conditions, each pair may exclude one another
@@ -175,13 +175,18 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)
-    _text_advice(hook.file, hook.content, f"{place}.file", report)
+    _text_advice(hook, f"{place}.{_text_key(hook)}", report)
 
 
-def _text_advice(file: str, content: str, place: str, report: Report) -> None:
-    if len(content) > LONG_HOOK_CHARS:
-        report.warning(place, f"{file} has {len(content)} characters, which every model call after it reads again")
-    for message in _left_literal(content):
+def _text_key(one: HookInfo | TriggerInfo) -> str:
+    return "file" if one.file else "text"
+
+
+def _text_advice(one: HookInfo | TriggerInfo, place: str, report: Report) -> None:
+    file = one.file or "text"
+    if len(one.content) > LONG_HOOK_CHARS:
+        report.warning(place, f"{file} has {len(one.content)} characters, which every model call after it reads again")
+    for message in _left_literal(one.content):
         report.warning(place, f"{file} {message}")
 
 
@@ -232,14 +237,14 @@ def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Repo
         _exclusion_advice(leaves, report)
     for name in hook.requires_tools:
         _tool_advice(name, f"{place}.requires_tools", report)
-    if hook.group is not None:
-        _group_advice(hook, groups[hook.group], f"{place}.group", report)
+    if hook.full_group is not None:
+        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
     if hook.once is not None and hook.sticky is not None:
         message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
         report.warning(f"{place}.sticky", message)
     if hook.once == "conversation" and hook.cooldown is not None:
         report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-    _variables_advice(hook, f"{place}.file", report)
+    _variables_advice(hook, f"{place}.{_text_key(hook)}", report)
 
 
 def _memory_advice(hooks: HooksFile, report: Report) -> None:
@@ -250,7 +255,7 @@ def _memory_advice(hooks: HooksFile, report: Report) -> None:
         if hook.set is not None:
             _set_advice(json.loads(hook.set.source), f"{place}.set", report)
         if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
-            message = f"{hook.file} holds {words}: words from elsewhere get a system voice here; give it the role user"
+            message = f"{hook.file or 'text'} holds {words}: words from elsewhere get a system voice here; give it the role user"
             report.warning(f"{place}.role", message)
     for name in hooks.hooks[0].variables if hooks.hooks else ():
         if _LOCK.search(name):
@@ -279,8 +284,9 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
                 report.warning(path, "never holds: connect is answered in a conversation without messages only")
         _exclusion_advice(leaves, report)
-    for name in sorted(used_variables(trigger.content)):
-        report.warning(f"{place}.file", f"{trigger.file} holds {{{{{name}}}}}, which is kept as text in a trigger")
+    for name in () if trigger.vars else sorted(used_variables(trigger.content)):
+        message = f"{trigger.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
+        report.warning(f"{place}.{_text_key(trigger)}", message)
 
 
 def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report: Report) -> None:
@@ -404,8 +410,10 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
     used = used_variables(hook.content)
     if not hook.vars:
         for name in sorted(used):
-            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true")
+            report.warning(
+                place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
+            )
         return
     for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
-            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
+            report.warning(place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is empty at {hook.timing}")

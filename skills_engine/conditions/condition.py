@@ -4,93 +4,39 @@ Each node answers twice, `why_not` and `why`, with the path of what alone decide
 None. Where several decide together, the path is that of the object or list that holds them.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts, TurnVariables
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, TurnVariables, compact_json
 
 MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
 MAX_LOOP_WORK = MAX_WORK // 20
 """Limit of what is searched on the event loop for one step of a turn: about 1 ms."""
+Searches = Sequence[tuple[int, int]]
+"""For each list of patterns, the number of user messages that it searches (0: other texts) and the steps of its search."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-class SearchedCall:
-    """A tool call whose texts are prepared for patterns once."""
-
-    def __init__(self, call: CallFacts) -> None:
-        self.facts = call
-        self._arguments: dict[str, SearchedText | None] = {}  # by path
-
-    @cached_property
-    def result(self) -> SearchedText:
-        return SearchedText(self.facts.result)
-
-    @cached_property
-    def sizes(self) -> tuple[int, int]:
-        """The bytes of result and arguments."""
-        return self.result.size, SearchedText(compact_json(self.facts.arguments)).size
-
-    @cached_property
-    def shown(self) -> "SearchedCall":
-        """The call with the arguments as the user may see them."""
-        if self.facts.concealed_arguments is None:
-            return self
-        return SearchedCall(replace(self.facts, arguments=self.facts.concealed_arguments))
-
-    def argument(self, path: str) -> SearchedText | None:
-        """Return the argument at the path as a text, or None where there is none."""
-        if path not in self._arguments:
-            value = self._read_argument(path.split("."))
-            self._arguments[path] = None if value is None else as_text(value[0])
-        return self._arguments[path]
-
-    def value(self, path: str) -> tuple[object, SearchedText | None]:
-        """Return the argument and its text, if it is a text, a number or a boolean."""
-        found = self._read_argument(path.split("."))
-        is_plain = found is not None and isinstance(found[0], str | int | float)
-        return (found[0], self.argument(path)) if found is not None and is_plain else (None, None)
-
-    def _read_argument(self, path: Sequence[str]) -> tuple[object] | None:
-        value: object = self.facts.arguments
-        for key in path:
-            if not isinstance(value, Mapping) or key not in value:
-                return None
-            value = value[key]
-        return (value,)
-
-
 class SearchedTurn:
-    """The facts of a turn, and the user's words prepared for patterns: they do not change in a turn."""
+    """The facts of a turn, and its texts prepared for patterns, each once."""
 
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
-        self._texts: list[SearchedText] = []  # of the last user messages asked for so far, the last one first
-        self._context: dict[str, SearchedText] = {}
+        self._searched: dict[str, SearchedText] = {}
 
-    def last_texts(self, number: int) -> list[SearchedText]:
+    def searched(self, text: str) -> SearchedText:
+        found = self._searched.get(text)
+        if found is None:
+            found = self._searched[text] = SearchedText(text)
+        return found
+
+    def last_texts(self, number: int) -> Sequence[str]:
         """Return so many of the last user messages, the last one first."""
-        words = self.facts.user_messages
-        while len(self._texts) < min(number, len(words)):
-            self._texts.append(SearchedText(words[-1 - len(self._texts)]))
-        return self._texts[:number]
-
-    @cached_property
-    def last_reply(self) -> SearchedText | None:
-        return None if self.facts.last_reply is None else SearchedText(self.facts.last_reply)
-
-    def context(self, key: str) -> tuple[object, SearchedText | None]:
-        """Return a value of the context and its text, if texts may hold it, and it is no list."""
-        value = self.facts.context.get(key) if self.facts.may_say_context else None
-        if value is None or (isinstance(value, Sequence) and not isinstance(value, str)):
-            return None, None
-        return value, self._context.setdefault(key, as_text(value))
+        return self.facts.user_messages[: -number - 1 : -1]
 
 
 class SearchLimitError(Exception):
@@ -135,33 +81,27 @@ class Moment(NamedTuple):
 
     turn: SearchedTurn
     work: SearchWork
-    call: SearchedCall | None = None
+    call: CallFacts | None = None
     """The tool call after which the injection comes, if there is one."""
-    calls: Sequence[SearchedCall] = ()
+    calls: Sequence[CallFacts] = ()
     """The calls that conditions ask about: this call, or the batch just finished."""
     round: int | None = None
     """Round of the agent's loop, or None outside it."""
     variables: TurnVariables = TurnVariables({}, {})
-    has_words: bool = True
-    """Whether the user has said something new, for an entry with `set`."""
 
-    def max_work(self, searching: Iterable["Searching"]) -> int:
-        """Return what these expressions search at most; a long text counts as all that an injection may."""
-        said = [text.size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
-        in_calls = [size for call in self.calls for size in call.sizes]
-        if max([self.turn.last_reply.size if self.turn.last_reply else 0, *said, *in_calls]) > LONG_TEXT_BYTES:
+    def finds(self, patterns: Patterns, *texts: str) -> bool:
+        """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
+        return any(self.work.finds(patterns, self.turn.searched(text)) for text in texts)
+
+    def max_work(self, searches: Searches) -> int:
+        """Return what these search at most; a long text counts as all that an injection may."""
+        in_calls = (text for call in self.calls for text in (call.result, compact_json(call.arguments)))
+        others = [self.turn.searched(text).size for text in (self.turn.facts.last_reply or "", *in_calls)]
+        said = [self.turn.searched(text).size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
+        if max(*others, *said) > LONG_TEXT_BYTES:
             return MAX_INJECTION_WORK
-        other = sum(in_calls) + (self.turn.last_reply.size if self.turn.last_reply else 0)
-        sizes = [other, *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
-        return sum(steps * sizes[last] for one in searching for last, steps in one.searches)
-
-
-class Searching(Protocol):
-    """A `when` or a `set`, of which the expressions search texts."""
-
-    @property
-    def searches(self) -> Sequence[tuple[int, int]]:
-        """Number of user messages (0: other texts) and steps of the search for each list of patterns."""
+        sizes = [sum(others), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
+        return sum(steps * sizes[last] for last, steps in searches)
 
 
 class Node(Protocol):
@@ -176,8 +116,7 @@ class Condition:
 
     source: str
     root: Node = field(compare=False, repr=False)
-    searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
-    """Searches of its expressions, for Searching."""
+    searches: Searches = field(default=(), compare=False, repr=False)
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""
@@ -199,11 +138,11 @@ class Leaf:
 class CallLeaf:
     """A leaf about a tool call, one of those that the moment is about."""
 
-    def __init__(self, path: str, test: Callable[[SearchedCall, Moment], bool]) -> None:
+    def __init__(self, path: str, test: Callable[[CallFacts, Moment], bool]) -> None:
         self.path = path
         self.test = test
 
-    def fitting(self, calls: Iterable[SearchedCall], moment: Moment) -> list[SearchedCall]:
+    def fitting(self, calls: Iterable[CallFacts], moment: Moment) -> list[CallFacts]:
         return [call for call in calls if self.test(call, moment)]
 
     def why(self, moment: Moment) -> str | None:
@@ -223,7 +162,7 @@ class AllOf:
         return self._path if self.why_not(moment) is None else None
 
     def why_not(self, moment: Moment) -> str | None:
-        calls: Sequence[SearchedCall] = moment.calls
+        calls: Sequence[CallFacts] = moment.calls
         for part in self._parts:
             if isinstance(part, CallLeaf):
                 calls = part.fitting(calls, moment)
@@ -271,9 +210,18 @@ def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) 
     return days is None or DAYS[began.weekday()] in days
 
 
-def as_text(value: object) -> SearchedText:
-    return SearchedText(value if isinstance(value, str) else compact_json(value))
+ABSENT: Final = object()
 
 
-def compact_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def argument(arguments: Mapping[str, Any], path: str) -> object:
+    """Return what stands at the path, whose dots lead inwards; ABSENT where nothing does."""
+    value: object = arguments
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return ABSENT
+        value = value[key]
+    return value
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else compact_json(value)

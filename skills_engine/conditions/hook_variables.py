@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Container, Mapping
 
-from skills_engine.conditions.condition import Moment, compact_json
+from skills_engine.conditions.condition import Moment, text_of
 from skills_engine.conditions.set_entry import CONTEXT_KEY, Owner
 
 MAX_VALUE_CHARS = 200
@@ -25,8 +25,8 @@ _VALUES: Mapping[str, Callable[[Moment, str], str]] = {
     "channel": lambda moment, _: moment.turn.facts.channel,
     "model": lambda moment, _: moment.turn.facts.model,
     "skill": lambda _, skill: skill,
-    "tool": lambda moment, _: moment.call.facts.name if moment.call else "",
-    "tool_status": lambda moment, _: moment.call.facts.status if moment.call else "",
+    "tool": lambda moment, _: moment.call.name if moment.call else "",
+    "tool_status": lambda moment, _: moment.call.status if moment.call else "",
     "round": lambda moment, _: str(moment.round or ""),
     "turn": lambda moment, _: str(len(moment.turn.facts.user_messages)),
 }
@@ -78,17 +78,12 @@ def _is_known(name: str, owner: Owner) -> bool:
 
 def _value(name: str, moment: Moment, owner: Owner) -> str:
     kind, _, rest = name.partition(".")
-    value: object
-    if kind == "var":
-        skill, _, variable = rest.rpartition("/")
-        value = moment.variables.value(skill or owner.skill, variable)
-    elif kind == "context":
-        value = moment.turn.facts.context.get(rest) if moment.turn.facts.may_say_context else None
-    else:
+    if kind not in ("var", "context"):
         return _VALUES[name](moment, owner.skill)
-    if isinstance(value, list | tuple):
-        return ", ".join(value)
-    return value if isinstance(value, str) else "" if value is None else compact_json(value)
+    value = owner.value(rest, moment) if kind == "var" else moment.turn.facts.context_for_texts.get(rest)
+    if value is None:
+        return ""
+    return ", ".join(value) if isinstance(value, list | tuple) else text_of(value)
 
 
 def _one_line(value: str) -> str:

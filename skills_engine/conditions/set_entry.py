@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from skills_engine.conditions.condition import Moment, compact_json
-from skills_engine.conditions.text_patterns import Pattern, SearchedText, capturing
-from skills_engine.conditions.turn_facts import MAX_INTEGER, MAX_LINE_CHARS, Value, is_of_kind, is_value, throw
+from skills_engine.conditions.condition import Moment, Searches, argument, text_of
+from skills_engine.conditions.text_patterns import Pattern, capturing
+from skills_engine.conditions.turn_facts import MAX_INTEGER, MAX_LINE_CHARS, Value, is_line, is_of_kind, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 MAX_VARIABLES = 16
@@ -23,20 +23,25 @@ _INTEGER = re.compile(r"-?[0-9]{1,16}")
 _SPACES = re.compile(r"\s+")
 _SOURCE = re.compile(r"user_text|last_reply|context\.[A-Za-z_][A-Za-z0-9_]{0,63}|tool_result|tool_args\..+", re.DOTALL)
 _SOURCES = "user_text, last_reply, context.KEY, or at after_tool_call: tool_result, tool_args.PATH"
-_VALUE = f"an integer (up to 2^53), true, false, or a text of one line of at most {MAX_LINE_CHARS} characters"
+_VARIABLES = (
+    f"a skill has at most {MAX_VARIABLES} variables: names of up to 32 of a-z, 0-9 and _, a letter first; start values "
+    f"are integers (up to 2^53), true, false, or a text of one line of at most {MAX_LINE_CHARS} characters"
+)
 
 Declared = Mapping[str, Value]
 """The variables of a skill, with their start values."""
-Change = Callable[[Value, Moment, "Owner"], Value | None]
-"""Function that returns the new value of a variable, or None if its `from` finds nothing."""
+Change = Callable[[Any, Moment], Value | None]
+"""Function that returns the new value of a variable for the present one, or None if its `from` finds nothing."""
 
 
 class Owner(NamedTuple):
-    """The entry that a condition or a `set` belongs to."""
+    """The entry that a condition, a `set` or a text belongs to."""
 
     skill: str = ""
     name: str = ""
     declared: Declared = MappingProxyType({})
+    has_set: bool = False
+    """Whether it sets variables."""
 
     def knows(self, variable: str) -> bool:
         """Return whether this is a variable of the skill, or may be one of another: `skill/name`."""
@@ -44,6 +49,11 @@ class Owner(NamedTuple):
         if slash:
             return skill != "" and "/" not in skill and VARIABLE_NAME.fullmatch(name) is not None
         return variable in self.declared
+
+    def value(self, variable: str, moment: Moment) -> Value | None:
+        """Return the value of such a variable, or None where there is none."""
+        skill, _, name = variable.rpartition("/")
+        return moment.variables.value(skill or self.skill, name)
 
 
 NO_OWNER: Final = Owner()
@@ -74,48 +84,61 @@ class SetEntry:
 
     source: str
     changes: Sequence[tuple[str, Change]] = field(compare=False, repr=False)
-    searches: Sequence[tuple[int, int]] = field(compare=False, repr=False)
-    """Number of user messages (0: other texts) and steps of the search, as in conditions."""
+    searches: Searches = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Capture:
+    """The change to what stands at a source, as far as it is of the kind of the start value."""
+
+    source: str
+    expression: Pattern | None
+    start: Value
+
+    def __call__(self, _: object, moment: Moment) -> Value | None:
+        found = _found(self.source, moment)
+        if isinstance(self.start, bool):
+            return found if isinstance(found, bool) else None
+        if not isinstance(found, str | int | float):
+            return None
+        searched = moment.turn.searched(text_of(found))
+        text = moment.work.capture(self.expression, searched) if self.expression else searched.written
+        if text is None:
+            return None
+        text = _SPACES.sub(lambda spaces: spaces[0] if is_line(spaces[0]) else " ", text.strip())[:MAX_LINE_CHARS]
+        if isinstance(self.start, str):
+            return text
+        return int(text) if _INTEGER.fullmatch(text) and is_of_kind(int(text), self.start) else None
 
 
 def read_variables(written: object, report: Report) -> dict[str, Value]:
     """Return the variables of a skill; each that is wrong is reported and left out."""
+    found: dict[str, Value] = {}
     if not isinstance(written, dict):
         report.error("$.variables", f"expected an object of names and start values, got {quoted(written)}")
-        return {}
-    found: dict[str, Value] = {}
+        return found
     for number, (name, start) in enumerate(written.items()):
-        if number >= MAX_VARIABLES:
-            report.error(f"$.variables.{name}", f"is one too many: a skill has at most {MAX_VARIABLES} variables")
-        elif not VARIABLE_NAME.fullmatch(name):
-            message = "is no name: expected up to 32 of a-z, 0-9 and _, a letter first"
-            report.error(f"$.variables.{name}", message)
-        elif not is_value(start):
-            report.error(f"$.variables.{name}", f"expected {_VALUE}; got {quoted(start)}")
-        else:
+        if number < MAX_VARIABLES and VARIABLE_NAME.fullmatch(name) and is_of_kind(start, start):
             found[name] = start
+        else:
+            report.error(f"$.variables.{name}", f"{quoted(start)} is dropped: {_VARIABLES}")
     return found
 
 
 def read_set(written: object, place: str, report: Report, owner: Owner, timing: object) -> SetEntry | None:
     """Return the changes, or None with every reason why there are none."""
-    errors = len(report.errors)
     if not isinstance(written, dict) or not written:
         report.error(place, f"expected an object of variables and their new values, got {quoted(written)}")
         return None
-    changes, searches = [], []
+    changes: list[tuple[str, Change]] = []
     for name, value in written.items():
-        if name not in owner.declared:
-            report.error(f"{place}.{name}", f"no variable of this skill{did_you_mean(name, owner.declared)}")
-            continue
         try:
-            pattern = _pattern(value)
-            changes.append((name, _change(name, value, owner.declared[name], pattern, timing)))
-            if pattern is not None:
-                searches.append((int(value["from"] == "user_text"), pattern.steps))
+            changes.append((name, _change(name, value, owner, timing)))
         except (ValueError, msgspec.ValidationError) as error:  # of the first, PatternError is one
             report.error(f"{place}.{name}", str(error))
-    return SetEntry(json.dumps(written), changes, searches) if len(report.errors) == errors else None
+    captures = [change for _, change in changes if isinstance(change, Capture)]
+    searches = [(int(one.source == "user_text"), one.expression.steps) for one in captures if one.expression]
+    return SetEntry(json.dumps(written), changes, searches) if len(changes) == len(written) else None
 
 
 def captured_variables(entries: Sequence[object]) -> Iterator[str]:
@@ -127,74 +150,43 @@ def captured_variables(entries: Sequence[object]) -> Iterator[str]:
                 yield name
 
 
-def _pattern(value: object) -> Pattern | None:
-    written = value.get("match") if isinstance(value, dict) else None
-    return capturing(written) if isinstance(written, str) else None
-
-
-def _change(name: str, value: Any, start: Value, pattern: Pattern | None, timing: object) -> Change:
-    """Return the change. Raises ValueError, msgspec.ValidationError."""
-    kind = "an integer" if type(start) is int else "true or false" if isinstance(start, bool) else "a text"
-    if not isinstance(value, dict):
-        if not is_of_kind(value, start):
-            raise ValueError(f"expected {kind}, or an object of add, toggle, pick or from; got {quoted(value)}")
+def _change(variable: str, value: Any, owner: Owner, timing: object) -> Change:
+    """Return the change of a variable. Raises ValueError, msgspec.ValidationError."""
+    if variable not in owner.declared:
+        raise ValueError(f"no variable of this skill{did_you_mean(variable, owner.declared)}")
+    start = owner.declared[variable]
+    if is_of_kind(value, start):
         return lambda *_: value
-    entry = msgspec.convert(value, ChangeEntry)
-    match sorted(value):
-        case ["add"] if type(start) is int:
-            return lambda now, *_: max(-MAX_INTEGER, min(MAX_INTEGER, now + entry.add))
-        case ["toggle"] if isinstance(start, bool) and entry.toggle is True:
-            return lambda now, *_: not now
-        case ["pick"] if all(is_of_kind(one, start) for one in value["pick"]):
-            choices: Sequence[Value] = value["pick"]
-            return lambda _, moment, owner: choices[
-                throw(moment.turn.facts.seed, owner.skill, owner.name, name) * len(choices) >> 64
-            ]
-        case ["from"] | ["from", "match"] if pattern is None or not isinstance(start, bool):
-            if not _SOURCE.fullmatch(value["from"]):
-                raise ValueError(f"from: expected {_SOURCES}; got {quoted(value['from'])}")
-            if value["from"].startswith("tool_") and timing != "after_tool_call":
-                raise ValueError(f"from: {value['from']} is known at after_tool_call only")
-            return lambda _, moment, __: _as_kind(_captured(value["from"], pattern, moment), start)
-    raise ValueError(f"does not fit {kind}: expected add (integers), toggle (true), pick (values of its kind) or from")
+    entry = msgspec.convert(value, ChangeEntry) if isinstance(value, dict) else ChangeEntry()
+    match value:
+        case {"add": int(number), **others} if type(start) is int and not others:
+            return lambda now, _: max(-MAX_INTEGER, min(MAX_INTEGER, now + number))
+        case {"toggle": True, **others} if isinstance(start, bool) and not others:
+            return lambda now, _: not now
+        case {"pick": choices, **others} if not others and all(is_of_kind(one, start) for one in choices):
+            drawn = (owner.skill, owner.name, variable)
+            return lambda _, moment: choices[throw(moment.turn.facts.seed, *drawn) * len(choices) >> 64]
+        case {"from": str(source), **others} if others.keys() <= {"match"}:
+            if not _SOURCE.fullmatch(source) or (source.startswith("tool_") and timing != "after_tool_call"):
+                raise ValueError(f"from: expected {_SOURCES}; got {quoted(source)}")
+            if entry.match is UNSET or not isinstance(start, bool):
+                return Capture(source, None if entry.match is UNSET else capturing(entry.match), start)
+    kind = (
+        "an integer, or add" if type(start) is int else "a text" if isinstance(start, str) else "true, false, or toggle"
+    )
+    raise ValueError(f"expected {kind}, pick (values of this kind) or from; got {quoted(value)}")
 
 
-def _captured(source: str, pattern: Pattern | None, moment: Moment) -> object:
-    found, text = _looked_up(source, moment)
-    if text is None:
-        return None
-    return found if pattern is None else moment.work.capture(pattern, text)
-
-
-def _looked_up(source: str, moment: Moment) -> tuple[object, SearchedText | None]:
-    """Return the value and its text; the latter is None where there is no value that a variable can take."""
-    first, _, rest = source.partition(".")
+def _found(source: str, moment: Moment) -> object:
+    """Return what stands at the source; something that no variable can take where nothing does."""
+    facts, (first, _, rest) = moment.turn.facts, source.partition(".")
     match first:
-        case "user_text" if moment.has_words:
-            text = next(iter(moment.turn.last_texts(1)), None)
         case "user_text":
-            text = None
+            return facts.user_messages[-1] if facts.is_new_message and facts.user_messages else None
         case "last_reply":
-            text = moment.turn.last_reply
+            return facts.last_reply
         case "context":
-            return moment.turn.context(rest)
-        case "tool_result":
-            text = moment.call.result if moment.call else None
-        case _:
-            return moment.call.shown.value(rest) if moment.call else (None, None)
-    return (None if text is None else text.written), text
-
-
-def _as_kind(found: object, start: Value) -> Value | None:
-    """Return what was found as a value of the variable's kind, or None where it is none."""
-    if found is None or isinstance(start, bool):
-        return found if isinstance(found, bool) else None
-    text = found if isinstance(found, str) else compact_json(found)
-    text = _SPACES.sub(_on_one_line, text.strip())[:MAX_LINE_CHARS]
-    if isinstance(start, str):
-        return text
-    return int(text) if _INTEGER.fullmatch(text) and abs(int(text)) <= MAX_INTEGER else None
-
-
-def _on_one_line(spaces: re.Match[str]) -> str:
-    return spaces[0] if spaces[0].splitlines() == [spaces[0]] else " "
+            return facts.context_for_texts.get(rest)
+    if moment.call is None:
+        return None
+    return moment.call.result if first == "tool_result" else argument(moment.call.shown_arguments, rest)

@@ -73,11 +73,11 @@ class HookState:
     def signed(self, signer: Signer) -> str:
         """Return it as a text of at most 16 KiB; the earliest firings are left out where there is no room."""
         state_signer = _state_signer(signer)
-        variables = f",{_compact(self.variables)}" if self.variables else ""
+        variables = f",{compact_json(self.variables)}" if self.variables else ""
         room = MAX_STATE_BYTES - len(state_signer.sign("", "", "", "")) - _size(f" [{self.turn},[]{variables}]")
         kept: list[str] = []
         for firing in reversed(self.firings):
-            entry = _compact([firing.skill, firing.hook, firing.turn, firing.until])
+            entry = compact_json([firing.skill, firing.hook, firing.turn, firing.until])
             room -= _size(entry) + bool(kept)
             if room < 0:
                 break
@@ -100,39 +100,53 @@ class TurnVariables:
     def __init__(self, declared: Values, came: Values) -> None:
         """Take what came of a skill that is on, as far as name and kind still fit (L1-50)."""
         self._declared = declared
-        fitting = {
-            skill: {n: v for n, v in came.get(skill, {}).items() if n in starts and is_of_kind(v, starts[n])}
-            for skill, starts in declared.items()
-        }
-        self.changed: Values = _changed({**came, **fitting}, declared)
+        self.changed = _changed(came, declared)
 
     def copy(self) -> "TurnVariables":
         return TurnVariables(self._declared, self.changed)
 
+    def of(self, skill: str) -> Mapping[str, Value]:
+        """Return the values of a skill; none of one that is off."""
+        return {**self._declared[skill], **self.changed.get(skill, {})} if skill in self._declared else {}
+
     def value(self, skill: str, name: str) -> Value | None:
         """Return the value, or None where no skill that is on has such a variable."""
-        starts = self._declared.get(skill, {})
-        return self.changed.get(skill, starts).get(name, starts[name]) if name in starts else None
+        return self.of(skill).get(name)
 
     def write(self, skill: str, values: Mapping[str, Value]) -> bool:
         """Change all of these; return False, and change none, if the state has no room for them."""
-        changed = _changed({**self.changed, skill: {**self.changed.get(skill, {}), **values}}, self._declared)
-        if _size(_compact(changed.get(skill, {}))) > MAX_SKILL_BYTES or _size(_compact(changed)) > MAX_VARIABLES_BYTES:
+        changed = _changed({**self.changed, skill: {**self.of(skill), **values}}, self._declared)
+        if (
+            _size(compact_json(changed.get(skill, {}))) > MAX_SKILL_BYTES
+            or _size(compact_json(changed)) > MAX_VARIABLES_BYTES
+        ):
             return False
         self.changed = changed
         return True
 
 
-def is_value(value: object) -> TypeGuard[Value]:
-    """Return whether a variable can have this value (L1-50)."""
+def _changed(values: Values, declared: Values) -> Values:
+    """Return what differs from the start values and is of their kind; of skills without any, all."""
+
+    def kept(skill: str, of_skill: Mapping[str, Value]) -> Mapping[str, Value]:
+        if (starts := declared.get(skill)) is None:
+            return of_skill
+        return {n: v for n, v in of_skill.items() if n in starts and v != starts[n] and is_of_kind(v, starts[n])}
+
+    return {skill: left for skill, of_skill in values.items() if (left := kept(skill, of_skill))}
+
+
+def is_of_kind(value: object, start: object) -> TypeGuard[Value]:
+    """Return whether a variable with this start value can have the value (L1-50)."""
     if isinstance(value, str):
-        is_line = f"{value}.".splitlines() == [f"{value}."]
-        return is_line and len(value) <= MAX_LINE_CHARS and not _SURROGATE.search(value)
-    return isinstance(value, bool) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)
+        is_right = is_line(value) and len(value) <= MAX_LINE_CHARS and not _SURROGATE.search(value)
+    else:
+        is_right = isinstance(value, bool) or (isinstance(value, int) and abs(value) <= MAX_INTEGER)
+    return is_right and type(value) is type(start)
 
 
-def is_of_kind(value: object, start: Value) -> TypeGuard[Value]:
-    return type(value) is type(start) and is_value(value)
+def is_line(text: str) -> bool:
+    return f"{text}.".splitlines() == [f"{text}."]
 
 
 def throw(seed: str, *what: str) -> int:
@@ -140,22 +154,12 @@ def throw(seed: str, *what: str) -> int:
     return int.from_bytes(hashlib.sha256(json.dumps([seed, *what]).encode()).digest()[:8])
 
 
-def _changed(values: Values, declared: Values) -> dict[str, dict[str, Value]]:
-    """Return the values that are not the start values of their variables."""
-    starts: Mapping[str, Mapping[str, object]] = declared
-    kept = {
-        skill: {name: value for name, value in of_skill.items() if value != starts.get(skill, {}).get(name)}
-        for skill, of_skill in values.items()
-    }
-    return {skill: of_skill for skill, of_skill in kept.items() if of_skill}
-
-
 def _state_signer(signer: Signer) -> Signer:
     """Return one whose signatures no hook can pass for, and that takes no hook's."""
     return Signer(signer.derived_keys(_PURPOSE))
 
 
-def _compact(value: object) -> str:
+def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -219,3 +223,8 @@ class HookFacts:
     hook_tokens: int | None = None
     """Most tokens that hooks may cost in one model call (L1-47), or None for no limit."""
     state: HookState = field(default_factory=HookState)
+
+    @property
+    def context_for_texts(self) -> Mapping[str, ContextValue]:
+        """The context as texts and variables may hold it."""
+        return self.context if self.may_say_context else {}

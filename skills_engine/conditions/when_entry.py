@@ -1,10 +1,8 @@
 """The `when` of an entry in hooks.json: its form, and the condition that comes of it (L1-42)."""
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -12,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from skills_engine.conditions.condition import (
+    ABSENT,
     MAX_SCAN_TURNS,
     AllOf,
     AnyOf,
@@ -21,12 +20,13 @@ from skills_engine.conditions.condition import (
     Moment,
     Node,
     Not,
-    SearchedCall,
+    argument,
     is_in_span,
+    text_of,
 )
 from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
 from skills_engine.conditions.text_patterns import Globs, Patterns, are_alike, is_in_range
-from skills_engine.conditions.turn_facts import Channel, HookFacts, ToolStatus, throw
+from skills_engine.conditions.turn_facts import CallFacts, Channel, HookFacts, ToolStatus, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 MAX_LEAVES = 64
@@ -42,8 +42,16 @@ class NumberSpan(msgspec.Struct, forbid_unknown_fields=True):
     min: float | UnsetType = UNSET
     max: float | UnsetType = UNSET
 
+    def __post_init__(self) -> None:
+        is_empty = self.min is UNSET and self.max is UNSET
+        if is_empty or (self.min is not UNSET and self.max is not UNSET and self.min > self.max):
+            raise ValueError("expected min, or max, or both, min not above max")
 
-class CountSpan(msgspec.Struct, forbid_unknown_fields=True):
+    def __contains__(self, number: float) -> bool:
+        return (self.min is UNSET or self.min <= number) and (self.max is UNSET or number <= self.max)
+
+
+class CountSpan(NumberSpan, forbid_unknown_fields=True):
     min: _Count | UnsetType = UNSET
     max: _Count | UnsetType = UNSET
 
@@ -97,6 +105,9 @@ class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "no
             description="The clock when the turn started; the span may pass midnight. Without a timezone: the server's."
         ),
     ] = UNSET
+    chance: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | UnsetType, Meta(description="It holds at random, with this probability.")
+    ] = UNSET
 
 
 class TriggerWhenEntry(SharedConditions, forbid_unknown_fields=True):
@@ -131,16 +142,13 @@ class WhenEntry(SharedConditions, forbid_unknown_fields=True):
         Meta(description="One of these is attached to the user's message."),
     ] = UNSET
     spoken: Annotated[_OnlyTrue | UnsetType, Meta(description="true: the reply will be spoken.")] = UNSET
-    chance: Annotated[
-        Annotated[float, Meta(ge=0, le=1)] | UnsetType, Meta(description="It holds at random, with this probability.")
-    ] = UNSET
 
 
 CONDITIONS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
 _STRINGS = "a list of 1 to 32 non-empty strings"
 _PATTERNS = f'{_STRINGS}, such as ["refund", "/order \\\\d+/i"]'
 _ALIASES = {"and": "all", "or": "any"}
-_COUNT = 'a number from 1 on, or {"min": …, "max": …}'
+_COUNT = 'a number from 1 on, or {"min": …, "max": …}, one or both, min not above max'
 _EXPECTED = {
     "user_text": _PATTERNS,
     "scan_turns": "a number from 1 to 20",
@@ -231,9 +239,7 @@ class _Reader:
                 return None
             if (call_test := _call_test(key, right, self._patterns)) is not None:
                 return CallLeaf(path, call_test)
-            if (value_test := _value_test(key, right, self._owner)) is not None:
-                return Leaf(path, value_test)
-            return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns))
+            return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns, self._owner))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
         except ValueError as error:  # of which PatternError is one
@@ -267,40 +273,69 @@ class _Reader:
 
 def _call_test(
     key: str, value: Any, compile_patterns: Callable[[Sequence[str]], Patterns]
-) -> Callable[[SearchedCall, Moment], bool] | None:
+) -> Callable[[CallFacts, Moment], bool] | None:
     match key:
         case "tool":
             names = Globs(value)
-            return lambda call, _: names.fit(call.facts.name)
+            return lambda call, _: names.fit(call.name)
         case "tool_status":
-            return lambda call, _: call.facts.status in value
+            return lambda call, _: call.status in value
         case "tool_args":
-            each = {name: compile_patterns(patterns) for name, patterns in value.items()}
+            each = {path: compile_patterns(patterns) for path, patterns in value.items()}
             return lambda call, moment: all(
-                (text := call.argument(name)) is not None and moment.work.finds(one, text) for name, one in each.items()
+                (found := argument(call.arguments, path)) is not ABSENT and moment.finds(one, text_of(found))
+                for path, one in each.items()
             )
         case "tool_result":
             patterns = compile_patterns(value)
-            return lambda call, moment: moment.work.finds(patterns, call.result)
+            return lambda call, moment: moment.finds(patterns, call.result)
     return None
 
 
-def _value_test(key: str, value: Any, owner: Owner) -> Callable[[Moment], bool] | None:
-    """Return the test of a leaf about variables, context or chance; None for others. Raises ValueError."""
+def _value_test(key: str, wanted: Mapping[str, Any], owner: Owner) -> Callable[[Moment], bool]:
+    """Return the test of a leaf about variables or the context. Raises ValueError."""
+    if key == "context":
+        if wrong := next((name for name in wanted if not CONTEXT_KEY.fullmatch(name)), None):
+            raise ValueError(f"{quoted(wrong)} is no key: expected up to 64 letters, digits and _, no digit first")
+        return lambda moment: all(_is_one_of(one, moment.turn.facts.context.get(name)) for name, one in wanted.items())
+    if wrong := next((name for name in wanted if not owner.knows(name)), None):
+        raise ValueError(f"no variable of this skill is called {wrong}{did_you_mean(wrong, owner.declared)}")
+    return lambda moment: all(_is_one_of(one, owner.value(name, moment)) for name, one in wanted.items())
+
+
+def _is_one_of(wanted: object, value: object) -> bool:
+    """Return whether it is what is wanted: texts however they are written, of a list one item, booleans as such only."""
+    if isinstance(value, list | tuple):
+        return any(_is_one_of(wanted, one) for one in value)
+    match wanted:
+        case list():
+            return any(_is_one_of(one, value) for one in wanted)
+        case str():
+            return isinstance(value, str) and are_alike(value, wanted)
+        case bool():
+            return wanted is value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value in wanted if isinstance(wanted, NumberSpan) else wanted == value
+
+
+def _test(
+    key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns], owner: Owner
+) -> Callable[[Moment], bool]:
     match key:
-        case "variables":
-            for name in value:
-                if not owner.knows(name):
-                    raise ValueError(f"no variable of this skill is called {name}{did_you_mean(name, owner.declared)}")
-            asked = [(name.rpartition("/"), test) for name, test in _tests(value)]
-            return lambda moment: all(
-                test(moment.variables.value(skill or owner.skill, name)) for (skill, _, name), test in asked
+        case "user_text":
+            patterns = compile_patterns(value, last)
+            return lambda moment: (
+                not (owner.has_set and not moment.turn.facts.is_new_message)
+                and moment.finds(patterns, *moment.turn.last_texts(last))
             )
-        case "context":
-            if wrong := next((name for name in value if not CONTEXT_KEY.fullmatch(name)), None):
-                raise ValueError(f"{quoted(wrong)} is no key: expected up to 64 letters, digits and _, no digit first")
-            tests = list(_tests(value))
-            return lambda moment: all(test(moment.turn.facts.context.get(name)) for name, test in tests)
+        case "last_reply":
+            patterns = compile_patterns(value, 0)
+            return lambda moment: (
+                moment.turn.facts.last_reply is not None and moment.finds(patterns, moment.turn.facts.last_reply)
+            )
+        case "variables" | "context":
+            return _value_test(key, value, owner)
         case "chance":
             most = value * 2**64
             return lambda moment: throw(moment.turn.facts.seed, owner.skill, owner.name) < most
@@ -310,53 +345,12 @@ def _value_test(key: str, value: Any, owner: Owner) -> Callable[[Moment], bool] 
             return lambda moment: bool(getattr(moment.turn.facts, key))
         case "attachments":
             return lambda moment: not moment.turn.facts.attachments.isdisjoint(value)
-    return None
-
-
-def _tests(wanted: Mapping[str, Any]) -> Iterator[tuple[str, Callable[[object], bool]]]:
-    """Yield for each name the test of its value; a list holds where one of its items does."""
-    for name, one in wanted.items():
-        is_wanted = partial(_is_in_span, *_bounds(one)) if isinstance(one, NumberSpan) else partial(_is_one_of, one)
-        yield name, partial(_holds_of_value, is_wanted)
-
-
-def _holds_of_value(is_wanted: Callable[[object], bool], value: object) -> bool:
-    return any(map(is_wanted, value if isinstance(value, list | tuple) else (value,)))
-
-
-def _is_in_span(low: float, high: float, value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, int | float) and low <= value <= high
-
-
-def _is_one_of(wanted: object, value: object) -> bool:
-    """Return whether it is one of the values: texts however they are written, booleans only where one is wanted."""
-    if isinstance(wanted, list):
-        return any(_is_one_of(one, value) for one in wanted)
-    if isinstance(wanted, str) or isinstance(value, str):
-        return isinstance(wanted, str) and isinstance(value, str) and are_alike(value, wanted)
-    return isinstance(wanted, bool) == isinstance(value, bool) and wanted == value
-
-
-def _test(
-    key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns]
-) -> Callable[[Moment], bool]:
-    match key:
-        case "user_text":
-            patterns = compile_patterns(value, last)
-            return lambda moment: (
-                moment.has_words and any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
-            )
-        case "last_reply":
-            patterns = compile_patterns(value, 0)
-            return lambda moment: (
-                moment.turn.last_reply is not None and moment.work.finds(patterns, moment.turn.last_reply)
-            )
         case "round":
-            low, high = _bounds(value)
-            return lambda moment: moment.round is not None and low <= moment.round <= high
+            span = CountSpan(value, value) if isinstance(value, int) else value
+            return lambda moment: moment.round is not None and moment.round in span
         case "turn":
-            low, high = _bounds(value)
-            return lambda moment: low <= len(moment.turn.facts.user_messages) <= high
+            span = CountSpan(value, value) if isinstance(value, int) else value
+            return lambda moment: len(moment.turn.facts.user_messages) in span
         case "channel":
             return lambda moment: moment.turn.facts.channel == value
         case "language":
@@ -384,18 +378,6 @@ def _location(facts: HookFacts) -> str:
 def _has_user(facts: HookFacts, names: Globs, *, asks_role: bool) -> bool:
     """Return whether a user is logged in whose name fits, or whose role is meant by `operator`."""
     return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
-
-
-def _bounds(value: "int | CountSpan | NumberSpan") -> tuple[float, float]:
-    if isinstance(value, int):
-        return value, value
-    if value.min is UNSET and value.max is UNSET:
-        raise ValueError(f"expected {_COUNT}: neither of the two is given")
-    low = -math.inf if value.min is UNSET else value.min
-    high = math.inf if value.max is UNSET else value.max
-    if low > high:
-        raise ValueError(f"expected {_COUNT}: min is greater than max")
-    return low, high
 
 
 def _clock_test(value: ClockSpan) -> Callable[[Moment], bool]:

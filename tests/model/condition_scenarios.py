@@ -409,7 +409,7 @@ _OPTIONS: Mapping[str, st.SearchStrategy[Any]] = {
     "sticky": st.sampled_from([1, 1, 2, 3, 1000]),
     "cooldown": st.sampled_from([1, 1, 2, 3, 1000]),
     "priority": st.sampled_from([-100, -1, 0, 1, 100]),
-    "group": st.sampled_from(["tone", "tone", "tone", "length"]),
+    "group": st.sampled_from(["tone", "tone", "shared/tone", "shared/tone", "length"]),
     "requires_tools": st.lists(st.sampled_from([*TOOLS, *GLOBS]), min_size=1, max_size=2),
     "vars": st.booleans(),
 }
@@ -433,6 +433,11 @@ def _skill_files(draw: st.DrawFn, skill: str) -> SkillFile:
     texts = {}
     for number, entry in enumerate(entries):
         written = draw(st.sampled_from([*WRITTEN] * 4 + [*BAD_WRITTEN]))
+        if "file" in entry and draw(_few) == 0:  # the text beside the name (L1-58), or in place of one
+            entry["text"] = f"{skill} {number}: {written}"
+            left_out = ("file", "name", "timing", "role", "persistent")
+            for key in left_out[: draw(st.sampled_from([0, 1, 1, 2, 5]))]:
+                del entry[key]
         if "file" in entry:
             texts[entry["file"]] = f"{skill} {number}: {written}"
     return SkillFile(skill, entries, texts, draw(_VARIABLES_WRITTEN))

@@ -69,10 +69,10 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
             case "scan_turns":
                 pass
             case "user_text":
-                last_first = list(enumerate(facts.user_messages))[: -when.get("scan_turns", 1) - 1 : -1]
+                last_first = facts.user_messages[: -when.get("scan_turns", 1) - 1 : -1]
                 if "set" in moment.hook.entry and not facts.is_new_message:  # L1-51
-                    last_first = []
-                if not any(is_any_found(value, text, moment.work, number) for number, text in last_first):
+                    last_first = ()
+                if not any(is_any_found(value, text, moment.work) for text in last_first):
                     return here
             case "tool" | "tool_status" | "tool_args" | "tool_result":
                 calls = tuple(call for call in calls if _call_fits(key, value, call, moment.work))
@@ -107,7 +107,7 @@ def _call_fits(key: str, value: Any, call: CallFacts, work: Work) -> bool:
         case "tool_status":
             return call.status in value
         case "tool_result":
-            return is_any_found(value, call.result, work, id(call))
+            return is_any_found(value, call.result, work)
     return all(_argument_fits(path, patterns, call, work) for path, patterns in value.items())
 
 
@@ -119,7 +119,7 @@ def _argument_fits(path: str, patterns: Sequence[str], call: CallFacts, work: Wo
         arguments = arguments[step]
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    return is_any_found(patterns, arguments, work, (id(call), path))
+    return is_any_found(patterns, arguments, work)
 
 
 def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
@@ -146,7 +146,7 @@ def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
         case "context":
             return all(_is_one_of(wanted, facts.context.get(name)) for name, wanted in value.items())
         case "last_reply":
-            return facts.last_reply is not None and is_any_found(value, facts.last_reply, moment.work, "last_reply")
+            return facts.last_reply is not None and is_any_found(value, facts.last_reply, moment.work)
         case "interrupted":
             return facts.interrupted
         case "spoken":
@@ -376,13 +376,13 @@ class TurnModel:
         return self._is_after(hook) and self.turn <= self._last(hook) + hook.entry.get("sticky", 0)
 
     def _one_of_each_group(self, hooks: list[Hook]) -> list[Hook]:
-        """L1-46."""
-        winners: dict[str, Hook] = {}
+        """L1-46, L1-57."""
+        winners: dict[tuple[str, str], Hook] = {}
         for hook in hooks:
-            group = hook.entry.get("group")
+            group = _group(hook)
             if group is not None and (group not in winners or hook.priority > winners[group].priority):
                 winners[group] = hook
-        lost = [h for h in hooks if "group" in h.entry and winners[h.entry["group"]] is not h]
+        lost = [h for h in hooks if (group := _group(h)) is not None and winners[group] is not h]
         self.out += [Out(hook, "group") for hook in lost]
         return [hook for hook in hooks if hook not in lost]
 
@@ -418,6 +418,14 @@ class TurnModel:
             return _as_text(value)
 
         return re.sub(r"\{\{\{\{|\{\{([A-Za-z0-9_./-]+)\}\}", filled, hook.content)
+
+
+def _group(hook: Hook) -> tuple[str, str] | None:
+    """L1-57: a group belongs to its skill, a shared one to all."""
+    if "group" not in hook.entry:
+        return None
+    is_shared = hook.entry["group"].startswith("shared/")
+    return "" if is_shared else hook.skill, hook.entry["group"]
 
 
 def _values(hook: Hook, facts: HookFacts, moment: Moment) -> dict[str, str]:

@@ -33,6 +33,7 @@ OPTIONAL_KEYS = (
         "set",
     ),
 )
+OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
 VARIABLE = "[a-z][a-z0-9_]{0,31}"
 CONTEXT_KEY = "[A-Za-z_][A-Za-z0-9_]{0,63}"
 LIKE_CONDITIONS = (
@@ -69,7 +70,7 @@ class Hook:
     @property
     def is_update(self) -> bool:
         """L1-51."""
-        return "set" in self.entry and "file" not in self.entry
+        return _is_update(self.entry)
 
     @property
     def remembers(self) -> bool:
@@ -86,26 +87,40 @@ def read(skill: str, entries: Sequence[Any], texts: Mapping[str, str], variables
     hooks: dict[str, Hook] = {}
     sets = [entry["set"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("set"), dict)]
     strange = {name for one in sets for name, change in one.items() if isinstance(change, dict) and "from" in change}
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
         try:
-            hook = _read_entry(skill, entry, texts, declared(variables), strange)
+            hook = _read_entry(skill, _completed(entry, number), texts, declared(variables), strange)
         except Wrong:
             continue
         hooks.setdefault(hook.name, hook)  # L1-06
     return list(hooks.values())
 
 
+def _is_update(entry: Json) -> bool:
+    return "set" in entry and "file" not in entry and "text" not in entry
+
+
+def _completed(entry: Any, number: int) -> Any:
+    """L1-58: what may be left out where the text stands in the entry."""
+    if not isinstance(entry, dict) or "text" not in entry:
+        return entry
+    _demand("file" not in entry and _is_text(entry["text"]) and entry["text"].strip() != "")
+    _demand("name" in entry or not any(key in entry for key in OF_NAMED))
+    usual = {"name": f"hook-{number}", "timing": "after_user_input", "role": "system", "persistent": False}
+    return usual | entry
+
+
 def _read_entry(skill: str, entry: Any, texts: Mapping[str, str], variables: Json, strange: set[str]) -> Hook:
     _demand(isinstance(entry, dict))
     for key, value in entry.items():
-        if key.startswith(("_", "$", "x-")) or key in REQUIRED_KEYS or key in OPTIONAL_KEYS:  # L1-55: a comment
+        if key.startswith(("_", "$", "x-")) or key in ("text", *REQUIRED_KEYS, *OPTIONAL_KEYS):  # L1-55: a comment
             continue
         _demand(key not in LIKE_CONDITIONS)
         _demand(not any(_is_one_letter_off(key, known) for known in OPTIONAL_KEYS))
         _demand(not isinstance(value, dict | list))
     _demand(_is_text(entry.get("name")))
     _demand(entry.get("timing") in TIMINGS)
-    is_update = "set" in entry and "file" not in entry
+    is_update = _is_update(entry)
     if is_update:
         for key in entry:
             is_right = key in ("name", "timing", "set", "enabled", "when", "once", "cooldown", "requires_tools")
@@ -113,7 +128,7 @@ def _read_entry(skill: str, entry: Any, texts: Mapping[str, str], variables: Jso
     else:
         _demand(entry.get("role") in ("system", "user"))
         _demand(isinstance(entry.get("persistent"), bool))
-        _demand(entry.get("file") in texts)
+        _demand("text" in entry or entry.get("file") in texts)
     if "set" in entry:
         _set(entry["set"], variables, entry["timing"])
     if entry["timing"] == "after_tool_call" and entry.get("tool_filter") is not None:
@@ -129,7 +144,7 @@ def _read_entry(skill: str, entry: Any, texts: Mapping[str, str], variables: Jso
         _texts(entry["requires_tools"])
     if "when" in entry:
         _demand(_leaves(entry["when"], 1, variables) <= MAX_LEAVES)
-    content = "" if is_update else texts[entry["file"]].strip()
+    content = "" if is_update else (entry["text"] if "text" in entry else texts[entry["file"]]).strip()
     if entry.get("vars"):
         for name in re.findall(r"\{\{\{\{|\{\{([^{}\s]+)\}\}", content):
             if name.startswith("context."):

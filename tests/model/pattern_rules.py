@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import re2
@@ -48,11 +48,11 @@ class Work:
     """What the expressions of one injection have searched: each in each text, once."""
 
     def __init__(self) -> None:
-        self.done: dict[tuple[str, Hashable], int] = {}
+        self.done: dict[tuple[str, str, str], int] = {}
 
-    def search(self, pattern: str, text: str, place: Hashable) -> None:
-        """Count the search of an expression in the text at this place."""
-        self.done[pattern, place] = steps_of(pattern) * len(looked_at(pattern, text).encode())
+    def search(self, pattern: str, text: str, purpose: str = "") -> None:
+        """Count the search of an expression in a text, wherever that stands; a `match` counts beside a condition."""
+        self.done[pattern, text, purpose] = steps_of(pattern) * len(looked_at(pattern, text).encode())
         if sum(self.done.values()) > WORK_IN_AN_INJECTION:
             raise TooMuchWork
 
@@ -94,13 +94,13 @@ def are_alike(one: str, other: str) -> bool:
     return one == other or (without_diacritics(other) == other and without_diacritics(one) == other)
 
 
-def is_any_found(patterns: Sequence[str], text: str, work: Work, place: Hashable) -> bool:
+def is_any_found(patterns: Sequence[str], text: str, work: Work) -> bool:
     """Look for the texts first, then for the expressions, until one is found. Raises TooMuchWork."""
     expressions = [pattern for pattern in patterns if expression_of(pattern)]
     if any(is_found(pattern, text) for pattern in patterns if pattern not in expressions):
         return True
     for pattern in expressions:
-        work.search(pattern, text, place)
+        work.search(pattern, text)
         if is_found(pattern, text):
             return True
     return False

@@ -152,7 +152,7 @@ def test_an_injection_searches_ten_times_what_an_expression_may_and_no_hook_afte
         hook("eleven", when={"not": {"user_text": ["/x/"]}}),
         hook("nine again", when=asking),
     ]
-    played = turn(*hooks, user_messages=(f"said {'long'.rjust(2000)}",) * 9)
+    played = turn(*hooks, user_messages=tuple(f"said {number:2000}" for number in range(9)))
 
     assert [one.hook.name for one in played.inject("after_user_input")] == ["the same nine", "a word of the eleventh"]
     assert [(out.hook.name, out.reason) for out in played.out] == [

@@ -133,7 +133,7 @@ def _captured(place: str, match: str | None, source: Source) -> Any:
         )
     expression = expression_of(match)
     assert expression is not None
-    source.work.search(match, text, ("set", place))
+    source.work.search(match, text, "set")
     hit = re.search(expression[0], looked_at(match, text), re.ASCII | (re.IGNORECASE if expression[1] else 0))
     return None if hit is None else hit[1]
 

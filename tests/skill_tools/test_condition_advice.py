@@ -224,13 +224,14 @@ def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path
 
 
 def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
-    one = make_skill(tmp_path, "one", entry(group="tone", when={"channel": "voice"}))
-    make_skill(tmp_path, "two", entry(group="tone"))
+    one = make_skill(tmp_path, "one", entry(group="shared/tone", when={"channel": "voice"}))
+    make_skill(tmp_path, "two", entry(group="shared/tone"))
 
-    assert [message for _, message in advice(one)] == ["no other hook is in the group tone: alone it changes nothing"]
+    [message] = [message for _, message in advice(one)]
+    assert message == "no other hook is in the group shared/tone: alone it changes nothing"
     assert [found for of_skill in lint(tmp_path).values() for found in of_skill if found.severity != "info"] == []
     assert [found.message for found in lint_skill(one, hooks=load_snapshot(tmp_path).hooks(None))] == [
-        "keeps out two/hint of the group tone when it fires"
+        "keeps out two/hint of the group shared/tone when it fires"
     ]
 
 
@@ -238,21 +239,26 @@ def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"priority": 100}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({"priority": 0}, "keeps out own/mine of the group tone for good: it always fires"),
+        ({"priority": 100}, "keeps out own/equal, own/mine of the group shared/tone for good: it always fires"),
+        ({}, "keeps out own/equal, own/mine of the group shared/tone for good: it always fires"),
+        ({"priority": 0}, "keeps out own/mine of the group shared/tone for good: it always fires"),
         ({"priority": -1}, None),
         ({"priority": 100, "enabled": False}, None),
         ({"priority": 100, "timing": "before_planning"}, None),
-        ({"priority": 100, "vars": True}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({"priority": 100, "once": "turn"}, "keeps out own/equal, own/mine of the group tone when it fires"),
+        (
+            {"priority": 100, "vars": True},
+            "keeps out own/equal, own/mine of the group shared/tone for good: it always fires",
+        ),
+        ({"priority": 100, "once": "turn"}, "keeps out own/equal, own/mine of the group shared/tone when it fires"),
     ],
 )
 def test_lint_names_the_hooks_of_other_skills_that_a_group_keeps_out(
     tmp_path: Path, keys: dict[str, Any], words: str | None
 ) -> None:
-    new = make_skill(tmp_path, "new", entry("loud", group="tone", **({"priority": 1} | keys)))
-    own = make_skill(tmp_path, "own", entry("mine", group="tone"), entry("equal", group="tone", priority=1))
+    new = make_skill(tmp_path, "new", entry("loud", group="shared/tone", **({"priority": 1} | keys)))
+    own = make_skill(
+        tmp_path, "own", entry("mine", group="shared/tone"), entry("equal", group="shared/tone", priority=1)
+    )
 
     by_skill = {folder: [one.message for one in found] for folder, found in lint(tmp_path).items()}
 

@@ -741,3 +741,54 @@ def test_a_variable_that_there_is_not_drops_the_hook(tmp_path: Path) -> None:
     assert (severity, path) == ("error", "$.hooks[0].file")
     known = "date, time, weekday, timezone, user, language, channel, model, skill, tool, tool_status, round, turn"
     assert message == f"hint.md holds {{{{usr}}}}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+
+
+@pytest.mark.rule("L1-58")
+def test_a_text_in_place_of_a_file_needs_nothing_else(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("first"), {"text": " Answer in one sentence.\n"})
+
+    [_, hook] = read_hooks(folder).hooks
+
+    assert hook == HookInfo(
+        "hook-2", "", "after_user_input", "system", False, "Answer in one sentence.", "tutor", tool_filter=None
+    )
+
+
+@pytest.mark.rule("L1-58")
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"text": "a", "file": "a.md"}, "file"),
+        ({"text": "  "}, "text"),
+        ({"text": 3}, "text"),
+        ({"text": "a", "timing": "never"}, "timing"),
+        ({"text": "a", "vars": True, "name": "a", "persistent": True}, None),
+        ({"text": "{{nobody}}", "vars": True}, "text"),
+        ({"text": "{{context.plan}}", "vars": True, "persistent": True}, "text"),
+        *(({"text": "a", key: value}, "name") for key, value in [("once", "turn"), ("cooldown", 1), ("sticky", 1)]),
+        *(({"text": "a", key: value}, "name") for key, value in [("group", "tone"), ("set", {"x": 1})]),
+        ({"text": "a", "set": {"x": 1}, "name": "a"}, None),
+        ({"file": "a.md", "name": "a"}, "timing"),
+    ],
+)
+def test_a_wrong_text_drops_its_entry(tmp_path: Path, wrong: dict[str, Any], place: str | None) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(folder, {"variables": {"x": 0}, "hooks": [wrong]})
+    (folder / "hooks" / "a.md").write_text("Text.")
+
+    found = read_hooks(folder)
+
+    assert [one.path for one in found.diagnostics][:1] == ([] if place is None else [f"$.hooks[0].{place}"])
+    assert len(found.hooks) == (place is None)
+
+
+@pytest.mark.rule("L1-58")
+def test_a_trigger_may_have_its_text_beside_it(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(
+        folder, {"triggers": [{"name": "greet", "on": "connect", "text": "Greet {{user}}.", "vars": True}]}
+    )
+
+    [trigger] = read_hooks(folder).triggers
+
+    assert (trigger.content, trigger.vars) == ("Greet {{user}}.", True)

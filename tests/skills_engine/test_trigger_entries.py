@@ -44,7 +44,9 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
 
 
 DROPPED = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
-ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, model, user, skills, context, time"
+ELSEWHERE = (
+    "does not count here; these do: user_text, turn, channel, language, model, user, skills, context, time, chance"
+)
 
 
 @pytest.mark.parametrize(
@@ -212,5 +214,5 @@ def test_lint_looks_at_triggers_too(tmp_path: Path) -> None:
         ("$.triggers[0].file", "greet.md holds !`date`, which is kept as text: no command is run"),
         ("$.triggers[0].when.any[0].turn", never),
         ("$.triggers[0].when.any[1].user_text", never),
-        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text in a trigger"),
+        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text without vars: true"),
     ]
