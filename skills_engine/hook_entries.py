@@ -180,6 +180,11 @@ class HookInfo:
         return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
 
     @property
+    def holds_context(self) -> bool:
+        """Whether its text, or what it sets, holds values of the context."""
+        return (self.vars and "{{context." in self.content) or (self.set is not None and '"context.' in self.set.source)
+
+    @property
     def searches(self) -> Searches:
         """What its expressions search, in `when` and in `set`."""
         return [search for part in (self.when, self.set) if part is not None for search in part.searches]

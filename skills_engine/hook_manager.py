@@ -101,6 +101,12 @@ class HookManager:
         return self._memory.variables.changed
 
     @property
+    def has_withheld_context(self) -> bool:
+        """Whether hooks were put in without the context that they hold, as the client may not instruct (L1-56)."""
+        is_withheld = self._facts.context and not self._facts.may_say_context
+        return bool(is_withheld) and any(hook.holds_context for hook in self.fired)
+
+    @property
     def fired(self) -> list[HookInfo]:
         """The hooks that were put in, in this order, each as often as it was."""
         return [hook for _, hook in self._origins.values()]

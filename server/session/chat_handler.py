@@ -127,6 +127,7 @@ class ChatHandler:
             client_tools=tools,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.settings.trace else (),
             costs=request.costs,
+            notices=request.notices,
             max_persistent=self._limits.max_hook_frames_per_turn,
             facts=facts,
             layers=layers,

@@ -22,7 +22,7 @@ from server.session.settings import ClientRights, ClientSettings, TurnRequest, c
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_run import ClientCalls, TurnParts
+from server.session.turn_run import ClientCalls, TurnParts, TurnRun
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
@@ -59,6 +59,8 @@ class Session:
         self._rights = ClientRights.of(principal, services.security)
         self._has_refused_sound = False  # and nothing has changed since
         self._costs = CostMeter()
+        self._notices: set[str] = set()  # codes of those that are given once
+        self._spoken_into: TurnRun | None = None  # the turn that ran as the last utterance began
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._nudges = Nudges(self, services.now_s)
@@ -328,6 +330,8 @@ class Session:
         turn_id = self._unused_id(frame)
         settings, snapshot = self._chosen(frame)
         state, problem = self._state_of(frame)
+        if isinstance(frame, wire.Chat) and self._turns.running is not None:
+            state = self._turns.running.state_after(state, frame.messages)
         notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
             notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
@@ -424,7 +428,7 @@ class Session:
         return TurnRequest(
             is_new_message=is_new_message and not goes_on,
             is_spoken=settings.voice and self._services.speech.synthesizer.status.state == "ready",
-            has_interrupted=self._turns.is_interrupting and not goes_on,
+            has_interrupted=self._turns.is_interrupting and self._turns.goes_on(messages),
             may_instruct=self._rights.may_instruct,
             drawn_for=self._turns.drawn_for if goes_on else turn_id,
             id=turn_id,
@@ -441,6 +445,7 @@ class Session:
             recognized_s=None if words is None else words.recognized_s,
             hook_state=state,
             costs=self._costs,
+            notices=self._notices,
             text=text,
         )
 
@@ -469,6 +474,7 @@ class Session:
 
     def barge_in(self) -> None:
         self._nudges.user_acted()
+        self._spoken_into = self._turns.running
         if self._settings.barge_in:
             self._turns.interrupt()
 
@@ -490,6 +496,8 @@ class Session:
         before = () if history is None else history.messages
         messages = [*before, wire.Message(role="user", content=words.text)]
         state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
+        if history is not None and self._spoken_into is not None:
+            state = self._spoken_into.state_after(state, messages)
         settings = self._settings.turn.with_context(UNSET if history is None else history.context)
         request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
         try:

@@ -114,6 +114,8 @@ class TurnRequest:
     """The state of hooks after the turn before."""
     costs: CostMeter = field(default_factory=CostMeter)
     """Meter that knows the last model call of this client, for the trace."""
+    notices: set[str] = field(default_factory=set)
+    """Codes of the notices that the connection has been given once and for all."""
     text: str | None = None
     """The reply of a turn that no model answers."""
 

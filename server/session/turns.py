@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from server import log
@@ -48,6 +48,11 @@ class Turns:
         self.drawn_for = ""
         """Id of the turn whose draw of chances counts for the latest one."""
         self._has_cut = False  # the latest turn, or its sound, was ended before its time
+
+    def goes_on(self, messages: Sequence[wire.Message]) -> bool:
+        """Return whether a new message of the user stands behind all those that the latest turn answered."""
+        texts = user_texts(messages)
+        return len(texts) > len(self.answered) and texts[: len(self.answered)] == self.answered
 
     @property
     def is_idle(self) -> bool:

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from server.agent.chunks import HookRecord, LLMChunk
 from server.config import SecuritySettings
-from skills_engine import HookFacts, HookInfo, Skill, SkillsSnapshot
-from tests.session.fakes import FakeAgent, Pause, SessionHarness, say
+from skills_engine import HookFacts, HookInfo, HookState, Skill, SkillsSnapshot
+from tests.session.fakes import SIGNER, FakeAgent, Pause, SessionHarness, say
+from tests.session.talk import Talk
 
 ASKS = SkillsSnapshot(
     (
@@ -110,11 +112,70 @@ async def test_a_message_that_ends_a_running_reply_has_interrupted_it() -> None:
     async with SessionHarness(agent, snapshot=ASKS) as client:
         client.chat(id="t1")
         await pause.reached.wait()
-        client.chat(id="t2")
+        client.chat("go on", history=HELLO, id="t2")
         await client.until("turn_end", 2)
-        await turn(client, id="t3")
+        await turn(client, *HELLO, *HELLO, {"role": "user", "content": "more"}, id="t3")
 
     assert [facts_of(agent, number).interrupted for number in range(3)] == [False, True, False]
+
+
+@pytest.mark.rule("L1-52")
+@pytest.mark.parametrize(("text", "interrupted"), [("hi", False), ("edited", False), ("hi again", True)])
+async def test_a_message_that_goes_back_has_interrupted_nothing(text: str, interrupted: bool) -> None:
+    agent = FakeAgent([[Pause()], say("Yes?")])
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        client.chat()
+        await client.until("turn_start")
+        client.send("interrupt")
+        await client.until("turn_end")
+        client.chat(text, history=HELLO if interrupted else [])
+        await client.until("turn_end", 2)
+
+    assert facts_of(agent).interrupted is interrupted
+
+
+def made(state: HookState) -> LLMChunk:
+    return LLMChunk(hook_record=HookRecord(lambda: state, tuple))
+
+
+@pytest.mark.rule("L1-50")
+@pytest.mark.parametrize(
+    ("history", "text", "came", "turn_of_state"),
+    [
+        (HELLO, "go on", HookState(2), 3),
+        ([], "hi", HookState(2), 2),
+        ([], "another", HookState(2), 2),
+        (HELLO, "go on", HookState(1), 1),
+        ([{"role": "user", "content": "ho"}], "go on", HookState(2), 2),
+    ],
+)
+async def test_a_message_typed_into_a_reply_keeps_what_its_turn_remembers(
+    history: list[Any], text: str, came: HookState, turn_of_state: int
+) -> None:
+    pause = Pause()
+    agent = FakeAgent([[made(HookState(3)), pause], say("So.")])
+    async with SessionHarness(agent, snapshot=ASKS) as client:
+        client.chat(state=HookState(2).signed(SIGNER))
+        await pause.reached.wait()
+        client.chat(text, history=history, state=came.signed(SIGNER))
+        await client.until("turn_end", 2)
+
+    assert facts_of(agent).state == HookState(turn_of_state)
+
+
+@pytest.mark.rule("L1-50")
+async def test_words_spoken_into_a_reply_keep_what_its_turn_remembers() -> None:
+    pause = Pause()
+    agent = FakeAgent([[made(HookState(1)), pause], say("So.")])
+    async with Talk(agent=agent, snapshot=ASKS) as talk:
+        talk.chat()
+        await pause.reached.wait()
+        await talk.voice()
+        talk.history((await talk.until("speech_started"))["utterance"], *HELLO)
+        await talk.silence()
+        await talk.until("turn_end", 2)
+
+    assert facts_of(agent).state == HookState(1)
 
 
 @pytest.mark.rule("L1-51", "L1-53")
