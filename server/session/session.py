@@ -375,7 +375,7 @@ class Session:
         if trigger is None:
             text = "this nudge is not open: it was answered, a minute has passed, or the user has said something since"
             raise FrameError("nudge_unknown", text, path="$.nudge")
-        request = replace(request, extra_hooks=(trigger.hook,))
+        request = replace(request, extra_hooks=(trigger.hook,), drawn_for=nudge)
         if (path := trigger.why_not(self._with_model(request))) is not None:
             name = f"{trigger.skill}/{trigger.name}"
             text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
@@ -454,8 +454,8 @@ class Session:
     def triggers(self) -> Sequence[TriggerInfo]:
         return self._skills.triggers(self._settings.turn.skills)
 
-    def trigger_facts(self) -> HookFacts:
-        return self._with_model(self._request("", "nudge", [], self._settings.turn))
+    def trigger_facts(self, nudge_id: str) -> HookFacts:
+        return self._with_model(self._request(nudge_id, "nudge", [], self._settings.turn))
 
     def _with_model(self, request: TurnRequest) -> HookFacts:
         model = self._services.model()

@@ -70,9 +70,8 @@ async def test_a_client_that_may_not_instruct_is_told_once_that_context_stays_ou
     settings = {"security": {"client_instructions": "deny"}, "agent": {"planning": False}}
     async with OpenAIServer() as model, parley(tmp_path, model.url, settings) as server, client(server.ws_url) as user:
         model.respond = lambda _request: text("Yes.")
-        turns = [
-            await user.turn(**fields) for fields in ({}, {"context": {"plan": "pro"}}, {"context": {"plan": "pro"}})
-        ]
+        contexts: list[Any] = [{}, {"plan": "pro"}, {"plan": "pro"}]
+        turns = [await user.turn(context=context) for context in contexts]
 
     codes = [[frame["code"] for frame in frames if frame["type"] == "notice"] for frames in turns]
     assert codes == [[], ["context_not_in_texts"], []]
