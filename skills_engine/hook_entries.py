@@ -111,7 +111,7 @@ NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
 _OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
 """Keys that are remembered, or looked for, by the name of their entry (L1-58)."""
 _DECIDING = tuple(name for name in _FIELDS if name not in (*FILE_KEYS, "text"))
-_READ_AS_CONDITION = frozenset(
+READ_AS_CONDITION = frozenset(
     {"if", "unless", "only", "match", "matcher", "every", "budget"}
     | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
 )
@@ -248,7 +248,7 @@ def report_unknown(
         return
     deciding = _DECIDING if kind == "hook" else (*_DECIDING, *known)
     meant = next((word for word in deciding if _is_one_letter_off(key, word)), None)
-    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING or isinstance(entry[key], dict | list):
+    if meant is not None or key in READ_AS_CONDITION or key in _DECIDING or isinstance(entry[key], dict | list):
         word = meant or (f"when.{key}" if key in CONDITIONS else None)
         hint = f" (did you mean {word}?)" if word and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")

@@ -29,6 +29,7 @@ class VariableChange(NamedTuple):
 
     hook: HookInfo
     name: str
+    before: Value
     value: Value
 
 
@@ -228,8 +229,10 @@ class HookManager:
         if (no := self._memory.apply(hook, moment)) is not None:
             self.not_fired.append(NotFired(hook, hook.timing, *no))
             return False
-        after = moment.variables.of(hook.skill).items()
-        self.changes += [VariableChange(hook, name, value) for name, value in after if value != before[name]]
+        after = moment.variables.of(hook.skill)
+        self.changes += [
+            VariableChange(hook, name, was, after[name]) for name, was in before.items() if was != after[name]
+        ]
         return True
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:

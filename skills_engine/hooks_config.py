@@ -26,7 +26,7 @@ from skills_engine.conditions.hook_variables import VARIABLES, lasting_words, un
 from skills_engine.conditions.set_entry import Declared, Owner, captured_variables, read_variables
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
-from skills_engine.hook_entries import HookEntry, HookInfo, is_comment, read_keys
+from skills_engine.hook_entries import READ_AS_CONDITION, HookEntry, HookInfo, is_comment, read_keys
 from skills_engine.trigger_entries import TriggerEntry, TriggerInfo, read_trigger_keys
 
 logger = logging.getLogger(__name__)
@@ -206,7 +206,7 @@ def _lists(document: object, report: Report) -> dict[str, Any]:
             lists[key] = value
         elif key == _MODULES:
             report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
-        elif isinstance(value, dict | list) and not is_comment(key):  # L1-55
+        elif (isinstance(value, dict | list) or key in READ_AS_CONDITION) and not is_comment(key):  # L1-55
             report.error(f"$.{key}", f"unknown key{did_you_mean(key, ('hooks', 'triggers', 'variables'))}")
         elif not is_comment(key):
             report.warning(f"$.{key}", "unknown key, ignored")

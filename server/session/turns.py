@@ -14,7 +14,9 @@ from server.session.settings import TurnRequest
 from server.session.speech_output import PlaybackClock
 from server.session.turn_run import TurnParts, TurnRun
 from server.session.turn_writer import TurnWriter
+from server.tools.builtin import turn_zone
 from server.wire import frames as wire
+from skills_engine.conditions.turn_facts import zone_of
 
 logger = logging.getLogger(__name__)
 
@@ -134,6 +136,7 @@ class Turns:
     async def _run(self, run: TurnRun) -> None:
         log.turn_id.set(run.request.id)
         turn_share.set(self._parts.share)
+        turn_zone.set(zone_of(run.request.settings.context))
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 from tests.support.client import client
-from tests.support.openai_script import text
+from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
 
@@ -93,3 +93,14 @@ async def test_a_set_that_has_no_room_is_told_once_a_turn(tmp_path: Path) -> Non
     assert len(frames[-1]["state"].encode()) < 16 * 1024
     kept_out = [one["code"] for frame in frames if frame.get("event") == "not_fired" for one in frame["data"]["hooks"]]
     assert set(kept_out) == {"variables_full"}
+
+
+@pytest.mark.rule("L1-56")
+async def test_the_clock_of_the_tool_is_the_users(tmp_path: Path) -> None:
+    settings = {"agent": {"planning": False}}
+    async with OpenAIServer() as model, parley(tmp_path, model.url, settings) as server, client(server.ws_url) as user:
+        model.queue(calls(("current_time", {})), text("It is noon."))
+        frames = await user.turn(context={"timezone": "Asia/Tokyo"})
+
+    [result] = [frame["content"] for frame in frames if frame["type"] == "tool_result"]
+    assert "UTC+09:00" in result

@@ -154,12 +154,13 @@ def test_keys_that_begin_as_comments_are_not_looked_at(tmp_path: Path) -> None:
 @pytest.mark.rule("L1-55")
 def test_an_unknown_object_or_list_beside_hooks_is_an_error(tmp_path: Path) -> None:
     folder = make_skill(tmp_path, "tutor", entry())
-    write_hooks_json(folder, {"hooks": [entry()], "hook": [], "update": {}})
+    write_hooks_json(folder, {"hooks": [entry()], "hook": [], "update": {}, "trigger": "never"})
 
     assert names(folder) == ["hint"]
     assert problems(folder) == [
         ("error", "$.hook", "unknown key (did you mean hooks?)"),
         ("error", "$.update", "unknown key"),
+        ("error", "$.trigger", "unknown key (did you mean triggers?)"),
     ]
 
 
