@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from skills_engine import CallFacts, HookFacts
 from tests.model.conditions_model import LOOP
-from tests.model.entry_rules import DAYS, LIKE_CONDITIONS, TIMINGS, Json
+from tests.model.entry_rules import DAYS, LIKE_CONDITIONS, TIMINGS, TRIGGER_LEAVES, Json
 
 SKILLS = ("books", "diary")
 TOOLS = ("shop__refund", "shop__find", "files", "files2")
@@ -425,6 +425,26 @@ class SkillFile:
     entries: tuple[Json, ...]
     texts: Mapping[str, str]
     variables: Any = None
+    triggers: tuple[Json, ...] = ()
+
+
+@st.composite
+def _triggers(draw: st.DrawFn, skill: str, number: int) -> Json:
+    leaves = [name for name in LEAVES if name not in TRIGGER_LEAVES] if draw(_few) == 0 else TRIGGER_LEAVES
+    when = draw(
+        st.dictionaries(st.sampled_from(leaves), st.none(), max_size=2).flatmap(
+            lambda names: st.fixed_dictionaries({name: LEAVES[name] for name in names})
+        )
+    )
+    if draw(_few) == 0:
+        when = draw(st.sampled_from([{"not": when}, {"any": [when]}, {"all": [when, {}]}]))
+    written = draw(st.sampled_from([*WRITTEN] * 4 + [*BAD_WRITTEN]))
+    entry = {"name": f"t{number}", "on": draw(st.sampled_from(["connect", "idle"])), "vars": draw(st.booleans())}
+    return entry | {
+        "text": f"{skill} {number}: {written}",
+        "role": draw(st.sampled_from(["system", "user"])),
+        "when": when,
+    }
 
 
 @st.composite
@@ -440,7 +460,8 @@ def _skill_files(draw: st.DrawFn, skill: str) -> SkillFile:
                 del entry[key]
         if "file" in entry:
             texts[entry["file"]] = f"{skill} {number}: {written}"
-    return SkillFile(skill, entries, texts, draw(_VARIABLES_WRITTEN))
+    triggers = tuple(draw(_triggers(skill, number)) for number in range(draw(st.integers(0, 2))))
+    return SkillFile(skill, entries, texts, draw(_VARIABLES_WRITTEN), triggers)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,37 @@ class Hook:
         return self.entry.get("once") == "conversation" or "cooldown" in self.entry or "sticky" in self.entry
 
 
+TRIGGER_LEAVES = ("user", "time", "language", "model", "channel", "skills", "context", "chance", "turn", "user_text")
+"""L1-49, L1-52: the conditions that count in triggers."""
+
+
+def read_triggers(skill: str, entries: Sequence[Any], texts: Mapping[str, str], variables: Any = None) -> list[Hook]:
+    """L1-49: return the hooks with which turns begin that no words of the user begin, without those that are wrong."""
+    hooks: dict[str, Hook] = {}
+    for entry in entries:
+        try:
+            _demand(_is_text(entry.get("name")) and entry.get("on") in ("connect", "idle"))
+            _demand(entry.get("role", "system") in ("system", "user") and isinstance(entry.get("vars", False), bool))
+            _demand(("text" in entry) != ("file" in entry))
+            _demand(all(key in TRIGGER_LEAVES for key in _keys(entry.get("when", {}))))
+            own = {key: entry[key] for key in ("name", "file", "text", "when", "vars") if key in entry}
+            usual = {"timing": "after_user_input", "role": entry.get("role", "system"), "persistent": False}
+            hook = _read_entry(skill, usual | own, texts, declared(variables), set())
+            hooks.setdefault(hook.name, Hook(skill, hook.entry | {"priority": 1000}, hook.content, hook.variables))
+        except Wrong:
+            continue
+    return list(hooks.values())
+
+
+def _keys(when: Any) -> set[str]:
+    """The conditions in an object, deep inside, too."""
+    _demand(isinstance(when, dict))
+    found = {key for key in when if key not in ("all", "any", "not", "scan_turns")}
+    for key in ("all", "any"):
+        found |= {inner for part in when.get(key, []) for inner in _keys(part)}
+    return found | (_keys(when["not"]) if "not" in when else set())
+
+
 class Wrong(Exception):
     """The entry is dropped."""
 

@@ -26,7 +26,7 @@ from tests.model.condition_scenarios import (
     small_conditions,
 )
 from tests.model.condition_turns import Conversation, Foreseen, Injection, Removal, course, foresee, write_skills
-from tests.model.conditions_model import TurnModel
+from tests.model.conditions_model import Moment, TurnModel, no_of
 from tests.model.entry_rules import Json
 from tests.model.pattern_rules import is_found
 from tests.model.profile import examples
@@ -136,6 +136,31 @@ def test_simulated_and_scripted_turns_go_as_the_rules_say(
         expected = foresee(script, model)
         _assert_played(turn, expected)
         played.end(turn.state if expected.state else None, expected.state)
+
+
+@pytest.mark.soak
+@pytest.mark.rule("L1-49", "L1-52", "L1-53", "L1-58")
+@examples(2000)
+@given(conversations)
+def test_triggers_begin_turns_as_the_rules_say(conversation: tuple[tuple[SkillFile, ...], list[TurnScript]]) -> None:
+    files, turns = conversation
+    played = Conversation.begin(files)
+    for script in turns:
+        script = replace(script, planning=True, max_persistent=1000)
+        script = replace(script, facts=replace(script.facts, is_new_message=False, last_reply=None))
+        hooks, facts, model = played.start(script)
+        history = [{"role": "user", "content": said} for said in played.said]
+        for trigger, expected in zip(played.triggers, played.expected_triggers, strict=True):
+            turn = play_turn(hooks, trigger, _steps(script), history=history, facts=facts)
+
+            moment = Moment("after_user_input", None, (), hook=expected)
+            if trigger.on == "connect" or no_of(expected.entry["when"], facts, moment, "when") is not None:
+                assert (turn.calls, turn.state) == ([], facts.state)
+                continue
+            begun = TurnModel([*model.hooks, expected], facts, model.before, script.max_persistent)
+            foreseen = foresee(script, begun)
+            _assert_played(turn, foreseen)
+            assert turn.state.variables == (foreseen.state or model.before).variables
 
 
 def foresee_each(said: Sequence[str], script: TurnScript, model: TurnModel) -> Foreseen:
