@@ -146,7 +146,7 @@ class HookInfo:
     @property
     def is_update(self) -> bool:
         """Whether it only sets variables, and puts nothing in (L1-51)."""
-        return self.set is not None and not self.content
+        return self.set is not None and not (self.file or self.content)
 
     @property
     def full_group(self) -> str | None:
