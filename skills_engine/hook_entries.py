@@ -186,7 +186,7 @@ class HookInfo:
 
     @property
     def searches(self) -> Searches:
-        """What its expressions search, in `when` and in `set`."""
+        """Searches of its expressions, in `when` and in `set`."""
         return [search for part in (self.when, self.set) if part is not None for search in part.searches]
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
 from skills_engine.conditions.hook_variables import fill
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, Value, Values
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, TurnVariables, Value, Values
 from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]
@@ -156,7 +156,7 @@ class HookManager:
         if all(hook.when is None and hook.set is None for hook in (*updates, *hooks)):
             return Search(0, list)
         moment = self._memory.moment(timing, call, calls, round_number)
-        moment = moment._replace(variables=moment.variables.copy())
+        moment = moment._replace(variables=TurnVariables(self._declared, self.variables))
 
         def run() -> None:
             for entries in (updates, hooks):

@@ -104,15 +104,9 @@ def is_users(message: wire.Message) -> bool:
 
 def last_reply(messages: Sequence[wire.Message], *, goes_on: bool) -> str | None:
     """Return what the assistant said between the user's last two messages; `goes_on`: after the last one (L1-52)."""
-    said: list[str] = []
-    for message in reversed(messages):
-        if is_users(message):
-            if goes_on:
-                break
-            goes_on = True
-        elif goes_on and message.role == "assistant" and (text := text_of(message)):
-            said.append(text)
-    return "\n".join(reversed(said)) if said else None
+    ends = [0, *(at for at, message in enumerate(messages) if is_users(message)), *([len(messages)] if goes_on else [])]
+    between = messages[ends[-2] : ends[-1]] if len(ends) > 1 else ()
+    return "\n".join(filter(None, (text_of(one) for one in between if one.role == "assistant"))) or None
 
 
 def attachments_of(messages: Sequence[wire.Message]) -> frozenset[str]:

@@ -195,7 +195,7 @@ NO_TOOLS: Final = ServerTools()
 
 
 class ParleyConfig(Struct, frozen=True):
-    """What a session has of this server alone; it is not echoed."""
+    """Fields of a session that only this server has; they are not echoed."""
 
     context: Context = {}
     """Facts that the application knows. In a key they are its maker's, and its holder cannot overrule them."""

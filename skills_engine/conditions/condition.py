@@ -27,12 +27,23 @@ class SearchedTurn:
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
         self._searched: dict[str, SearchedText] = {}
+        self._arguments: dict[
+            tuple[int, str], tuple[CallFacts, SearchedText | None]
+        ] = {}  # by id of the call, and path
 
     def searched(self, text: str) -> SearchedText:
         found = self._searched.get(text)
         if found is None:
             found = self._searched[text] = SearchedText(text)
         return found
+
+    def argument(self, call: CallFacts, path: str) -> SearchedText | None:
+        """Return the argument at the path as a text, or None where there is none."""
+        key = id(call), path
+        if key not in self._arguments:
+            found = argument(call.arguments, path)
+            self._arguments[key] = call, None if found is ABSENT else self.searched(text_of(found))
+        return self._arguments[key][1]
 
     def last_texts(self, number: int) -> Sequence[str]:
         """Return so many of the last user messages, the last one first."""

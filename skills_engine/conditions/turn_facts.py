@@ -103,9 +103,6 @@ class TurnVariables:
         self._declared = declared
         self.changed = _changed(came, declared)
 
-    def copy(self) -> "TurnVariables":
-        return TurnVariables(self._declared, self.changed)
-
     def of(self, skill: str) -> Mapping[str, Value]:
         """Return the values of a skill; none of one that is off."""
         return {**self._declared[skill], **self.changed.get(skill, {})} if skill in self._declared else {}

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from skills_engine.conditions.condition import (
-    ABSENT,
     MAX_SCAN_TURNS,
     AllOf,
     AnyOf,
@@ -20,9 +19,7 @@ from skills_engine.conditions.condition import (
     Moment,
     Node,
     Not,
-    argument,
     is_in_span,
-    text_of,
 )
 from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
 from skills_engine.conditions.text_patterns import Globs, Patterns, are_alike, is_in_range
@@ -283,7 +280,7 @@ def _call_test(
         case "tool_args":
             each = {path: compile_patterns(patterns) for path, patterns in value.items()}
             return lambda call, moment: all(
-                (found := argument(call.arguments, path)) is not ABSENT and moment.finds(one, text_of(found))
+                (text := moment.turn.argument(call, path)) is not None and moment.work.finds(one, text)
                 for path, one in each.items()
             )
         case "tool_result":
