@@ -510,6 +510,8 @@ class Session:
             self.send(_notice("warning", "history_missing", text, turn_id))
         if problem:
             self.send(_notice("warning", "state_invalid", problem, turn_id))
+        for notice in () if history is None else _notices_of_zone(history):
+            self.send(notice)
         if is_cut or self._has_lost_floor:
             self._turns.interrupt()  # stop was said while the history was waited for, or more is being said
 
@@ -543,7 +545,7 @@ class Session:
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
 
 
-def _notices_of_zone(frame: wire.TurnChoices) -> list[wire.Notice]:
+def _notices_of_zone(frame: wire.TurnChoices | wire.History) -> list[wire.Notice]:
     if frame.context is UNSET or frame.context.get("timezone") is None or zone_of(frame.context) is not None:
         return []
     text = "no time zone is called like context.timezone: write it like Europe/Berlin; the server's counts"

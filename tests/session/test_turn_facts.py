@@ -163,6 +163,21 @@ async def test_a_message_typed_into_a_reply_keeps_what_its_turn_remembers(
     assert facts_of(agent).state == HookState(turn_of_state)
 
 
+@pytest.mark.rule("L1-56")
+async def test_the_context_of_a_spoken_turn_comes_with_its_history() -> None:
+    agent = FakeAgent([say("So.")])
+    async with Talk(agent=agent, snapshot=ASKS) as talk:
+        talk.send("configure", context={"plan": "pro"})
+        await talk.voice()
+        utterance = (await talk.until("speech_started"))["utterance"]
+        talk.send("history", utterance=utterance, messages=[], context={"age": 3, "timezone": "Mars/Base"})
+        await talk.silence()
+        await talk.until("turn_end")
+
+    assert facts_of(agent).context == {"plan": "pro", "age": 3, "timezone": "Mars/Base"}
+    assert [frame["code"] for frame in talk.frames if frame["type"] == "notice"] == ["timezone_unknown"]
+
+
 @pytest.mark.rule("L1-50")
 async def test_words_spoken_into_a_reply_keep_what_its_turn_remembers() -> None:
     pause = Pause()
