@@ -300,6 +300,7 @@ class App:
             layers=self._layers,
             filler=settings.agent.filler,
             hook_tokens=settings.skills.hook_tokens,
+            draw_key=signer.derived_keys("draws")[0],
         )
         return Services(
             handler=handler,

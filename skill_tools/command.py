@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, line_of, lint
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
@@ -20,6 +20,7 @@ from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
 from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, clock_of
 from skill_tools.testing.tests_report import counted
+from skills_engine.conditions.set_entry import CONTEXT_KEY
 from skills_engine.conditions.turn_facts import Channel, HookFacts
 from skills_engine.diagnostics import visible_text
 from skills_engine.hook_entries import TIMINGS, HookInfo
@@ -137,6 +138,10 @@ def _add_simulate(commands: share_command.Commands) -> None:
     simulate_command.add_argument(
         "--time", type=_time, metavar="TIME", help=f"when the turn starts, such as {TIME_FORMS} (default: now)"
     )
+    simulate_command.add_argument(
+        "--context", type=_context, action="append", metavar="KEY=VALUE", help="what the application says; repeatable"
+    )
+    simulate_command.add_argument("--seed", default="", metavar="TEXT", help="decides what is drawn at random")
     ending = simulate_command.add_mutually_exclusive_group()
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
     ending.add_argument("--no-tools", action="store_true", help="tools are switched off")
@@ -222,6 +227,17 @@ def _new(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _context(text: str) -> tuple[str, Any]:
+    """Read KEY=VALUE; a value that is no JSON is a text. Raises ArgumentTypeError."""
+    key, equals, value = text.partition("=")
+    if not equals or not CONTEXT_KEY.fullmatch(key):
+        raise argparse.ArgumentTypeError(f"{text}: expected KEY=VALUE, such as plan=pro")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
 def _simulate(arguments: argparse.Namespace) -> int:
     if not is_skill_folder(arguments.path) and not list_skills(arguments.path)[0]:
         return _no_skills(arguments.path)
@@ -235,6 +251,8 @@ def _simulate(arguments: argparse.Namespace) -> int:
         is_local=arguments.model == "local",
         skills=frozenset([*(hook.skill for hook in hooks), *(trigger.skill for trigger in triggers)]),
         started_at=arguments.time or datetime.now().astimezone(),
+        context=dict(arguments.context or ()),
+        seed=arguments.seed,
     )
     texts, trigger = arguments.text or ["(the user's message)"], None
     if arguments.trigger is not None:

@@ -1,7 +1,7 @@
 """One entry of hooks.json: its keys, their right values, and the hook that comes of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.condition import Condition, Searches
+from skills_engine.conditions.set_entry import Changes, Declared, Owner, SetEntry, read_set
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
@@ -19,6 +20,7 @@ Role = Literal["system", "user"]
 TIMINGS: tuple[Timing, ...] = get_args(Timing)
 BUILTIN_TOOLS = ("current_time", "read_file", "search_text")
 """The server's own tools: a name in a `tool_filter` that nearly is one of them is reported."""
+SHARED_GROUP = "shared/"
 NEVER_FIRES = "an empty tool_filter never fires; name the tools, or leave the key out for every tool"
 
 _WHEN = (
@@ -34,13 +36,14 @@ _Turns = Annotated[int, Meta(ge=1, le=1000)]
 
 # The source of the JSON Schema and of the loader's checks; the descriptions are what an editor shows.
 class HookEntry(Struct, forbid_unknown_fields=True):
-    name: Annotated[Text, Meta(description="The name of the hook, unique in this file.")]
-    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
-    timing: Annotated[Timing, Meta(description=_WHEN)]
-    role: Annotated[Role, Meta(description="The role of the message.")]
+    name: Annotated[Text | UnsetType, Meta(description="The name of the hook, unique in this file.")] = UNSET
+    file: Annotated[Text | UnsetType, Meta(description="The Markdown file with the text, beside hooks.json.")] = UNSET
+    text: Annotated[Text | UnsetType, Meta(description="The text itself, in place of a file.")] = UNSET
+    timing: Annotated[Timing, Meta(description=_WHEN)] = "after_user_input"
+    role: Annotated[Role, Meta(description="The role of the message.")] = "system"
     persistent: Annotated[
         bool, Meta(description="true: the text stays in the conversation, and a copy is added each time it fires.")
-    ]
+    ] = False
     tool_filter: Annotated[
         Annotated[list[Text], Meta(min_length=1)] | None,
         Meta(
@@ -64,17 +67,25 @@ class HookEntry(Struct, forbid_unknown_fields=True):
         int, Meta(ge=-100, le=100, description="Higher stands later, where models heed it more, and wins in a group.")
     ] = 0
     group: Annotated[
-        Text | UnsetType, Meta(description="Of the hooks of a group, in all skills, one at a time fires.")
+        Text | UnsetType,
+        Meta(description="Of the hooks of a group, one at a time fires. shared/NAME is a group of all skills."),
     ] = UNSET
     requires_tools: Annotated[
         Texts | UnsetType, Meta(description="The turn must have these tools; * and ? stand for any.")
     ] = UNSET
     vars: Annotated[bool, Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")] = False
+    set: Annotated[
+        Changes | UnsetType,
+        Meta(
+            description="Variables and their new values, when it fires. Without file it is an update: it inserts nothing."
+        ),
+    ] = UNSET
 
 
 _EXPECTED = {
     "name": "a non-empty string",
     "file": "the name of a .md file in hooks/",
+    "text": "a non-empty string",
     "timing": "one of " + ", ".join(TIMINGS),
     "role": "system or user",
     "persistent": "true or false",
@@ -90,10 +101,21 @@ _EXPECTED = {
 }
 _CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
-_CHECKED = [field for field in _FIELDS.values() if field.name not in ("tool_filter", "when")]  # they have readers
-_DECIDING = tuple(field.name for field in _FIELDS.values() if not field.required)
-_READ_AS_CONDITION = frozenset({"if", "unless", "only", "match", "matcher", "every", "budget"})
-"""Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40)."""
+_CHECKED = [one for one in _FIELDS.values() if one.name not in ("tool_filter", "when", "set")]  # they have readers
+_DEFAULTS = {"file": "", "text": "", "timing": "after_user_input", "role": "system", "persistent": False}
+FILE_KEYS = ("name", "file", "timing", "role", "persistent")
+"""The keys that an entry with a file must have."""
+UPDATE_KEYS = ("name", "timing", "set", "enabled", "when", "once", "cooldown", "requires_tools")
+"""The keys of an entry that only sets variables."""
+NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
+_OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
+"""Keys that are remembered, or looked for, by the name of their entry (L1-58)."""
+_DECIDING = tuple(name for name in _FIELDS if name not in (*FILE_KEYS, "text"))
+READ_AS_CONDITION = frozenset(
+    {"if", "unless", "only", "match", "matcher", "every", "budget"}
+    | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
+)
+"""Keys of other products, or of wishful thinking: a hook that has one must not fire always (L1-40, L1-55)."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +139,25 @@ class HookInfo:
     group: str | None = None
     requires_tools: tuple[str, ...] = ()
     vars: bool = False
+    set: SetEntry | None = None
+    variables: Declared = field(default_factory=dict, hash=False)
+    """The variables of its skill, with their start values."""
+
+    @property
+    def is_update(self) -> bool:
+        """Whether it only sets variables, and puts nothing in (L1-51)."""
+        return self.set is not None and not (self.file or self.content)
+
+    @property
+    def full_group(self) -> str | None:
+        """The group with the skill that it belongs to; `shared/…` belongs to all (L1-57)."""
+        if self.group is None or self.group.startswith(SHARED_GROUP):
+            return self.group
+        return f"{self.skill}/{self.group}"
+
+    @property
+    def owner(self) -> Owner:
+        return Owner(self.skill, self.name, self.variables)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -130,12 +171,23 @@ class HookInfo:
             and self.group is None
             and not self.requires_tools
             and not self.vars
+            and not self.variables
         )
 
     @cached_property
     def has_memory(self) -> bool:
         """Whether it matters in later turns in which turn it fired (L1-45)."""
         return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
+
+    @property
+    def holds_context(self) -> bool:
+        """Whether its text, or what it sets, holds values of the context."""
+        return (self.vars and "{{context." in self.content) or (self.set is not None and '"context.' in self.set.source)
+
+    @property
+    def searches(self) -> Searches:
+        """Searches of its expressions, in `when` and in `set`."""
+        return [search for part in (self.when, self.set) if part is not None for search in part.searches]
 
     @property
     def memory_turns(self) -> int:
@@ -149,28 +201,56 @@ class HookInfo:
         return tool_name is not None and any(fnmatchcase(tool_name, name) for name in self.tool_filter)
 
 
-def read_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+def read_keys(entry: dict[str, object], place: str, report: Report, owner: Owner) -> dict[str, Any]:
     """Return the right values by the fields of HookInfo; report the wrong and the missing ones."""
+    is_update = "set" in entry and entry.keys().isdisjoint(("file", "text"))
+    required: Sequence[str] = FILE_KEYS
+    if is_update:
+        required = ("name", "timing")
+    elif "text" in entry:
+        required = () if entry.keys().isdisjoint(_OF_NAMED) else ("name",)
     for key in entry:
-        if key not in _FIELDS:
-            report_unknown(key, f"{place}.{key}", report, _FIELDS)
-    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
-    values["tool_filter"] = _tool_filter(entry, values.get("timing"), f"{place}.tool_filter", report)
+        if is_update and key not in UPDATE_KEYS and not is_comment(key):
+            message = (
+                f"does not go with set alone: give it a file or text, or only these keys: {', '.join(UPDATE_KEYS)}"
+            )
+            report.error(f"{place}.{key}", message)
+        elif key not in _FIELDS:
+            report_unknown(entry, key, f"{place}.{key}", report, _FIELDS)
+    right = right_values(entry, place, report, _CHECKED, required, expected=_EXPECTED, choices=_CHOICES)
+    values: dict[str, Any] = {"name": owner.name, **_DEFAULTS} | right
+    values["tool_filter"] = _tool_filter(entry, right.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
         values["requires_tools"] = tuple(values["requires_tools"])
     if "when" in entry:
-        values["when"] = read_when(entry["when"], f"{place}.when", report)
-    return values
+        values["when"] = read_when(entry["when"], f"{place}.when", report, owner=owner)
+    if "set" in entry:
+        values["set"] = read_set(entry["set"], f"{place}.set", report, owner, entry.get("timing"))
+    return values | {"variables": owner.declared}
+
+
+def is_comment(key: str) -> bool:
+    """Return whether the key is its author's own (L1-55)."""
+    return key.startswith(("_", "$", "x-"))
 
 
 def report_unknown(
-    key: str, place: str, report: Report, known: Iterable[str], *, kind: Literal["hook", "trigger"] = "hook"
+    entry: Mapping[str, object],
+    key: str,
+    place: str,
+    report: Report,
+    known: Iterable[str],
+    *,
+    kind: Literal["hook", "trigger"] = "hook",
 ) -> None:
-    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-49)."""
+    """Report an unknown key; one that may stand for a condition drops the entry, which would fire always (L1-40, L1-55)."""
+    if is_comment(key):
+        return
     deciding = _DECIDING if kind == "hook" else (*_DECIDING, *known)
     meant = next((word for word in deciding if _is_one_letter_off(key, word)), None)
-    if meant is not None or key in _READ_AS_CONDITION or key in _DECIDING:
-        hint = f" (did you mean {meant}?)" if meant and kind == "hook" else "; conditions are in when"
+    if meant is not None or key in READ_AS_CONDITION or key in _DECIDING or isinstance(entry[key], dict | list):
+        word = meant or (f"when.{key}" if key in CONDITIONS else None)
+        hint = f" (did you mean {word}?)" if word and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
     else:
         hint = f" (did you mean when.{key}?)" if kind == "hook" and key in CONDITIONS else did_you_mean(key, known)
@@ -190,26 +270,27 @@ def right_values(
     entry: dict[str, object],
     place: str,
     report: Report,
-    *,
     fields: Iterable[msgspec.structs.FieldInfo],
+    required: Sequence[str],
+    *,
     expected: Mapping[str, str],
     choices: Mapping[str, Sequence[str]],
 ) -> dict[str, Any]:
     """Return those of the fields that have a right value; report those that are wrong or missing."""
     values = {}
-    for field in fields:
-        wanted = expected[field.name]
-        if field.name not in entry:
-            if not field.required:
+    for one in fields:
+        wanted = expected[one.name]
+        if one.name not in entry:
+            if one.name not in required:
                 continue
-            report.error(f"{place}.{field.name}", f"missing: expected {wanted}")
+            report.error(f"{place}.{one.name}", f"missing: expected {wanted}")
             continue
-        value = entry[field.name]
+        value = entry[one.name]
         try:
-            values[field.name] = msgspec.convert(value, field.type)
+            values[one.name] = msgspec.convert(value, one.type)
         except (msgspec.ValidationError, UnicodeEncodeError):  # half of a surrogate pair, where words are chosen from
-            hint = did_you_mean(value, choices.get(field.name, ()))
-            report.error(f"{place}.{field.name}", f"expected {wanted}; got {quoted(value)}{hint}")
+            hint = did_you_mean(value, choices.get(one.name, ()))
+            report.error(f"{place}.{one.name}", f"expected {wanted}; got {quoted(value)}{hint}")
     return values
 
 

@@ -1,13 +1,13 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
-from skills_engine.conditions.hook_variables import fill, variable_values
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
+from skills_engine.conditions.hook_variables import fill
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, TurnVariables, Value, Values
 from skills_engine.hook_entries import HookInfo
 
 Message = dict[str, Any]
@@ -22,6 +22,15 @@ class Search(NamedTuple):
     max_work: int
     """The steps × bytes that its expressions may search."""
     run: Callable[[], object]
+
+
+class VariableChange(NamedTuple):
+    """A variable that a hook has changed."""
+
+    hook: HookInfo
+    name: str
+    before: Value
+    value: Value
 
 
 class HookManager:
@@ -47,14 +56,22 @@ class HookManager:
         """
         self.dropped_persistent = 0  # persistent hooks that the cap kept out
         self.not_fired: list[NotFired] = []
-        """The hooks that stayed out of the last injection, though it was of their timing."""
+        """The hooks that stayed out of the last injection, though it was of their timing, and what was not set."""
+        self.changes: list[VariableChange] = []
+        """The changes of variables in the turn, in order."""
+        self.updated: list[HookInfo] = []
+        """The entries that only set variables, and did so, in this order."""
         self._facts = HookFacts() if facts is None else facts
         self._budget = self._facts.hook_tokens
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
+        self._updates: dict[str, list[HookInfo]] = {}  # by timing
+        self._declared: dict[str, Mapping[str, Value]] = {}  # by skill
         for hook in self.hooks:
-            self._hooks.setdefault(hook.timing, []).append(hook)
+            (self._updates if hook.is_update else self._hooks).setdefault(hook.timing, []).append(hook)
+            if hook.variables:
+                self._declared[hook.skill] = hook.variables
         self._always = {  # what needs no decision, ready to be put in
             timing: [(hook, hook.content) for hook in found]
             for timing, found in self._hooks.items()
@@ -71,12 +88,24 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self._facts)
+        return TurnMemory(self._facts, self._declared)
 
     @property
     def state(self) -> HookState | None:
         """The state for the next turn (L1-45), whatever the end of this one, or None if no hook needs it."""
-        return self._memory.state(self.hooks) if any(hook.has_memory for hook in self.hooks) else None
+        is_needed = any(hook.has_memory or hook.variables for hook in self.hooks)
+        return self._memory.state(self.hooks) if is_needed else None
+
+    @property
+    def variables(self) -> Values:
+        """The variables of all skills that differ from their start values, so far."""
+        return self._memory.variables.changed
+
+    @property
+    def has_withheld_context(self) -> bool:
+        """Whether hooks were put in without the context that they hold, as the client may not instruct (L1-56)."""
+        is_withheld = self._facts.context and not self._facts.may_say_context
+        return bool(is_withheld) and any(hook.holds_context for hook in self.fired)
 
     @property
     def fired(self) -> list[HookInfo]:
@@ -99,13 +128,16 @@ class HookManager:
         more. `calls` is the batch that just finished, for before_each_agent; `round` counts within the loop.
         """
         self.not_fired = []
-        hooks = self._hooks.get(timing)
-        if not hooks:
+        hooks, updates = self._hooks.get(timing, []), self._updates.get(timing)
+        if not hooks and not updates:
             return []
         if (chosen := self._always.get(timing)) is None:
             if call is None and tool_name is not None:
                 call = CallFacts(name=tool_name)
-            chosen = self._chosen(hooks, self._memory.moment(timing, call, calls, round))
+            moment = self._memory.moment(timing, call, calls, round)
+            if updates:
+                self._update(updates, moment)
+            chosen = self._chosen(hooks, moment)
         removable = self._removable.setdefault(timing, [])
         persistent = []
         for hook, content in chosen:
@@ -120,12 +152,18 @@ class HookManager:
 
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
-        asked = [(hook, hook.when) for hook in self._hooks.get(timing, ()) if hook.when is not None]
-        if not asked:
+        updates, hooks = self._updates.get(timing, []), self._hooks.get(timing, [])
+        if all(hook.when is None and hook.set is None for hook in (*updates, *hooks)):
             return Search(0, list)
         moment = self._memory.moment(timing, call, calls, round_number)
-        max_work = moment.max_work(when for _, when in asked)
-        return Search(max_work, lambda: [self._memory.decide(hook, moment) for hook, _ in asked])
+        moment = moment._replace(variables=TurnVariables(self._declared, self.variables))
+
+        def run() -> None:
+            for entries in (updates, hooks):
+                for hook in [one for one in entries if self._memory.decide(one, moment) is None]:
+                    self._memory.apply(hook, moment)
+
+        return Search(moment.max_work([search for hook in (*updates, *hooks) for search in hook.searches]), run)
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
@@ -161,20 +199,41 @@ class HookManager:
                 willing.append(hook)
         if winners := group_winners(willing):
             for hook in willing:
-                if hook.group is not None and winners[hook.group] is not hook:
+                if winners.get(hook.full_group or "", hook) is not hook:
                     self._give_up(hook, "group")
-            willing = [hook for hook in willing if hook.group is None or winners[hook.group] is hook]
+            willing = [hook for hook in willing if winners.get(hook.full_group or "", hook) is hook]
         willing.sort(key=lambda hook: hook.priority)  # stable: else as in L1-03
-        chosen = [
-            (hook, fill(hook.content, variable_values(moment, skill=hook.skill)) if hook.vars else hook.content)
-            for hook in willing
-        ]
+        chosen = [(hook, fill(hook.content, moment, hook.owner) if hook.vars else hook.content) for hook in willing]
         if self._budget is not None:
             chosen = self._within_budget(chosen, self._budget)
         for hook, _ in chosen:
             if hook.once is not None or hook.has_memory:
                 self._memory.record(hook)
+        for hook, _ in chosen:
+            if hook.set is not None:
+                self._apply(hook, moment)
         return chosen
+
+    def _update(self, updates: Sequence[HookInfo], moment: Moment) -> None:
+        """Decide on all entries that only set variables, then apply those that fire (L1-51)."""
+        for hook, no in [(hook, self._memory.decide(hook, moment)) for hook in updates]:
+            if no is not None:
+                self.not_fired.append(NotFired(hook, hook.timing, *no))
+            elif self._apply(hook, moment):
+                self._memory.record(hook)
+                self.updated.append(hook)
+
+    def _apply(self, hook: HookInfo, moment: Moment) -> bool:
+        """Apply what the hook sets; return whether that could be done."""
+        before = moment.variables.of(hook.skill)
+        if (no := self._memory.apply(hook, moment)) is not None:
+            self.not_fired.append(NotFired(hook, hook.timing, *no))
+            return False
+        after = moment.variables.of(hook.skill)
+        self.changes += [
+            VariableChange(hook, name, was, after[name]) for name, was in before.items() if was != after[name]
+        ]
+        return True
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
         """Leave out, while the sum exceeds the budget, of the lowest priority the last in order (L1-47)."""

@@ -13,7 +13,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -22,10 +22,11 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
-from skills_engine.diagnostics import Diagnostic, Report, quoted
+from skills_engine.conditions.hook_variables import VARIABLES, lasting_words, unknown_variables
+from skills_engine.conditions.set_entry import Declared, Owner, captured_variables, read_variables
+from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, is_inside, is_segment, read_inside
-from skills_engine.hook_entries import HookEntry, HookInfo, read_keys
+from skills_engine.hook_entries import READ_AS_CONDITION, HookEntry, HookInfo, is_comment, read_keys
 from skills_engine.trigger_entries import TriggerEntry, TriggerInfo, read_trigger_keys
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,10 @@ _MODULES = "modules"
 class HooksDocument(msgspec.Struct, forbid_unknown_fields=True, rename={"schema": "$schema"}):
     hooks: Annotated[list[HookEntry], msgspec.Meta(description="Fired in this order.")] = []
     triggers: Annotated[list[TriggerEntry], msgspec.Meta(description="Turns that no words of the user begin.")] = []
+    variables: Annotated[
+        dict[str, bool | int | str],
+        msgspec.Meta(description="What the skill remembers in a conversation: names with their start values."),
+    ] = {}
     schema: Annotated[str | None, msgspec.Meta(description="The location of this schema, for your editor.")] = None
 
 
@@ -102,10 +107,12 @@ def read_hooks(folder: Path) -> HooksFile:
     """Read the hooks of the skill in `folder`, whose name is the folder's. A skill without hooks is fine."""
     report = Report(folder.name, HOOKS_JSON)
     document = _read_document(folder, report)
+    entries, declared = document.get("hooks", []), read_variables(document.get("variables", {}), report)
+    strange = frozenset(captured_variables(entries))
     places: dict[str, str] = {}  # by name, of hooks and triggers (L1-06)
-    read_hook = partial(_read_entry, folder, report, read_keys, HookInfo)
-    read_trigger = partial(_read_entry, folder, report, read_trigger_keys, TriggerInfo)
-    hooks = _read_entries(document.get("hooks", []), "hooks", read_hook, places, report)
+    read_hook = partial(_read_entry, folder, report, read_keys, HookInfo, declared, strange)
+    read_trigger = partial(_read_entry, folder, report, read_trigger_keys, TriggerInfo, declared, strange)
+    hooks = _read_entries(entries, "hooks", read_hook, places, report)
     triggers = _read_entries(document.get("triggers", []), "triggers", read_trigger, places, report)
     return HooksFile(
         tuple(hooks),
@@ -122,7 +129,7 @@ _Read = TypeVar("_Read", HookInfo, TriggerInfo)
 def _read_entries(
     entries: list[object],
     key: str,
-    read: Callable[[dict[str, object], str], _Read | None],
+    read: Callable[[dict[str, object], str, str], _Read | None],
     places: dict[str, str],
     report: Report,
 ) -> list[_Read]:
@@ -132,7 +139,7 @@ def _read_entries(
         place = f"$.{key}[{index}]"
         if not isinstance(entry, dict):
             report.error(place, f"expected an object, got {quoted(entry)}")
-        elif (one := read(entry, place)) is not None:
+        elif (one := read(entry, place, f"{key.removesuffix('s')}-{index + 1}")) is not None:
             if one.name in places:
                 report.error(f"{place}.name", f"{quoted(one.name)} is already the name of {places[one.name]}")
             else:
@@ -141,8 +148,8 @@ def _read_entries(
     return found
 
 
-def _read_document(folder: Path, report: Report) -> dict[str, list[object]]:
-    """Return the lists of hooks.json by their keys, whatever is in them; {} with a reason for anything else."""
+def _read_document(folder: Path, report: Report) -> dict[str, Any]:
+    """Return the lists of hooks.json by their keys, and `variables`, whatever is in them; {} with a reason for anything else."""
     if not os.path.lexists(folder / HOOKS_JSON):
         return {}
     try:
@@ -180,7 +187,7 @@ def _syntax(error: json.JSONDecodeError) -> str:
     return f"line {place.lineno}, column {place.colno}: {message}"
 
 
-def _lists(document: object, report: Report) -> dict[str, list[object]]:
+def _lists(document: object, report: Report) -> dict[str, Any]:
     if isinstance(document, dict) and (foreign := _foreign_hooks(document)):  # L1-07
         place, whose = foreign
         report.warning(place, f"{whose}: not read. Parley's are a list")
@@ -188,16 +195,20 @@ def _lists(document: object, report: Report) -> dict[str, list[object]]:
     if not isinstance(document, dict) or document.keys().isdisjoint(("hooks", "triggers")):
         report.error("$", 'expected {"hooks": [...]}')
         return {}
-    lists = {}
+    lists: dict[str, Any] = {}
     for key, value in document.items():
         if key in ("hooks", "triggers"):
             if isinstance(value, list):
                 lists[key] = value
             else:
                 report.error(f"$.{key}", f"expected a list of {key}, got {quoted(value)}")
+        elif key == "variables":
+            lists[key] = value
         elif key == _MODULES:
             report.warning(f"$.{key}", "Claude Code's key, ignored: no program of a skill is run")
-        elif key != "$schema":
+        elif (isinstance(value, dict | list) or key in READ_AS_CONDITION) and not is_comment(key):  # L1-55
+            report.error(f"$.{key}", f"unknown key{did_you_mean(key, ('hooks', 'triggers', 'variables'))}")
+        elif not is_comment(key):
             report.warning(f"$.{key}", "unknown key, ignored")
     return lists
 
@@ -235,29 +246,39 @@ def _owned(events: Iterable[str]) -> str:
 def _read_entry(
     folder: Path,
     report: Report,
-    read: Callable[[dict[str, object], str, Report], dict[str, Any]],
+    read: Callable[[dict[str, object], str, Report, Owner], dict[str, Any]],
     make: Callable[..., _Read],
+    declared: Declared,
+    strange: Container[str],
     entry: dict[str, object],
     place: str,
+    default_name: str,
 ) -> _Read | None:
-    """Return one hook or trigger, or None with every reason why not."""
+    """Return one hook or trigger, or None with every reason why not. `strange`: variables with words from elsewhere."""
     errors = len(report.errors)
-    values = read(entry, place, report)
-    content = _read_content(folder, values["file"], f"{place}.file", report) if "file" in values else None
-    if content is None or len(report.errors) > errors:
-        return None
-    if values.get("vars") and (unknown := unknown_variables(content)):
+    owner = Owner(folder.name, str(entry.get("name", default_name)), declared, "set" in entry)
+    values = read(entry, place, report, owner)
+    content, file = values.pop("text").strip(), values["file"]
+    if file:
+        place, content = f"{place}.file", _read_content(folder, file, f"{place}.file", report)
+    elif "text" in entry:
+        place, file = f"{place}.text", "the text"
+        if not content:
+            report.error(place, "is empty")
+    if {"file", "text"} <= entry.keys():
+        report.error(place, "file and text stand in place of one another: write one of the two")
+    if values.get("vars") and values.get("persistent") and (words := lasting_words(content, owner, strange)):
+        message = f"{file} holds {words}, and a persistent hook keeps no words from elsewhere: the server signs it"
+        report.error(place, message)
+    elif values.get("vars") and (unknown := unknown_variables(content, owner)):
         known = ", ".join(VARIABLES)
-        message = (
-            f"{values['file']} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
-        )
-        report.error(f"{place}.file", message)
-        return None
-    return make(**values, content=content, skill=folder.name)
+        message = f"{file} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+        report.error(place, message)
+    return make(**values, content=content, skill=folder.name) if len(report.errors) == errors else None
 
 
-def _read_content(folder: Path, file: str, place: str, report: Report) -> str | None:
-    """Return the text of a hook, stripped, or None with the reason (L1-05)."""
+def _read_content(folder: Path, file: str, place: str, report: Report) -> str:
+    """Return the text of a hook, stripped, or an empty one with the reason in the report (L1-05)."""
     try:
         if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
             raise UnreadableError("is not a path inside hooks/")
@@ -268,7 +289,7 @@ def _read_content(folder: Path, file: str, place: str, report: Report) -> str | 
     except UnreadableError as error:
         hint = _near(file, folder / "hooks") if isinstance(error.__cause__, FileNotFoundError) else ""
         report.error(place, f"{quoted(file)} {error}{hint}")
-        return None
+        return ""
     return content
 
 

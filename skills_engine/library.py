@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from skills_engine.diagnostics import Diagnostic, has_errors
-from skills_engine.hook_entries import HookInfo
+from skills_engine.hook_entries import SHARED_GROUP, HookInfo
+from skills_engine.hooks_config import HOOKS_JSON
 from skills_engine.skills_config import Skill
 from skills_engine.skills_context_manager import Catalog, build_catalog
 from skills_engine.skills_folder import LoadedSkill, Stamp, find_skills, has_changed, load_skill, stamp_skill
@@ -212,15 +213,16 @@ class SkillsLibrary:
             return None
         loaded = {name: read.get(name) or self._loaded[name] for name in folders}
         news = found if found != self._found else []
+        skills = [item.skill for item in loaded.values() if item.skill is not None]
+        divided = divided_groups(hook for skill in skills for hook in skill.hooks)
         _log(
             _told(list(read), self._loaded, loaded),
-            [*news, *(diagnostic for fresh in read.values() for diagnostic in fresh.diagnostics)],
+            [*news, *divided, *(diagnostic for fresh in read.values() for diagnostic in fresh.diagnostics)],
         )
         self._folders, self._stamps, self._found, self._loaded = folders, stamps, found, loaded
-        skills = [item.skill for item in loaded.values() if item.skill is not None]
         self._current = SkillsSnapshot(
             tuple(skill for skill in skills if skill.on_by_default),
-            (*found, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
+            (*found, *divided, *(diagnostic for item in loaded.values() for diagnostic in item.diagnostics)),
             self._current.version + 1,
             offered=tuple(skill for skill in skills if not skill.on_by_default),
             working=frozenset(name for name, item in loaded.items() if item.last_good is not None),
@@ -237,6 +239,20 @@ class SkillsLibrary:
             return fresh
         kept = Diagnostic("info", name, "", "", _KEPT)
         return LoadedSkill(last_good, (*fresh.diagnostics, kept), last_good)
+
+
+def divided_groups(hooks: Iterable[HookInfo]) -> list[Diagnostic]:
+    """Name the skills of which a group also stands in another: until now that was one group, now it is several (L1-57)."""
+    skills: dict[str, dict[str, None]] = {}
+    for hook in hooks:
+        if hook.group is not None and hook.group != hook.full_group:
+            skills.setdefault(hook.group, {})[hook.skill] = None
+    message = "the group {0} of each skill is one of its own now: write {1}{0} for one of all ({2})"
+    return [
+        Diagnostic("warning", skill, HOOKS_JSON, "", message.format(group, SHARED_GROUP, ", ".join(names)))
+        for group, names in skills.items()
+        for skill in (names if len(names) > 1 else ())
+    ]
 
 
 def load_snapshot(skills_dir: str | os.PathLike[str], *, enabled: Sequence[str] | None = None) -> SkillsSnapshot:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from skills_engine.diagnostics import Diagnostic, has_errors
 from skills_engine.files import is_inside, is_segment
+from skills_engine.hook_entries import SHARED_GROUP
 from skills_engine.hooks_config import HOOKS_JSON, HooksFile, read_hooks
 from skills_engine.skills_config import Skill, find_skill_file, read_skill
 
@@ -118,6 +119,9 @@ def _load(folder: Path, *, is_named: bool, roots: Sequence[Path]) -> LoadedSkill
         return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", message),))
     if find_skill_file(folder) is None and not os.path.lexists(folder / HOOKS_JSON):
         return LoadedSkill(None, (_no_skill(folder),))
+    if f"{folder.name}/" == SHARED_GROUP:
+        message = f"no skill may be called {folder.name}: it begins the names of groups that belong to all skills"
+        return LoadedSkill(None, (Diagnostic("error", folder.name, "", "", message),))
     skill, found = read_skill(folder, is_named=is_named)
     hooks = read_hooks(folder)
     is_on, diagnostics = skill.on_by_default or is_named, (*found, *hooks.diagnostics)

@@ -1,13 +1,14 @@
 """One entry of `triggers` in hooks.json: a turn that no words of the user begin (L1-49)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from skills_engine.conditions.condition import Condition, Moment, SearchedTurn, SearchLimitError, SearchWork
+from skills_engine.conditions.set_entry import Declared, Owner
 from skills_engine.conditions.text_patterns import MAX_WORK
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
@@ -25,13 +26,15 @@ _LAST = 1000  # above every priority of a hook
 
 class TriggerEntry(Struct, forbid_unknown_fields=True):
     name: Annotated[Text, Meta(description="The name of the trigger, unique in this file.")]
-    file: Annotated[Text, Meta(description="The Markdown file with the text, beside hooks.json.")]
     on: Annotated[
         TriggerEvent, Meta(description="connect: a client has connected. idle: nobody has said anything for after_s.")
     ]
+    file: Annotated[Text | UnsetType, Meta(description="The Markdown file with the text, beside hooks.json.")] = UNSET
+    text: Annotated[Text | UnsetType, Meta(description="The text itself, in place of a file.")] = UNSET
     role: Annotated[Role, Meta(description="The role of the message.")] = "system"
     after_s: Annotated[float, Meta(ge=1, le=3600, description="For idle: seconds of silence.")] = 20
     max: Annotated[int, Meta(ge=1, le=100, description="For idle: how often, until the user does something.")] = 2
+    vars: Annotated[bool, Meta(description="true: {{date}}, {{user}} and the like in the text are filled in.")] = False
     when: Annotated[
         TriggerWhenEntry | UnsetType,
         Meta(description=f"Conditions, all of which must hold; of these: {', '.join(_CONDITIONS)}."),
@@ -41,10 +44,12 @@ class TriggerEntry(Struct, forbid_unknown_fields=True):
 _EXPECTED = {
     "name": "a non-empty string",
     "file": "the name of a .md file in hooks/",
+    "text": "a non-empty string",
     "on": "connect or idle",
     "role": "system or user",
     "after_s": "a number of seconds, from 1 to 3600",
     "max": "a number from 1 to 100",
+    "vars": "true or false",
 }
 _CHOICES = {"on": get_args(TriggerEvent), "role": get_args(Role)}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(TriggerEntry)}
@@ -64,6 +69,9 @@ class TriggerInfo:
     after_s: float = 20
     max: int = 2
     when: Condition | None = None
+    vars: bool = False
+    variables: Declared = field(default_factory=dict, hash=False)
+    """The variables of its skill, with their start values."""
     beforehand: Condition | None = None
     """The part of `when` that decides as long as the conversation is not known."""
 
@@ -82,7 +90,16 @@ class TriggerInfo:
     def hook(self) -> HookInfo:
         """The hook that puts its text into the turn, behind all others of the user's message; it stays to the end."""
         return HookInfo(
-            self.name, self.file, "after_user_input", self.role, False, self.content, self.skill, priority=_LAST
+            self.name,
+            self.file,
+            "after_user_input",
+            self.role,
+            False,
+            self.content,
+            self.skill,
+            priority=_LAST,
+            vars=self.vars,
+            variables=self.variables,
         )
 
 
@@ -91,22 +108,24 @@ def _moment(facts: HookFacts) -> Moment:
     return Moment(SearchedTurn(facts), SearchWork(MAX_WORK))
 
 
-def read_trigger_keys(entry: dict[str, object], place: str, report: Report) -> dict[str, Any]:
+def read_trigger_keys(entry: dict[str, object], place: str, report: Report, owner: Owner) -> dict[str, Any]:
     """Return the right values by the fields of TriggerInfo; report the wrong and the missing ones."""
     for key in entry:
         if key not in _FIELDS:
-            report_unknown(key, f"{place}.{key}", report, _FIELDS, kind="trigger")
-    values = right_values(entry, place, report, fields=_CHECKED, expected=_EXPECTED, choices=_CHOICES)
+            report_unknown(entry, key, f"{place}.{key}", report, _FIELDS, kind="trigger")
+    required = ("name", "on", *(() if "text" in entry else ("file",)))
+    values: dict[str, Any] = {"name": owner.name, "file": "", "text": ""}
+    values |= right_values(entry, place, report, _CHECKED, required, expected=_EXPECTED, choices=_CHOICES)
     if values.get("on") == "connect":
         for key in ("after_s", "max"):
             if key in entry:
                 report.warning(f"{place}.{key}", "ignored: it counts for idle only")
     if "when" in entry:
         when = entry["when"]
-        values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS)
+        values["when"] = read_when(when, f"{place}.when", report, known=_CONDITIONS, owner=owner)
         if values["when"] is not None and isinstance(when, Mapping):
-            values["beforehand"] = read_when(_without_history(when), "", Report("", ""))
-    return values
+            values["beforehand"] = read_when(_without_history(when), "", Report("", ""), owner=owner)
+    return values | {"variables": owner.declared}
 
 
 def _without_history(when: Mapping[str, Any], *, is_under_not: bool = False) -> dict[str, Any]:

@@ -26,6 +26,9 @@ _REASONS = {
     "budget": "there was no room for it in skills.hook_tokens",
     "search_limit": "expressions have more to search than one injection may",
     "persistent": "the turn's limit of persistent hooks was reached",
+    "no_message": "there is no new message of the user",
+    "set": "nothing was set: nothing was found for {}",
+    "variables_full": "nothing was set: the skill's variables would take more than 4 KiB, or the state more than 16",
     "no_start": "not reached: the turn ended before hooks were put in",
     "no_planning": "not reached: no planning round",
     "no_loop": "not reached: no agent loop",
@@ -54,7 +57,7 @@ class SilentHook:
     @property
     def path(self) -> str:
         """Path of the condition that failed, such as `when.not.channel`; "" where the reason is not a condition."""
-        return self.detail if self.code in ("when", "no_turn") else ""
+        return self.detail if self.code in ("when", "no_turn", "set") else ""
 
     def facts(self) -> dict[str, Any]:
         """Return what is known of it, as traces and previews show it."""
@@ -141,7 +144,7 @@ class TurnSequence:
 
     def silent_hooks(self) -> list[SilentHook]:
         """Return why hooks of the turn have stayed out so far: each reason of a hook once, the first one first."""
-        fired = {id(hook) for hook in self._hooks.fired}
+        fired = {id(hook) for hook in (*self._hooks.fired, *self._hooks.updated)}
         found: dict[int, list[SilentHook]] = {id(hook): [] for hook in self._hooks.hooks}
         for (key, reason, _), out in self._not_fired.items():
             found[key].append(SilentHook(out.hook, reason, _detail(out), key in fired))

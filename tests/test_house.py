@@ -108,7 +108,7 @@ ROOMS = {
 IMPORTED_AS = {"PyYAML": "yaml", "PyJWT": "jwt", "piper-tts": "piper", "google-re2": "re2"}
 OPTIONAL = {"sounddevice"}  # its absence is told, with the cure
 
-RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 35), *range(40, 50))]
+RULES = [f"L1-{n:02}" for n in (*range(1, 9), *range(10, 17), *range(20, 35), *range(40, 59))]
 
 
 def name_of(path: Path) -> str:

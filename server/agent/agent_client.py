@@ -46,6 +46,8 @@ class TurnOptions:
     """Hooks of skills that are switched off, for the trace to name."""
     costs: CostMeter = field(default_factory=CostMeter)
     """Meter that compares, for the trace, the first model call with the last one of the turn before, if known."""
+    notices: set[str] = field(default_factory=set)
+    """Codes of the notices that the connection has been given once and for all."""
     facts: HookFacts = field(default_factory=HookFacts)
     """The facts of the turn that hooks ask for; its model and tools are added when it starts."""
     layers: TurnLayers = NO_LAYERS
@@ -194,7 +196,13 @@ class AgentClient:
         tracer = Tracer(conversation, hooks, is_on=settings.trace, hooks_off=options.hooks_off, costs=options.costs)
         events = RuntimeEvents(hooks)
         return TurnContext(
-            settings=settings, out=out, conversation=conversation, hooks=hooks, tracer=tracer, events=events
+            settings=settings,
+            out=out,
+            conversation=conversation,
+            hooks=hooks,
+            tracer=tracer,
+            events=events,
+            given_for_good=options.notices,
         )
 
     def _turn(

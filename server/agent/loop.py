@@ -94,6 +94,13 @@ class AgentTurn:
                 break
             self.turn.conversation.mark(message, self._origin(message, prompt))
         await self.turn.out.put(*(LLMChunk(hook=fired) for fired in persistent))
+        await self.turn.out.put(*(LLMChunk(trace=event) for event in self.turn.tracer.changed(self.manager.changes)))
+        if any(one.reason == "variables_full" for one in self.manager.not_fired):
+            text = "a skill's variables have no room left in the state; a change of them was not applied"
+            await self.turn.notify("variables_full", "warning", text, once=True)
+        if self.manager.has_withheld_context:
+            text = "hooks hold values of `context`, which clients that may not instruct cannot put into texts"
+            await self.turn.notify("context_not_in_texts", "info", text, for_good=True)
         if self.manager.dropped_persistent:
             text = "the limit of persistent hooks for one turn is reached; further ones are not injected"
             await self.turn.notify("hook_limit_reached", "warning", text, once=True)

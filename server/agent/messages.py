@@ -74,6 +74,10 @@ def admit(messages: Iterable[wire.Message], *, policy: SystemPolicy, verify: Ver
     return Admitted(admitted, [NoticeGiven("system_messages_demoted", "warning", text)])
 
 
+_DOCUMENT = 'Document "'
+"""The beginning of a text part that holds an attached document."""
+
+
 def text_of(message: wire.Message) -> str:
     """Return the message's words, without pictures."""
     if isinstance(message.content, list):
@@ -90,7 +94,40 @@ def text_of_content(content: Any) -> str:
 
 def user_texts(messages: Iterable[wire.Message]) -> tuple[str, ...]:
     """Return the user's words as conditions of hooks look at them: before `admit`, without copies of hooks (L1-42)."""
-    return tuple(text_of(message) for message in messages if message.role == "user" and message.hook is None)
+    return tuple(_words_of(message) for message in messages if is_users(message))
+
+
+def is_users(message: wire.Message) -> bool:
+    """Return whether the message is the user's, and no copy of a hook."""
+    return message.role == "user" and message.hook is None
+
+
+def last_reply(messages: Sequence[wire.Message], *, goes_on: bool) -> str | None:
+    """Return what the assistant said between the user's last two messages; `goes_on`: after the last one (L1-52)."""
+    ends = [0, *(at for at, message in enumerate(messages) if is_users(message)), *([len(messages)] if goes_on else [])]
+    between = messages[ends[-2] : ends[-1]] if len(ends) > 1 else ()
+    return "\n".join(filter(None, (text_of(one) for one in between if one.role == "assistant"))) or None
+
+
+def attachments_of(messages: Sequence[wire.Message]) -> frozenset[str]:
+    """Return the kinds of attachments of the user's last message (L1-52)."""
+    content = next((message.content for message in reversed(messages) if is_users(message)), None)
+    parts = content if isinstance(content, list) else ()
+    return frozenset(
+        "image" if isinstance(part, wire.ImagePart) else "document" for part in parts if not _is_said(part)
+    )
+
+
+def _words_of(message: wire.Message) -> str:
+    """Return what the user has said, without documents."""
+    if isinstance(message.content, list):
+        said = (part for part in message.content if isinstance(part, wire.TextPart) and _is_said(part))
+        return "\n".join(part.text for part in said)
+    return message.content or ""
+
+
+def _is_said(part: wire.TextPart | wire.ImagePart) -> bool:
+    return isinstance(part, wire.TextPart) and not part.text.startswith(_DOCUMENT)
 
 
 def _is_signed(message: wire.Message, verify: Verify) -> bool:

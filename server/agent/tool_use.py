@@ -74,7 +74,9 @@ class ToolUse:
         ]
         for message in (asked, *results, *await self._pictures(outcomes)):
             self.turn.conversation.append(message, Origin(kind="turn"))
-        self.ran = [_call_facts(outcome, asked.value) for outcome, asked in zip(outcomes, parsed, strict=True)]
+        self.ran = [
+            await self._call_facts(outcome, asked.value) for outcome, asked in zip(outcomes, parsed, strict=True)
+        ]
         self.denied |= {outcome.id for outcome in outcomes if outcome.ending == "denied"}
         self.is_handled = all(outcome.is_handled for outcome in outcomes)
 
@@ -95,12 +97,25 @@ class ToolUse:
                 if outcome.content != text:
                     result["content"] = text = outcome.content
             asked = parse_arguments(call.arguments).value
-            self.ran = [*self.ran, _call_facts(outcome or ToolOutcome(id=call.id, name=call.name, content=text), asked)]
+            outcome = outcome or ToolOutcome(id=call.id, name=call.name, content=text)
+            self.ran = [*self.ran, await self._call_facts(outcome, asked)]
 
     async def _report(self, outcome: ToolOutcome) -> None:
         self.turn.events.tool_ran(outcome)
         await self.turn.out.put(*self.turn.tracer.hook_reports(), LLMChunk(tool_result=outcome))
         await self.turn.out.put(*(LLMChunk(media=item) for item in outcome.media))
+
+    async def _call_facts(self, outcome: ToolOutcome, asked: Any) -> CallFacts:
+        """Return the call as hooks see it (L1-42, L1-51)."""
+        arguments = asked if outcome.arguments is None else outcome.arguments
+        shown = await self.turn.hooks.conceal(arguments)
+        return CallFacts(
+            name=outcome.name,
+            status="refused" if outcome.ending == "denied" else "error" if outcome.is_error else "ok",
+            arguments=arguments if isinstance(arguments, dict) else {},
+            result=outcome.content,
+            concealed_arguments=shown if isinstance(shown, dict) and shown is not arguments else None,
+        )
 
     async def _pictures(self, outcomes: Sequence[ToolOutcome]) -> list[Message]:
         """Build the message with the pictures of the results: a tool message holds text only."""
@@ -131,14 +146,3 @@ def _with_own_id(call: ToolCall, taken: set[str]) -> ToolCall:
         call_id = f"{wanted}_{number}"
     taken.add(call_id)
     return replace(call, id=call_id)
-
-
-def _call_facts(outcome: ToolOutcome, asked: Any) -> CallFacts:
-    """Return the call as conditions of hooks see it (L1-42)."""
-    arguments = asked if outcome.arguments is None else outcome.arguments
-    return CallFacts(
-        name=outcome.name,
-        status="refused" if outcome.ending == "denied" else "error" if outcome.is_error else "ok",
-        arguments=arguments if isinstance(arguments, dict) else {},
-        result=outcome.content,
-    )

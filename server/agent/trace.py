@@ -19,6 +19,7 @@ from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import HookInfo
 from skills_engine.conditions.firing import tokens_of
+from skills_engine.hook_manager import VariableChange
 from skills_engine.turn_sequence import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
@@ -49,6 +50,7 @@ class Tracer:
         self._injected: dict[int, Message] = {}
         self._shown: dict[int, Message] = {}  # in place of those that hold secrets
         self._has_told_reasons = False
+        self._reported_changes = 0
         self._calls = 0
 
     def show_instead(self, message: Message, shown: Message) -> None:
@@ -110,6 +112,13 @@ class Tracer:
             return
         self._has_told_reasons = True
         yield from not_fired_events(silent_hooks, self._hooks_off)
+
+    def changed(self, changes: Sequence[VariableChange]) -> Iterator[TraceEvent]:
+        """Report the changes of variables since the last time; `changes` are all of the turn."""
+        new, self._reported_changes = changes[self._reported_changes :], len(changes)
+        if self.is_on and new:
+            listed = [{"skill": c.hook.skill, "hook": c.hook.name, "name": c.name, "value": c.value} for c in new]
+            yield TraceEvent("variables", {"changes": listed})
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:
         """List what changed. `sent` may hold messages a hook wrote for this call; a shortened one is shown as new."""

@@ -120,10 +120,15 @@ class TurnContext:
     events: RuntimeEvents
     given_once: set[str] = field(default_factory=set)
     """Codes of the notices that the turn gives once."""
+    given_for_good: set[str] = field(default_factory=set)
+    """Codes of those that the connection has been given, which gets each once."""
 
-    async def notify(self, code: str, level: NoticeLevel, message: str, *, once: bool = False) -> None:
-        if code in self.given_once:
+    async def notify(
+        self, code: str, level: NoticeLevel, message: str, *, once: bool = False, for_good: bool = False
+    ) -> None:
+        given = self.given_for_good if for_good else self.given_once
+        if code in given:
             return
-        if once:
-            self.given_once.add(code)
+        if once or for_good:
+            given.add(code)
         await self.out.put(LLMChunk(notice=NoticeGiven(code, level, message)))

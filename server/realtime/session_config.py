@@ -12,7 +12,7 @@ from server.errors import FrameError
 from server.realtime.field_names import check_names
 from server.speech import g711
 from server.wire import codec
-from server.wire.frames import ToolName
+from server.wire.frames import Context, ToolName
 from server.wire.schema_hints import problem_and_path
 
 MAX_TOOLS: Final = 128
@@ -185,8 +185,15 @@ class ServerTools:
 NO_TOOLS: Final = ServerTools()
 
 
+class ParleyConfig(Struct, frozen=True):
+    """Fields of a session that only this server has; they are not echoed."""
+
+    context: Context = {}
+    """Facts that the application knows. In a key they are its maker's, and its holder cannot overrule them."""
+
+
 class SessionConfig(Struct, frozen=True, kw_only=True):
-    """The whole configuration, as `session.created` and `session.updated` echo it."""
+    """The whole configuration, as `session.created` and `session.updated` echo it, but for `parley`."""
 
     type: Literal["realtime", "transcription"] = "realtime"
     model: str | None = None
@@ -202,6 +209,7 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
     tracing: Literal["auto"] | dict[str, Any] | None = None
     include: list[str] | None = None
     prompt: dict[str, Any] | None = None
+    parley: ParleyConfig = ParleyConfig()
 
     @property
     def extras(self) -> frozenset[str]:
@@ -245,6 +253,7 @@ class SessionConfig(Struct, frozen=True, kw_only=True):
 
     def echo(self) -> dict[str, Any]:
         whole: dict[str, Any] = msgspec.to_builtins(self)
+        del whole["parley"]
         heard = whole["audio"]["input"]
         if heard["turn_detection"] is not None:
             heard["turn_detection"] = {

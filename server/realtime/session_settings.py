@@ -25,8 +25,8 @@ from server.realtime.session_config import (
 from server.wire import frames as wire
 
 
-def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
-    """Return all fields of the `configure` that puts it into force."""
+def settings_of(config: SessionConfig, *, conversation: str, maker_context: wire.Context) -> dict[str, Any]:
+    """Return all fields of the `configure` that puts it into force. `maker_context`: that of the connection's key."""
     heard = config.audio.input
     detection = heard.turn_detection
     return {
@@ -40,6 +40,7 @@ def settings_of(config: SessionConfig, *, conversation: str) -> dict[str, Any]:
         "barge_in": detection is not None and detection.interrupt_response,
         "language": heard.transcription.language if heard.transcription and heard.transcription.language else None,
         "trace": "parley.trace" in config.extras,
+        "context": config.parley.context | maker_context,
     }
 
 

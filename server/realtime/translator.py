@@ -67,6 +67,7 @@ class RealtimeTranslator:
         `turn_places` returns the limit of the turns that may run at once for the client, with how many more may begin.
         """
         self._config = defaults or SessionConfig()
+        self._maker_context = self._config.parley.context
         self._server_tools = server_tools
         self._expires_at = expires_at
         self._turn_places = turn_places
@@ -252,7 +253,7 @@ class RealtimeTranslator:
         """
         output = config.audio.output.spoken_by(self._voices)
         config = msgspec.structs.replace(config, audio=msgspec.structs.replace(config.audio, output=output))
-        settings = settings_of(config, conversation=self._conversation_id)
+        settings = settings_of(config, conversation=self._conversation_id, maker_context=self._maker_context)
         changed = {name: value for name, value in settings.items() if self._settings.get(name, UNSET) != value}
 
         def answered(answers: Sequence[wire.Answer]) -> list[Action]:

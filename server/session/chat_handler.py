@@ -1,12 +1,14 @@
 """Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
+import hmac
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Final, Protocol
 
 from server import config
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import ChunkChannel, LLMChunk
-from server.agent.messages import Verify, admit, user_texts
+from server.agent.messages import Verify, admit, attachments_of, last_reply, user_texts
 from server.approval.asking import AskHuman
 from server.errors import TurnError
 from server.hooks.layers import NO_LAYERS, HookLayers, TurnLayers
@@ -14,6 +16,7 @@ from server.llm.language_model import Message
 from server.session.settings import TurnRequest
 from server.tools.client_tools import ClientTool
 from skills_engine import HookFacts, HookInfo
+from skills_engine.conditions.turn_facts import zone_of
 
 _NO_FACTS: Final = HookFacts()
 """Facts of a turn whose hooks ask for none."""
@@ -56,8 +59,12 @@ class ChatHandler:
         layers: HookLayers | None = None,
         filler: config.FillerSettings | None = None,
         hook_tokens: int | None = None,
+        draw_key: bytes = b"",
     ) -> None:
-        """`hook_tokens`: most tokens of skills' hooks in one model call, or None for no limit."""
+        """`hook_tokens`: most tokens of skills' hooks in one model call, or None for no limit.
+
+        `draw_key`: the secret that decides what hooks draw at random.
+        """
         self._agent = agent
         self._verify = verify
         self._limits = limits
@@ -65,6 +72,7 @@ class ChatHandler:
         self._layers = layers or HookLayers(config.HooksSettings())
         self.filler = filler or config.FillerSettings()
         self.hook_tokens = hook_tokens
+        self._draw_key = draw_key
 
     @property
     def tool_names(self) -> Collection[str]:
@@ -119,6 +127,7 @@ class ChatHandler:
             client_tools=tools,
             hooks_off=request.snapshot.hooks_off(request.skills) if request.settings.trace else (),
             costs=request.costs,
+            notices=request.notices,
             max_persistent=self._limits.max_hook_frames_per_turn,
             facts=facts,
             layers=layers,
@@ -131,9 +140,19 @@ class ChatHandler:
 
     def hook_facts(self, request: TurnRequest) -> HookFacts:
         """Return the facts of a turn that are known before the agent has it: all but its model and tools."""
-        principal = request.principal
+        principal, context, is_nudge = request.principal, request.settings.context, request.trigger == "nudge"
+        drawn = f"{request.session_id} {request.drawn_for}".encode()
         return HookFacts(
             user_messages=user_texts(request.messages),
+            is_new_message=request.is_new_message and not is_nudge,
+            last_reply=last_reply(request.messages, goes_on=is_nudge),
+            attachments=attachments_of(request.messages),
+            interrupted=request.has_interrupted,
+            spoken=request.is_spoken,
+            context=context,
+            may_say_context=request.may_instruct,
+            seed=hmac.digest(self._draw_key, drawn, "sha256").hex(),
+            started_at=datetime.now().astimezone(zone_of(context)),
             channel=request.channel,
             language=request.settings.language,
             user=principal.account if principal.is_logged_in else None,

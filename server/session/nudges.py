@@ -26,7 +26,7 @@ class NudgedSession(Protocol):
     def triggers(self) -> Sequence[TriggerInfo]:
         """Return the triggers of the skills that are on."""
 
-    def trigger_facts(self) -> HookFacts:
+    def trigger_facts(self, nudge_id: str) -> HookFacts:
         """Return the facts of a turn that would begin now, as far as they are known without its messages."""
 
     @property
@@ -59,6 +59,7 @@ class Nudges:
         self._has_greeted = False
         self._timer: asyncio.TimerHandle | None = None
         self._open: _OpenNudge | None = None
+        self._next_id = secrets.token_hex(8)  # by which the chances of its triggers are drawn, once a silence
         self._sent: Counter[tuple[str, str]] = Counter()  # of idle triggers, since the user did something
         self._quiet_since_s = now_s()
         self._was_busy = False  # when a silence was last looked for
@@ -77,6 +78,7 @@ class Nudges:
     def user_acted(self) -> None:
         """Note that the user said or answered something: the open nudge is void, and triggers count anew."""
         self._open = None
+        self._next_id = secrets.token_hex(8)
         self._sent.clear()
         self.stir()
         self.rearm()
@@ -138,11 +140,12 @@ class Nudges:
 
     def _nudge_one(self, triggers: Sequence[TriggerInfo]) -> None:
         """Nudge for the first trigger whose conditions may hold."""
-        facts = self._session.trigger_facts()
+        facts = self._session.trigger_facts(self._next_id)
         trigger = next((one for one in triggers if one.may_fire(facts)), None)
         if trigger is None:
             return
-        self._open = _OpenNudge(secrets.token_hex(8), trigger, self._now_s() + OPEN_S)
+        self._open = _OpenNudge(self._next_id, trigger, self._now_s() + OPEN_S)
+        self._next_id = secrets.token_hex(8)
         if trigger.on == "idle":
             self._sent[trigger.skill, trigger.name] += 1
             self.stir()

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from server.accounts.principal import Principal
 from server.agent.costs import CostMeter
+from server.agent.messages import user_texts
 from server.bounded.fair_share import Share
 from server.errors import FrameError, TurnError
 from server.session.approvals import Approvals
@@ -20,12 +21,13 @@ from server.session.settings import ClientRights, ClientSettings, TurnRequest, c
 from server.session.speech_input import SpeechInput
 from server.session.spoken_words import NEVER, LeadsTo, SpokenWords
 from server.session.status_frames import model_item, ready_frame, skills_frame
-from server.session.turn_run import ClientCalls, TurnParts
+from server.session.turn_run import ClientCalls, TurnParts, TurnRun
 from server.session.turn_writer import code_of
 from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
+from skills_engine.conditions.turn_facts import zone_of
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
@@ -57,6 +59,8 @@ class Session:
         self._rights = ClientRights.of(principal, services.security)
         self._has_refused_sound = False  # and nothing has changed since
         self._costs = CostMeter()
+        self._notices: set[str] = set()  # codes of those that are given once
+        self._spoken_into: TurnRun | None = None  # the turn that ran as the last utterance began
         self._announced: str | None = None  # the turn that a transcript has named and that waits for its history
         self._is_announced_cut = False
         self._nudges = Nudges(self, services.now_s)
@@ -264,7 +268,7 @@ class Session:
             notices.append(_notice("info", "trace_not_allowed", "the trace is for operators; see security.trace"))
         if self._is_silenced(frame):
             notices.append(_notice("info", "instructions_not_allowed", _NO_INSTRUCTIONS))
-        return notices
+        return [*notices, *_notices_of_zone(frame)]
 
     def _check_tool_names(self, frame: wire.TurnChoices) -> None:
         """Refuse tools that are named like ours, unless the client's count as none anyway. Raises FrameError."""
@@ -326,13 +330,23 @@ class Session:
         turn_id = self._unused_id(frame)
         settings, snapshot = self._chosen(frame)
         state, problem = self._state_of(frame)
+        if isinstance(frame, wire.Chat) and self._turns.running is not None:
+            state = self._turns.running.state_after(state, frame.messages)
         notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
             notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
         request = self._request(
-            turn_id, trigger, frame.messages, settings, received_s, words=words, snapshot=snapshot, state=state
+            turn_id,
+            trigger,
+            frame.messages,
+            settings,
+            received_s,
+            words=words,
+            snapshot=snapshot,
+            state=state,
+            is_new_message=isinstance(frame, wire.Chat) or user_texts(frame.messages) != self._turns.answered,
         )
-        return request, notices
+        return request, [*notices, *_notices_of_zone(frame)]
 
     def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
         """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
@@ -361,7 +375,7 @@ class Session:
         if trigger is None:
             text = "this nudge is not open: it was answered, a minute has passed, or the user has said something since"
             raise FrameError("nudge_unknown", text, path="$.nudge")
-        request = replace(request, extra_hooks=(trigger.hook,))
+        request = replace(request, extra_hooks=(trigger.hook,), drawn_for=nudge)
         if (path := trigger.why_not(self._with_model(request))) is not None:
             name = f"{trigger.skill}/{trigger.name}"
             text = f"the trigger {name} does not fire in this conversation: {path} does not hold"
@@ -402,14 +416,21 @@ class Session:
         snapshot: SkillsSnapshot | None = None,
         state: HookState = _NO_STATE,
         text: str | None = None,
+        is_new_message: bool = True,
     ) -> TurnRequest:
         """Ask for a turn, by default now; one that answers spoken words begins where they end."""
         if received_s is None:
             received_s = self._services.now_s()
         is_heard = trigger == "voice" or (trigger == "nudge" and self._speech_input.microphone.is_fed)
-        if messages and messages[-1].role == "tool":  # goes on with the results of the client's tools
+        goes_on = bool(messages) and messages[-1].role == "tool"  # with the results of the client's tools
+        if goes_on:
             is_heard = self._turns.is_spoken
         return TurnRequest(
+            is_new_message=is_new_message and not goes_on,
+            is_spoken=settings.voice and self._services.speech.synthesizer.status.state == "ready",
+            has_interrupted=self._turns.is_interrupting and self._turns.goes_on(messages),
+            may_instruct=self._rights.may_instruct,
+            drawn_for=self._turns.drawn_for if goes_on else turn_id,
             id=turn_id,
             session_id=self.id,
             trigger=trigger,
@@ -424,6 +445,7 @@ class Session:
             recognized_s=None if words is None else words.recognized_s,
             hook_state=state,
             costs=self._costs,
+            notices=self._notices,
             text=text,
         )
 
@@ -432,8 +454,8 @@ class Session:
     def triggers(self) -> Sequence[TriggerInfo]:
         return self._skills.triggers(self._settings.turn.skills)
 
-    def trigger_facts(self) -> HookFacts:
-        return self._with_model(self._request("", "nudge", [], self._settings.turn))
+    def trigger_facts(self, nudge_id: str) -> HookFacts:
+        return self._with_model(self._request(nudge_id, "nudge", [], self._settings.turn))
 
     def _with_model(self, request: TurnRequest) -> HookFacts:
         model = self._services.model()
@@ -452,6 +474,7 @@ class Session:
 
     def barge_in(self) -> None:
         self._nudges.user_acted()
+        self._spoken_into = self._turns.running
         if self._settings.barge_in:
             self._turns.interrupt()
 
@@ -473,7 +496,10 @@ class Session:
         before = () if history is None else history.messages
         messages = [*before, wire.Message(role="user", content=words.text)]
         state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
-        request = self._request(turn_id, "voice", messages, self._settings.turn, words=words, state=state)
+        if history is not None and self._spoken_into is not None:
+            state = self._spoken_into.state_after(state, messages)
+        settings = self._settings.turn.with_context(UNSET if history is None else history.context)
+        request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
         try:
             self._turns.begin(request, is_spoken=True)
         except TurnError as error:
@@ -484,6 +510,8 @@ class Session:
             self.send(_notice("warning", "history_missing", text, turn_id))
         if problem:
             self.send(_notice("warning", "state_invalid", problem, turn_id))
+        for notice in () if history is None else _notices_of_zone(history):
+            self.send(notice)
         if is_cut or self._has_lost_floor:
             self._turns.interrupt()  # stop was said while the history was waited for, or more is being said
 
@@ -515,6 +543,13 @@ class Session:
     def _can_hear(self) -> bool:
         """Return whether speech is recognised without a key, which would interrupt the turn."""
         return self._settings.turn_detection.mode == "server_vad" and self._services.speech.unavailable_reason is None
+
+
+def _notices_of_zone(frame: wire.TurnChoices | wire.History) -> list[wire.Notice]:
+    if frame.context is UNSET or frame.context.get("timezone") is None or zone_of(frame.context) is not None:
+        return []
+    text = "no time zone is called like context.timezone: write it like Europe/Berlin; the server's counts"
+    return [_notice("warning", "timezone_unknown", text)]
 
 
 def _notice(level: Literal["info", "warning"], code: str, text: str, turn_id: str | UnsetType = UNSET) -> wire.Notice:

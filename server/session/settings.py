@@ -48,6 +48,9 @@ class ClientRights(NamedTuple):
     def lay_over(self, settings: wire.TurnSettings, choices: wire.TurnChoices) -> wire.TurnSettings:
         """Return the settings with the client's choices; those that it may not make count as none."""
         laid = _lay_over(settings, choices)
+        if choices.context is not UNSET:  # of `configure` in place of what was there, of a turn over it
+            base = settings if isinstance(choices, wire.TurnFrame) else structs.replace(settings, context={})
+            laid = structs.replace(laid, context=base.with_context(choices.context).context)
         if not self.may_instruct:
             laid = structs.replace(laid, instructions=None, tools=())
         return laid if self.may_trace else structs.replace(laid, trace=False)
@@ -94,6 +97,16 @@ class TurnRequest:
     recognized_s: float | None = None
     """Time at which the words of a spoken turn were known; absent in other turns."""
     channel: Channel = "text"
+    is_new_message: bool = True
+    """Whether it answers words that no turn of the connection has answered."""
+    is_spoken: bool = False
+    """Whether the reply will be spoken."""
+    has_interrupted: bool = False
+    """Whether it, or what came before it, ended a running reply."""
+    may_instruct: bool = True
+    """Whether the client's words may stand in texts of hooks."""
+    drawn_for: str = ""
+    """Id of the turn whose draw of chances counts: its own, or that of the turn that it goes on from."""
     output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     extra_hooks: Sequence[HookInfo] = ()
     """Hooks behind those of the skills: the one with the text of the trigger that began the turn."""
@@ -101,6 +114,8 @@ class TurnRequest:
     """The state of hooks after the turn before."""
     costs: CostMeter = field(default_factory=CostMeter)
     """Meter that knows the last model call of this client, for the trace."""
+    notices: set[str] = field(default_factory=set)
+    """Codes of the notices that the connection has been given once and for all."""
     text: str | None = None
     """The reply of a turn that no model answers."""
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from server import config
 from server.agent.chunks import HookRecord, LLMChunk
+from server.agent.messages import is_users
 from server.agent.trace import not_fired_events
 from server.bounded.fair_share import Share
 from server.errors import Closed, ProviderError, TurnError
@@ -23,6 +24,7 @@ from server.session.turn_writer import TurnWriter, code_of
 from server.tools.client_tools import ClientTool, client_tools
 from server.tools.tool_calls import ToolAnswer, TurnAborted
 from server.wire import frames as wire
+from skills_engine import HookState
 from skills_engine.turn_sequence import SilentHook
 
 logger = logging.getLogger(__name__)
@@ -123,6 +125,17 @@ class TurnRun:
         self._client_calls = parts.client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
         self._line = asyncio.Lock()  # of the tasks that put: what one puts leaves together
+
+    def state_after(self, state: HookState, messages: Sequence[wire.Message]) -> HookState:
+        """Return the state for messages that came while it ran: if they go on from its own, the one that it made (L1-50).
+
+        `state`: the one that came with them.
+        """
+        own = self.request.messages
+        has_own = [(m.role, m.content) for m in messages[: len(own)]] == [(m.role, m.content) for m in own]
+        if state == self.request.hook_state and has_own and any(map(is_users, messages[len(own) :])):
+            return self.writer.hook_state or state
+        return state
 
     def start(self) -> None:
         self.writer.start(self.request.trigger, self.request.skills)
@@ -240,7 +253,9 @@ class TurnRun:
 def _unstarted_record(request: TurnRequest) -> HookRecord:
     """Return the record of a turn that ends before any hook is put in."""
     hooks, off = request.snapshot.hooks(request.skills), request.snapshot.hooks_off(request.skills)
-    state = request.hook_state.next(()) if any(hook.has_memory for hook in hooks) else None
+    state = None
+    if any(hook.has_memory or hook.variables for hook in hooks):
+        state = request.hook_state.next((), request.hook_state.variables)
     return HookRecord(lambda: state, lambda: not_fired_events((SilentHook(hook, "no_start") for hook in hooks), off))
 
 

@@ -92,6 +92,11 @@ class TurnWriter:
     def is_over(self) -> bool:
         return self.reason is not None
 
+    @property
+    def hook_state(self) -> HookState | None:
+        """The state of the hooks so far, or at the end, or None if no hook needs one."""
+        return self._hook_record.state()
+
     def start(self, trigger: wire.TurnTrigger, skills: list[str]) -> None:
         self._put(wire.TurnStart(turn_id=self.id, trigger=trigger, skills=skills))
 
@@ -219,8 +224,8 @@ class TurnWriter:
             self._write_tool_result(ToolOutcome(id=call_id, name=name, content=content, is_error=True, ending="failed"))
         for event in self._hook_record.not_fired() if self.shows_trace else ():
             self.write(TTSResult(trace=event))
-        state = self._hook_record.state()
-        self._hook_record = NO_RECORD  # it holds the turn, which may hold this
+        state = self.hook_state
+        self._hook_record = NO_RECORD._replace(state=lambda: state)  # the agent's holds the turn, which may hold this
         self.reason = reason
         metrics = wire.Metrics(total=self._elapsed_ms(), **self._marks)
         self._put(

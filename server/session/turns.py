@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from server import log
+from server.agent.messages import user_texts
 from server.bounded.fair_share import turn_share
 from server.bounded.limits import BoundedDict
 from server.metrics import Metrics
@@ -13,7 +14,9 @@ from server.session.settings import TurnRequest
 from server.session.speech_output import PlaybackClock
 from server.session.turn_run import TurnParts, TurnRun
 from server.session.turn_writer import TurnWriter
+from server.tools.builtin import turn_zone
 from server.wire import frames as wire
+from skills_engine.conditions.turn_facts import zone_of
 
 logger = logging.getLogger(__name__)
 
@@ -42,11 +45,26 @@ class Turns:
         """Whether the latest turn began by voice, or goes on with one that did."""
         self.playback = PlaybackClock()
         """Playback of the latest turn, until that is cut."""
+        self.answered: tuple[str, ...] = ()
+        """The user's messages that the latest turn answered."""
+        self.drawn_for = ""
+        """Id of the turn whose draw of chances counts for the latest one."""
+        self._has_cut = False  # the latest turn, or its sound, was ended before its time
+
+    def goes_on(self, messages: Sequence[wire.Message]) -> bool:
+        """Return whether a new message of the user stands behind all those that the latest turn answered."""
+        texts = user_texts(messages)
+        return len(texts) > len(self.answered) and texts[: len(self.answered)] == self.answered
 
     @property
     def is_idle(self) -> bool:
         """Whether no turn runs, and the sound of the last one has been played."""
         return self.running is None and not self.playback.is_speaking(self._services.now_s())
+
+    @property
+    def is_interrupting(self) -> bool:
+        """Whether a turn that begins now follows one that was ended before its time, or ends it."""
+        return self._has_cut or not self.is_idle
 
     def is_used(self, turn_id: str) -> bool:
         return turn_id in self._used_ids
@@ -68,6 +86,7 @@ class Turns:
         self.remember(request.id)
         self._services.begun_turns.add(request.principal.share, request.id, now_s=self._services.now_s())
         self.is_spoken = request.channel == "voice"
+        self.answered, self.drawn_for, self._has_cut = user_texts(request.messages), request.drawn_for, False
         run = TurnRun(request, self._parts, self._finish)
         self.running, self.playback = run, run.playback
         self._on_running(True)
@@ -81,6 +100,7 @@ class Turns:
 
         Of a turn that is over, the sound still to be played is cut.
         """
+        self._has_cut = self._has_cut or (turn_id in (None, self.playback.turn_id) and not self.is_idle)
         run = self.running
         if run is not None and turn_id in (None, run.request.id):
             run.end("interrupted", message=message)
@@ -116,6 +136,7 @@ class Turns:
     async def _run(self, run: TurnRun) -> None:
         log.turn_id.set(run.request.id)
         turn_share.set(self._parts.share)
+        turn_zone.set(zone_of(run.request.settings.context))
         try:
             if len(self._unwinding) > MAX_UNWINDING:
                 await asyncio.wait(self._unwinding, timeout=UNWIND_S)

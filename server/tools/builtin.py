@@ -2,6 +2,7 @@
 
 import logging
 import os
+from contextvars import ContextVar
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,8 @@ MAX_NAMES: Final = 100
 MAX_THREADS: Final = 4
 MAX_SEARCHES: Final = 2
 """Limit of searches that run at once, each in a process that may fill one core and half a GiB."""
+turn_zone: Final[ContextVar[ZoneInfo | None]] = ContextVar("turn_zone", default=None)
+"""Time zone of the turn's user, where the client has named one."""
 _NOTE_BYTES: Final = 150
 """Bytes of a result that are kept for saying that it was cut."""
 
@@ -88,7 +91,9 @@ def build_registry(settings: config.ToolsSettings, *skills_dirs: Path) -> ToolRe
             return await run_search(roots, pattern, path, limit_s=search_limit_s, max_bytes=max_bytes)
 
     async def current_time(arguments: dict[str, Any]) -> str:
-        return await threads.in_thread(_now, arguments.get("timezone"))  # the time zone may come from disk
+        return await threads.in_thread(
+            _now, arguments.get("timezone"), turn_zone.get()
+        )  # the time zone may come from disk
 
     return ToolRegistry(
         [
@@ -123,9 +128,9 @@ def _names(root: Path, folder: Path, shown: str) -> str:
     return ", ".join(names[:MAX_NAMES]) + more if names else "nothing"
 
 
-def _now(zone: str | None) -> str:
+def _now(zone: str | None, user_zone: ZoneInfo | None) -> str:
     """Return a sentence to be said, and below it the figures for those who calculate."""
-    now = datetime.now().astimezone() if zone is None else datetime.now(_zone(zone))
+    now = datetime.now().astimezone(user_zone) if zone is None else datetime.now(_zone(zone))
     offset = now.strftime("%z")
     place = "" if zone is None else f" in {str(now.tzinfo).rpartition('/')[2].replace('_', ' ')}"
     key = "" if zone is None else f"{now.tzinfo}, "

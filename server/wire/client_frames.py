@@ -1,9 +1,9 @@
 """Text frames from the client, and the messages of a conversation in them. An unknown `type` is refused by the decoder, unknown fields are ignored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
 # `$` also matches before a final newline; the look-ahead closes that gap, in Python and in ECMAScript.
 _ID = r"^[A-Za-z0-9_-]{1,64}$(?!\n)"
@@ -127,6 +127,16 @@ class DetectionSettings(Struct, kw_only=True, frozen=True):
     """Longest silence within an utterance: 8, 4 or 2 s. Without effect where `silence_ms` is given."""
 
 
+_ContextText = Annotated[str, Meta(max_length=200)]
+ContextValue = _ContextText | bool | int | float | Annotated[list[_ContextText], Meta(max_length=16)]
+Context = Annotated[
+    dict[Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")], ContextValue | None],
+    Meta(
+        max_length=32, description="what the application around the client knows; of a turn, over that of `configure`"
+    ),
+]
+
+
 class TurnChoices(ClientFrame, kw_only=True):
     """Changes to the TurnSettings of all turns that follow, or of the one that the frame starts."""
 
@@ -142,6 +152,8 @@ class TurnChoices(ClientFrame, kw_only=True):
     tools: ToolItems | UnsetType = UNSET
     tool_choice: ToolChoice | UnsetType = UNSET
     client_tools: ClientTools | UnsetType = UNSET
+    context: Context | UnsetType = UNSET
+    """Facts for conditions of hooks, and with `timezone` the user's clock. A null takes a key out."""
 
 
 class Configure(TurnChoices, tag="configure", kw_only=True):
@@ -183,6 +195,15 @@ class TurnSettings(Struct, kw_only=True, frozen=True):
     conversation: str | None = None
     """The client's own id of the conversation."""
     trace: bool = False
+    context: Mapping[str, ContextValue] = field(default_factory=dict)
+    """Facts that the application around the client tells of itself and its user."""
+
+    def with_context(self, context: Context | UnsetType) -> "TurnSettings":
+        """Return the settings with these keys laid over the context; those that are null go."""
+        if not context:
+            return self
+        laid = {key: value for key, value in {**self.context, **context}.items() if value is not None}
+        return structs.replace(self, context=laid)
 
 
 class TurnFrame(TurnChoices, kw_only=True):
@@ -224,6 +245,7 @@ class History(ClientFrame, tag="history", kw_only=True):
     utterance: str
     messages: list[Message]
     state: SignedState | None = None
+    context: Context | UnsetType = UNSET
 
 
 class SpeechStart(ClientFrame, tag="speech_start", kw_only=True):

@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec import inspect
 
-_AT = re.compile(r"^(?P<problem>.*) - at `(?:key in )?\$(?P<path>.*)`$", re.DOTALL)  # greedy: the problem may quote one
+_AT = re.compile(
+    r"^(?P<problem>.*) - at (?:`key` in )?`\$(?P<path>.*)`$", re.DOTALL
+)  # greedy: the problem may quote one
 _STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.?([^.\[\]]+)")
 
 

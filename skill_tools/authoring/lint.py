@@ -16,7 +16,8 @@ from typing import Any
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
-from skills_engine.conditions.hook_variables import used_variables
+from skills_engine.conditions.hook_variables import lasting_words, used_variables
+from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, named, quoted
 from skills_engine.front_matter import split_front_matter
@@ -47,6 +48,12 @@ _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 """The beginning of a language range: a code of two or three letters, or any."""
 _FLAGS = re.compile(r"/.+/[gimsuy]+", re.DOTALL)
 """An expression with the flags of JavaScript, of which only i is one here."""
+_LOCK = re.compile(r"verif|paid|quota|admin|allowed|auth|unlock")
+"""A name of a variable that reads like a permission."""
+_NARROW = re.compile(r"\\[wWbB]|a-z|A-Z")
+"""Classes that RE2 matches to ASCII letters only."""
+_CLOSED = re.compile(r"(?<!\\)\(\[(\\p\{?[LMN]\}?|\\d|[a-zA-Z0-9 '.-])+\][+*?{}0-9,]*\)")
+"""The group of a `match` that is one class of harmless characters."""
 _GLOB = frozenset("*?[")
 _Groups = Mapping[str, Sequence[HookInfo]]
 """The hooks of each group, the one that wins first (L1-46)."""
@@ -142,8 +149,8 @@ def _body_advice(skill: Skill) -> list[Diagnostic]:
 def _groups(hooks: Iterable[HookInfo]) -> _Groups:
     groups: dict[str, list[HookInfo]] = {}
     for hook in sorted(hooks, key=lambda one: -one.priority):
-        if hook.group is not None:
-            groups.setdefault(hook.group, []).append(hook)
+        if hook.full_group is not None:
+            groups.setdefault(hook.full_group, []).append(hook)
     return groups
 
 
@@ -153,8 +160,9 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnos
         _hook_advice(hook, place, report)
         _conditions_advice(hook, place, groups, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
-        _text_advice(trigger.file, trigger.content, f"{place}.file", report)
+        _text_advice(trigger, f"{place}.{_text_key(trigger)}", report)
         _trigger_advice(trigger, place, report)
+    _memory_advice(hooks, report)
     return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
@@ -167,13 +175,18 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
         _persistent_advice(hook, f"{place}.persistent", report)
-    _text_advice(hook.file, hook.content, f"{place}.file", report)
+    _text_advice(hook, f"{place}.{_text_key(hook)}", report)
 
 
-def _text_advice(file: str, content: str, place: str, report: Report) -> None:
-    if len(content) > LONG_HOOK_CHARS:
-        report.warning(place, f"{file} has {len(content)} characters, which every model call after it reads again")
-    for message in _left_literal(content):
+def _text_key(one: HookInfo | TriggerInfo) -> str:
+    return "file" if one.file else "text"
+
+
+def _text_advice(one: HookInfo | TriggerInfo, place: str, report: Report) -> None:
+    file = one.file or "text"
+    if len(one.content) > LONG_HOOK_CHARS:
+        report.warning(place, f"{file} has {len(one.content)} characters, which every model call after it reads again")
+    for message in _left_literal(one.content):
         report.warning(place, f"{file} {message}")
 
 
@@ -224,14 +237,41 @@ def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Repo
         _exclusion_advice(leaves, report)
     for name in hook.requires_tools:
         _tool_advice(name, f"{place}.requires_tools", report)
-    if hook.group is not None:
-        _group_advice(hook, groups[hook.group], f"{place}.group", report)
+    if hook.full_group is not None:
+        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
     if hook.once is not None and hook.sticky is not None:
         message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
         report.warning(f"{place}.sticky", message)
     if hook.once == "conversation" and hook.cooldown is not None:
         report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-    _variables_advice(hook, f"{place}.file", report)
+    _variables_advice(hook, f"{place}.{_text_key(hook)}", report)
+
+
+def _memory_advice(hooks: HooksFile, report: Report) -> None:
+    """Report on what the hooks remember, and on whose words they would repeat."""
+    sets = [json.loads(hook.set.source) for hook in hooks.hooks if hook.set is not None]
+    strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
+    for hook, place in zip(hooks.hooks, hooks.places, strict=True):
+        if hook.set is not None:
+            _set_advice(json.loads(hook.set.source), f"{place}.set", report)
+        if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
+            message = f"{hook.file or 'text'} holds {words}: words from elsewhere get a system voice here; give it the role user"
+            report.warning(f"{place}.role", message)
+    for name in hooks.hooks[0].variables if hooks.hooks else ():
+        if _LOCK.search(name):
+            report.warning(f"$.variables.{name}", "is no lock: the client can send an older state, or none")
+
+
+def _set_advice(changes: Mapping[str, Any], place: str, report: Report) -> None:
+    for name, change in changes.items():
+        match = change.get("match", "") if isinstance(change, dict) else ""
+        if narrow := _NARROW.search(match):
+            report.warning(f"{place}.{name}", f"{narrow[0]} knows ASCII letters only: \\pL is any letter")
+
+
+def _is_open(change: Any) -> bool:
+    """Return whether it may capture more than letters, digits, spaces, `'`, `-` and `.`."""
+    return isinstance(change, dict) and not _CLOSED.search(change.get("match", ""))
 
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
@@ -244,8 +284,9 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
                 report.warning(path, "never holds: connect is answered in a conversation without messages only")
         _exclusion_advice(leaves, report)
-    for name in sorted(used_variables(trigger.content)):
-        report.warning(f"{place}.file", f"{trigger.file} holds {{{{{name}}}}}, which is kept as text in a trigger")
+    for name in () if trigger.vars else sorted(used_variables(trigger.content)):
+        message = f"{trigger.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
+        report.warning(f"{place}.{_text_key(trigger)}", message)
 
 
 def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report: Report) -> None:
@@ -320,8 +361,9 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(name)} fits no language: expected a tag such as de or pt-BR, or *")
     elif key == "user_text":
         for text in value:
-            if len(text) > 1 and "*" in (text[0], text[-1]):
-                report.warning(path, f"{quoted(text)} is searched with its *: a text is no glob, and /…/ an expression")
+            if len(text) > 1 and "*" in re.sub(r"[^\W\d_]\*$", "", text) and not Patterns([text]).each[0].steps:
+                message = f"{quoted(text)} is searched with its *, which stands for letters only behind a last letter"
+                report.warning(path, message)
             elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
 
@@ -368,8 +410,10 @@ def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
     used = used_variables(hook.content)
     if not hook.vars:
         for name in sorted(used):
-            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is kept as text without vars: true")
+            report.warning(
+                place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
+            )
         return
     for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
         if name in used and hook.timing not in timings:
-            report.warning(place, f"{hook.file} holds {{{{{name}}}}}, which is empty at {hook.timing}")
+            report.warning(place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is empty at {hook.timing}")

@@ -12,7 +12,7 @@ import msgspec
 from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skill_tools.sharing.install import put_skill
 from skill_tools.testing.tests_format import SkillTestsDocument
-from skills_engine.hook_entries import Timing
+from skills_engine.hook_entries import FILE_KEYS, NOT_IN_UPDATES, Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import is_spec_name
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
@@ -163,4 +163,14 @@ def schema_text(kind: SchemaKind = "hooks") -> str:
     """Make the JSON Schema of hooks.json or of files of tests, for editors, from the struct that the loader checks with."""
     title, struct = _SCHEMAS[kind]
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **msgspec.json.schema(struct)}
+    if kind == "hooks":
+        definitions = schema["$defs"]
+        for one in (definitions["HooksDocument"], definitions["HookEntry"], definitions["TriggerEntry"]):
+            one["patternProperties"] = {"^([_$]|x-)": {}}  # comments (L1-55)
+        definitions["HookEntry"]["anyOf"] = [
+            {"required": [*FILE_KEYS], "properties": {"text": False}},
+            {"required": ["text"], "properties": {"file": False}},
+            {"required": ["name", "timing", "set"], "properties": dict.fromkeys(NOT_IN_UPDATES, False)},
+        ]
+        definitions["TriggerEntry"]["oneOf"] = [{"required": ["file"]}, {"required": ["text"]}]
     return json.dumps(schema, indent=2) + "\n"

@@ -40,13 +40,14 @@ def play(
     built-in ones.
     """
     facts = HookFacts() if facts is None else facts
+    seed = facts.seed
     called = {call.tool or "" for batch in rounds for call in batch}
     facts = replace(facts, tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset())
     script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
     played = PlayedTurn(state=facts.state)
     beginnings: list[str | TriggerInfo] = [*texts, *([trigger] if trigger else [])]
-    for beginning in beginnings:
-        facts = replace(facts, state=played.state)
+    for number, beginning in enumerate(beginnings):
+        facts = replace(facts, state=played.state, seed=f"{seed} {number}")
         played = play_turn(hooks, beginning, script, history=played.history, facts=facts)
     return played
 
@@ -56,6 +57,12 @@ def render(played: PlayedTurn) -> str:
     blocks = []
     for number, call in enumerate(played.calls, start=1):
         blocks.append("\n".join([f"call {number}: {call.title}", *map(_render_message, call.messages)]))
+    if played.changes:
+        lines = (
+            f"set: {c.hook.skill}/{c.name} = {json.dumps(c.value, ensure_ascii=False)} ({c.hook.name})"
+            for c in played.changes
+        )
+        blocks.append("\n".join(lines))
     if played.silent:
         blocks.append("\n".join(map(_render_silent, played.silent)))
     return "\n\n".join(blocks)

@@ -8,7 +8,7 @@ from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hook_manager import HookManager, Message
+from skills_engine.hook_manager import HookManager, Message, VariableChange
 from skills_engine.trigger_entries import TriggerInfo
 from skills_engine.turn_sequence import SilentHook, TurnSequence
 
@@ -47,6 +47,8 @@ class PlayedTurn:
     """Hooks that stayed out, one entry for each injection of their timing."""
     silent: list[SilentHook] = field(default_factory=list)
     """The hooks that stayed out, with the reasons for their author."""
+    changes: list[VariableChange] = field(default_factory=list)
+    """The changes of variables, in order."""
     history: list[Message] = field(default_factory=list)
     """The messages that a client keeps: those before, the user's, persistent hooks and the reply."""
     state: HookState = field(default_factory=HookState)
@@ -66,7 +68,12 @@ def play_turn(
     messages of `facts` are those of the history and this one.
     """
     said = [message["content"] for message in history if message["role"] == "user" and "_hook" not in message]
-    facts = replace(facts, user_messages=(*said, *([beginning] if isinstance(beginning, str) else ())))
+    facts = replace(
+        facts,
+        user_messages=(*said, *([beginning] if isinstance(beginning, str) else ())),
+        is_new_message=isinstance(beginning, str),
+        last_reply=_last_reply(history),
+    )
     if isinstance(beginning, TriggerInfo):
         if (stayed_out := _why_no_turn(beginning, history, facts)) is not None:
             return PlayedTurn(silent=[stayed_out], history=list(history), state=facts.state)
@@ -83,8 +90,16 @@ def play_turn(
         if first.answer is None:
             turn.loop([*(script if first.calls else script[1:]), StepSpec()])
     turn.played.silent = turn.sequence.silent_hooks()
+    turn.played.changes = turn.hooks.changes
     turn.played.state = turn.hooks.state or facts.state
     return turn.played
+
+
+def _last_reply(history: Sequence[Message]) -> str | None:
+    """Return what the assistant said after the user's last message."""
+    users = [at for at, message in enumerate(history) if message["role"] == "user" and "_hook" not in message]
+    replies = [m["content"] for m in history[users[-1] if users else 0 :] if m["role"] == "assistant"]
+    return "\n".join(replies) or None
 
 
 def _why_no_turn(trigger: TriggerInfo, history: Sequence[Message], facts: HookFacts) -> SilentHook | None:

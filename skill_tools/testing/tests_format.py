@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from skills_engine.bounded_yaml import Place
 from skills_engine.conditions.condition import DAYS
 from skills_engine.conditions.text_patterns import Patterns
+from skills_engine.conditions.turn_facts import Value
 
 MAX_SAMPLES = 50
 
@@ -80,6 +81,7 @@ class ExpectSpec(Struct, forbid_unknown_fields=True, frozen=True):
     silent: _Names | None = None
     reads: Annotated[list[ReadsSpec], Meta(min_length=1, max_length=64)] | None = None
     tokens: TokensSpec | None = None
+    variables: Annotated[dict[_Text, Value], Meta(min_length=1)] | None = None
     reply: ReplySpec | None = None
 
 
@@ -117,6 +119,11 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
     skills: _Names | None = None
     tools: _Names | None = None
     hook_tokens: _Count | None = None
+    context: dict[_Text, str | bool | int | float | list[str]] | None = None
+    spoken: bool | None = None
+    interrupted: bool | None = None
+    attachments: list[Literal["image", "document"]] | None = None
+    seed: str | None = None
     script: Annotated[list[StepSpec], Meta(max_length=64)] | None = None
     expect: ExpectSpec | None = None
 
@@ -126,6 +133,7 @@ class SkillTestSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
 
     name: _Text | None = None
     history: Annotated[list[MessageSpec], Meta(max_length=200)] | None = None
+    variables: dict[_Text, Value] | None = None
     turns: Annotated[list[TurnSpec], Meta(min_length=1, max_length=32)] | None = None
     after: _Text | None = None
     ask: AskSpec | None = None
@@ -138,7 +146,10 @@ class SkillTestsDocument(Struct, forbid_unknown_fields=True, frozen=True):
     tests: list[SkillTestSpec]
 
 
-SHARED = ("channel", "language", "model", "user_name", "operator", "time", "skills", "tools", "hook_tokens")
+SHARED = (
+    *("channel", "language", "model", "user_name", "operator", "time", "skills", "tools", "hook_tokens"),
+    *("context", "spoken", "interrupted", "attachments", "seed"),
+)
 """Keys that a turn takes from its test where it has none of its own."""
 
 
@@ -245,7 +256,7 @@ def _check_script(turn: TurnSpec, at: Place, tools: list[str] | None) -> Found:
 
 
 def _check_expect(expect: ExpectSpec, at: Place, *, is_asked: bool) -> Found:
-    for key in ("fires", "silent", "reads", "tokens"):
+    for key in ("fires", "silent", "reads", "tokens", "variables"):
         if is_asked and getattr(expect, key) is not None:
             yield (*at, key), "is for scripted tests: a test that asks a model looks at `reply` alone"
     if not is_asked and expect.reply is not None:
@@ -273,7 +284,7 @@ def _check_asking(spec: SkillTestSpec) -> Found:
         if spec.compare is not None:
             yield ("compare",), "is for tests that ask a model: add `ask`"
         return
-    for key in ("trigger", "script", "turns", "after"):
+    for key in ("trigger", "script", "turns", "after", "variables"):
         if getattr(spec, key) is not None:
             yield (key,), "is for scripted tests: remove it, or `ask`"
     for key in SHARED:

@@ -11,8 +11,8 @@ from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.conditions.turn_facts import HookFacts, HookState
-from skills_engine.diagnostics import did_you_mean
+from skills_engine.conditions.turn_facts import HookFacts, HookState, TurnVariables
+from skills_engine.diagnostics import did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
 from skills_engine.trigger_entries import TriggerInfo
@@ -124,6 +124,10 @@ class SkillTestRunner:
     def _play(self, test: SkillTest, last: PlayedTurn) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
         history, turns = [*last.history, *test.history], []
+        if test.spec.variables is not None:
+            changed = {test.skill: {**last.state.variables.get(test.skill, {}), **test.spec.variables}}
+            state = replace(last.state, variables={**last.state.variables, **changed})
+            last = replace(last, state=state)
         for turn in test.turns:
             facts = self._facts(test, turn, last.state)
             hooks = self.hooks_in_force(test, turn)
@@ -157,6 +161,11 @@ class SkillTestRunner:
             tools=frozenset(tools),
             started_at=clock_of(turn.time),
             hook_tokens=turn.hook_tokens,
+            context=turn.context or {},
+            spoken=bool(turn.spoken),
+            interrupted=bool(turn.interrupted),
+            attachments=frozenset(turn.attachments or ()),
+            seed=f"{turn.seed or ''} {state.turn}",
             state=state,
         )
 
@@ -177,6 +186,7 @@ class SkillTestRunner:
         if expect.tokens is not None and expect.tokens.max is not None and _dearest(played) > expect.tokens.max:
             was = [f"{_tokens_of(call)} in call {number}" for number, call in enumerate(played.calls, start=1)]
             failures.append(Failure("tokens of hooks", tuple(was), (f"at most {expect.tokens.max}",)))
+        failures += _judge_variables(expect, hooks, test.skill, played)
         return [replace(one, title=of_turn + one.title) for one in failures]
 
 
@@ -195,6 +205,23 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     if loud := [name for name in dict.fromkeys(names) if name in silent]:
         failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
     return failures
+
+
+def _judge_variables(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, played: PlayedTurn) -> list[Failure]:
+    """Compare the variables after the turn. Raises LookupError for one that there is not."""
+    variables = TurnVariables({hook.skill: hook.variables for hook in hooks}, played.state.variables)
+    was, wanted = {}, expect.variables or {}
+    for name in wanted:
+        of_skill, _, own = name.rpartition("/")
+        if (value := variables.value(of_skill or skill, own)) is None:
+            raise LookupError(f"no variable is called {name}")
+        was[name] = value
+    wrong = [name for name, value in wanted.items() if type(was[name]) is not type(value) or was[name] != value]
+    if not wrong:
+        return []
+    was_lines, lines = (tuple(f"{name}: {quoted(values[name])}" for name in wrong) for values in (was, wanted))
+    unset = [one for hook in hooks if hook.set is not None for one in why_silent(hook, played)]
+    return [Failure("variables", was_lines, lines, tuple(unset[:MAX_REASONS]))]
 
 
 def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:

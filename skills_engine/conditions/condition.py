@@ -4,67 +4,50 @@ Each node answers twice, `why_not` and `why`, with the path of what alone decide
 None. Where several decide together, the path is that of the object or list that holds them.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, TurnVariables, compact_json
 
 MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
 MAX_LOOP_WORK = MAX_WORK // 20
 """Limit of what is searched on the event loop for one step of a turn: about 1 ms."""
+Searches = Sequence[tuple[int, int]]
+"""For each list of patterns, the number of user messages that it searches (0: other texts) and the steps of its search."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-class SearchedCall:
-    """A tool call whose texts are prepared for patterns once."""
-
-    def __init__(self, call: CallFacts) -> None:
-        self.facts = call
-        self._arguments: dict[str, SearchedText | None] = {}  # by path
-
-    @cached_property
-    def result(self) -> SearchedText:
-        return SearchedText(self.facts.result)
-
-    @cached_property
-    def sizes(self) -> tuple[int, int]:
-        """The bytes of result and arguments."""
-        return self.result.size, SearchedText(_compact_json(self.facts.arguments)).size
-
-    def argument(self, path: str) -> SearchedText | None:
-        """Return the argument at the path as a text, or None where there is none."""
-        if path not in self._arguments:
-            self._arguments[path] = self._read_argument(path.split("."))
-        return self._arguments[path]
-
-    def _read_argument(self, path: Sequence[str]) -> SearchedText | None:
-        value: object = self.facts.arguments
-        for key in path:
-            if not isinstance(value, Mapping) or key not in value:
-                return None
-            value = value[key]
-        return SearchedText(value if isinstance(value, str) else _compact_json(value))
-
-
 class SearchedTurn:
-    """The facts of a turn, and the user's words prepared for patterns: they do not change in a turn."""
+    """The facts of a turn, and its texts prepared for patterns, each once."""
 
     def __init__(self, facts: HookFacts) -> None:
         self.facts = facts
-        self._texts: list[SearchedText] = []  # of the last user messages asked for so far, the last one first
+        self._searched: dict[str, SearchedText] = {}
+        self._arguments: dict[
+            tuple[int, str], tuple[CallFacts, SearchedText | None]
+        ] = {}  # by id of the call, and path
 
-    def last_texts(self, number: int) -> list[SearchedText]:
+    def searched(self, text: str) -> SearchedText:
+        found = self._searched.get(text)
+        if found is None:
+            found = self._searched[text] = SearchedText(text)
+        return found
+
+    def argument(self, call: CallFacts, path: str) -> SearchedText | None:
+        """Return the argument at the path as a text, or None where there is none."""
+        key = id(call), path
+        if key not in self._arguments:
+            found = argument(call.arguments, path)
+            self._arguments[key] = call, None if found is ABSENT else self.searched(text_of(found))
+        return self._arguments[key][1]
+
+    def last_texts(self, number: int) -> Sequence[str]:
         """Return so many of the last user messages, the last one first."""
-        words = self.facts.user_messages
-        while len(self._texts) < min(number, len(words)):
-            self._texts.append(SearchedText(words[-1 - len(self._texts)]))
-        return self._texts[:number]
+        return self.facts.user_messages[: -number - 1 : -1]
 
 
 class SearchLimitError(Exception):
@@ -90,8 +73,13 @@ class SearchWork:
                 return True
         return False
 
-    def _count(self, expression: Pattern, text: SearchedText) -> None:
-        search = expression.written, id(text)
+    def capture(self, expression: Pattern, text: SearchedText) -> str | None:
+        """Return what the group of the expression finds in the text. Raises SearchLimitError."""
+        self._count(expression, text, "set ")
+        return text.capture(expression)
+
+    def _count(self, expression: Pattern, text: SearchedText, purpose: str = "") -> None:
+        search = purpose + expression.written, id(text)
         if search not in self._counted:
             self._counted.add(search)
             self.left -= expression.steps * len(text.beginning(expression.max_bytes))
@@ -104,21 +92,27 @@ class Moment(NamedTuple):
 
     turn: SearchedTurn
     work: SearchWork
-    call: SearchedCall | None = None
+    call: CallFacts | None = None
     """The tool call after which the injection comes, if there is one."""
-    calls: Sequence[SearchedCall] = ()
+    calls: Sequence[CallFacts] = ()
     """The calls that conditions ask about: this call, or the batch just finished."""
     round: int | None = None
     """Round of the agent's loop, or None outside it."""
+    variables: TurnVariables = TurnVariables({}, {})
 
-    def max_work(self, conditions: Iterable["Condition"]) -> int:
-        """Return what the conditions' expressions search at most; a long text counts as all that an injection may."""
-        said = [text.size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
-        in_calls = [size for call in self.calls for size in call.sizes]
-        if max([0, *said, *in_calls]) > LONG_TEXT_BYTES:
+    def finds(self, patterns: Patterns, *texts: str) -> bool:
+        """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
+        return any(self.work.finds(patterns, self.turn.searched(text)) for text in texts)
+
+    def max_work(self, searches: Searches) -> int:
+        """Return what these search at most; a long text counts as all that an injection may."""
+        in_calls = (text for call in self.calls for text in (call.result, compact_json(call.arguments)))
+        others = [self.turn.searched(text).size for text in (self.turn.facts.last_reply or "", *in_calls)]
+        said = [self.turn.searched(text).size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
+        if max(*others, *said) > LONG_TEXT_BYTES:
             return MAX_INJECTION_WORK
-        sizes = [sum(in_calls), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
-        return sum(steps * sizes[last] for condition in conditions for last, steps in condition.searches)
+        sizes = [sum(others), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
+        return sum(steps * sizes[last] for last, steps in searches)
 
 
 class Node(Protocol):
@@ -133,8 +127,7 @@ class Condition:
 
     source: str
     root: Node = field(compare=False, repr=False)
-    searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
-    """Number of user messages (0: tool calls) and steps of the search for each list of patterns."""
+    searches: Searches = field(default=(), compare=False, repr=False)
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""
@@ -156,11 +149,11 @@ class Leaf:
 class CallLeaf:
     """A leaf about a tool call, one of those that the moment is about."""
 
-    def __init__(self, path: str, test: Callable[[SearchedCall, Moment], bool]) -> None:
+    def __init__(self, path: str, test: Callable[[CallFacts, Moment], bool]) -> None:
         self.path = path
         self.test = test
 
-    def fitting(self, calls: Iterable[SearchedCall], moment: Moment) -> list[SearchedCall]:
+    def fitting(self, calls: Iterable[CallFacts], moment: Moment) -> list[CallFacts]:
         return [call for call in calls if self.test(call, moment)]
 
     def why(self, moment: Moment) -> str | None:
@@ -180,7 +173,7 @@ class AllOf:
         return self._path if self.why_not(moment) is None else None
 
     def why_not(self, moment: Moment) -> str | None:
-        calls: Sequence[SearchedCall] = moment.calls
+        calls: Sequence[CallFacts] = moment.calls
         for part in self._parts:
             if isinstance(part, CallLeaf):
                 calls = part.fitting(calls, moment)
@@ -228,5 +221,18 @@ def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) 
     return days is None or DAYS[began.weekday()] in days
 
 
-def _compact_json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+ABSENT: Final = object()
+
+
+def argument(arguments: Mapping[str, Any], path: str) -> object:
+    """Return what stands at the path, whose dots lead inwards; ABSENT where nothing does."""
+    value: object = arguments
+    for key in path.split("."):
+        if not isinstance(value, Mapping) or key not in value:
+            return ABSENT
+        value = value[key]
+    return value
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else compact_json(value)

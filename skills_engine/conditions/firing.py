@@ -1,11 +1,11 @@
 """Whether a hook fires in an injection, or the reason why not (L1-41)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple
 
-from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn, SearchLimitError, SearchWork
-from skills_engine.conditions.turn_facts import CallFacts, Firing, HookFacts, HookState
+from skills_engine.conditions.condition import Moment, SearchedTurn, SearchLimitError, SearchWork
+from skills_engine.conditions.turn_facts import CallFacts, Firing, HookFacts, HookState, TurnVariables, Value, Values
 from skills_engine.hook_entries import HookInfo
 
 Reason = Literal[
@@ -19,8 +19,15 @@ Reason = Literal[
     "persistent",
     "group",
     "budget",
+    "no_message",
+    "set",
+    "variables_full",
 ]
-"""Reason that first kept a hook out: a key of it, a limit (L1-30, L1-43), or `skills.hook_tokens`."""
+"""Reason that first kept a hook (or what it sets) out: a key of it, a limit (L1-30, L1-43, L1-50), or `skills.hook_tokens`."""
+
+
+_OF_MESSAGE = ("after_user_input", "before_planning")
+"""Timings at which only a new message of the user makes updates run (L1-51)."""
 
 
 class NotFired(NamedTuple):
@@ -34,45 +41,45 @@ class NotFired(NamedTuple):
 
 
 class TurnMemory:
-    """Knows which hooks fired: in this turn, and by the state that came in the turns before."""
+    """Knows the variables and which hooks fired: in this turn, and by the state that came in the turns before."""
 
-    def __init__(self, facts: HookFacts) -> None:
+    def __init__(self, facts: HookFacts, declared: Values) -> None:
+        self.variables = TurnVariables(declared, facts.state.variables)
         self._turn = SearchedTurn(facts)
         self._before = facts.state
         self._now = facts.state.turn + 1
         self._last = {(firing.skill, firing.hook): firing.turn for firing in facts.state.firings}
         self._injected: set[tuple[str, str]] = set()
         self._has_tools: dict[tuple[str, ...], bool] = {}
-        self._calls: dict[int, SearchedCall] = {}  # id → call; holding it keeps its id from being reused
 
     def moment(
-        self, timing: str, call: CallFacts | None, calls: Iterable[CallFacts], round_number: int | None
+        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int | None
     ) -> Moment:
         """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
-        work = SearchWork()
+        moment = Moment(self._turn, SearchWork(), variables=self.variables)
         match timing:
-            case "after_tool_call" if call is not None:
-                searched = self._searched(call)
-                return Moment(self._turn, work, call=searched, calls=(searched,), round=round_number)
             case "after_tool_call":
-                return Moment(self._turn, work, round=round_number)
+                return moment._replace(call=call, calls=() if call is None else (call,), round=round_number)
             case "before_each_agent":
-                return Moment(self._turn, work, calls=tuple(map(self._searched, calls)), round=round_number)
+                return moment._replace(calls=calls, round=round_number)
             case "before_first_agent":
-                return Moment(self._turn, work, round=1)
-        return Moment(self._turn, work)
+                return moment._replace(round=1)
+        return moment
 
     def decide(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
         """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
         if not hook.enabled:
             return "enabled", ""
-        if hook.timing == "after_tool_call" and not hook.fits_tool(moment.call.facts.name if moment.call else None):
+        if hook.timing == "after_tool_call" and not hook.fits_tool(moment.call.name if moment.call else None):
             return "tool_filter", ""
         if hook.is_plain:
             return None
         if hook.requires_tools and not self._has(hook.requires_tools):
             return "requires_tools", ""
-        if hook.once == "turn" and (hook.skill, hook.name) in self._injected:
+        if hook.is_update and hook.timing in _OF_MESSAGE and not self._turn.facts.is_new_message:
+            return "no_message", ""
+        is_for_once = hook.once == "turn" or (hook.once == "conversation" and hook.is_update)
+        if is_for_once and (hook.skill, hook.name) in self._injected:
             return "once", ""
         if hook.has_memory and (turn := self._earlier_turn(hook)) is not None:
             if self._is_sticky(hook, turn):
@@ -86,6 +93,20 @@ class TurnMemory:
         except SearchLimitError:
             return "search_limit", ""
         return None if path is None else ("when", path)
+
+    def apply(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
+        """Apply its whole `set` to the moment's variables and return None, or what says no (L1-51)."""
+        if hook.set is None:
+            return None
+        values: dict[str, Value] = {}
+        try:
+            for name, change in hook.set.changes:
+                if (value := change(moment.variables.value(hook.skill, name), moment)) is None:
+                    return "set", f"set.{name}"
+                values[name] = value
+        except SearchLimitError:
+            return "search_limit", ""
+        return None if moment.variables.write(hook.skill, values) else ("variables_full", "")
 
     def record(self, hook: HookInfo) -> None:
         """Remember that the hook was put in."""
@@ -102,10 +123,7 @@ class TurnMemory:
             for hook in hooks
             if (turn := self._last.get((hook.skill, hook.name))) is not None
         ]
-        return self._before.next(fired)
-
-    def _searched(self, call: CallFacts) -> SearchedCall:
-        return self._calls.setdefault(id(call), SearchedCall(call))
+        return self._before.next(fired, self.variables.changed)
 
     def _has(self, patterns: tuple[str, ...]) -> bool:
         if patterns not in self._has_tools:
@@ -125,11 +143,11 @@ class TurnMemory:
 
 
 def group_winners(hooks: Iterable[HookInfo]) -> dict[str, HookInfo]:
-    """Return for each group the hook of the highest priority, of equal ones the first (L1-46)."""
+    """Return for each group the hook of the highest priority, of equal ones the first (L1-46, L1-57)."""
     best: dict[str, HookInfo] = {}
     for hook in hooks:
-        if hook.group is not None and (hook.group not in best or hook.priority > best[hook.group].priority):
-            best[hook.group] = hook
+        if (group := hook.full_group) is not None and (group not in best or hook.priority > best[group].priority):
+            best[group] = hook
     return best
 
 

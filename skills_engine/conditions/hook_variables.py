@@ -1,9 +1,10 @@
-"""Variables in the text of a hook with `vars: true`: `{{date}}`, `{{user}}` and the like (L1-48)."""
+"""Places in the text of a hook with `vars: true`: `{{date}}`, `{{var.score}}`, `{{context.plan}}` (L1-48, L1-56)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
-from skills_engine.conditions.condition import Moment
+from skills_engine.conditions.condition import Moment, text_of
+from skills_engine.conditions.set_entry import CONTEXT_KEY, Owner
 
 MAX_VALUE_CHARS = 200
 
@@ -24,37 +25,65 @@ _VALUES: Mapping[str, Callable[[Moment, str], str]] = {
     "channel": lambda moment, _: moment.turn.facts.channel,
     "model": lambda moment, _: moment.turn.facts.model,
     "skill": lambda _, skill: skill,
-    "tool": lambda moment, _: moment.call.facts.name if moment.call else "",
-    "tool_status": lambda moment, _: moment.call.facts.status if moment.call else "",
+    "tool": lambda moment, _: moment.call.name if moment.call else "",
+    "tool_status": lambda moment, _: moment.call.status if moment.call else "",
     "round": lambda moment, _: str(moment.round or ""),
     "turn": lambda moment, _: str(len(moment.turn.facts.user_messages)),
 }
 VARIABLES = tuple(_VALUES)
 
 
-def unknown_variables(text: str) -> list[str]:
+def unknown_variables(text: str, owner: Owner) -> list[str]:
     """Return what is written as a variable, with its braces, but is none."""
-    return [found[0] for found in _PLACE.finditer(text) if found[1] is not None and found[1] not in VARIABLES]
+    return [f"{{{{{name}}}}}" for name in _names(text) if not _is_known(name, owner)]
 
 
 def used_variables(text: str) -> set[str]:
-    return {found[1] for found in _PLACE.finditer(text) if found[1] in VARIABLES}
+    """Return the names of what is filled in, `var.NAME` and `context.KEY` included."""
+    return {name for name in _names(text) if name in VARIABLES or name.startswith(("var.", "context."))}
 
 
-def fill(text: str, values: Mapping[str, str]) -> str:
-    """Fill in the variables; what is written like one, but has no value, stays. What is filled in is not looked at again."""
+def lasting_words(text: str, owner: Owner, strange: Container[str]) -> str:
+    """Return the first place, with its braces, that may hold words from elsewhere: a client's, or of another skill; or ""."""
+    for name in _names(text):
+        kind, _, rest = name.partition(".")
+        is_strange = rest in strange and isinstance(owner.declared.get(rest), str)
+        if kind == "context" or (kind == "var" and ("/" in rest or is_strange)):
+            return f"{{{{{name}}}}}"
+    return ""
+
+
+def fill(text: str, moment: Moment, owner: Owner) -> str:
+    """Fill in what is known; what is written like a variable, but is none, stays. What is filled in is not looked at again."""
 
     def replace(found: re.Match[str]) -> str:
-        if found[1] is None:
+        name = found[1]
+        if name is None:
             return "{{"
-        return _one_line(values[found[1]]) if found[1] in values else found[0]
+        return _one_line(_value(name, moment, owner)) if _is_known(name, owner) else found[0]
 
     return _PLACE.sub(replace, text)
 
 
-def variable_values(moment: Moment, *, skill: str) -> dict[str, str]:
-    """Return the values for a hook of this skill; what is not known at its timing is empty."""
-    return {name: value(moment, skill) for name, value in _VALUES.items()}
+def _names(text: str) -> list[str]:
+    return [found[1] for found in _PLACE.finditer(text) if found[1] is not None]
+
+
+def _is_known(name: str, owner: Owner) -> bool:
+    kind, _, rest = name.partition(".")
+    if kind == "context":
+        return CONTEXT_KEY.fullmatch(rest) is not None
+    return owner.knows(rest) if kind == "var" else name in VARIABLES
+
+
+def _value(name: str, moment: Moment, owner: Owner) -> str:
+    kind, _, rest = name.partition(".")
+    if kind not in ("var", "context"):
+        return _VALUES[name](moment, owner.skill)
+    value = owner.value(rest, moment) if kind == "var" else moment.turn.facts.context_for_texts.get(rest)
+    if value is None:
+        return ""
+    return ", ".join(value) if isinstance(value, list | tuple) else text_of(value)
 
 
 def _one_line(value: str) -> str:

@@ -1,11 +1,11 @@
-"""Patterns that are found in a text, and globs that fit a name (L1-43)."""
+"""Patterns that are found in a text, and globs that fit a name (L1-43, L1-54)."""
 
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import cached_property
 from typing import Any, NamedTuple
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import re2
 
@@ -29,6 +29,15 @@ _UNSPACED = re2.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3040}-\x{30ff}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]"
 )
 """A character of a script in which no spaces stand around a word; ー is kana, though of no script in Unicode."""
+_ASCII_FORMS = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u00b4\u2039\u203a", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | {"\u00ad": None}
+)
+"""Typographic quotes, apostrophes and hyphens as keyboards write them; the soft hyphen goes."""
+_SPACES = re.compile(r"\s+")
+_DIACRITICS = re2.compile(r"([\p{Latin}\p{Greek}])[\x{300}-\x{36f}]+")
 
 
 class PatternError(ValueError):
@@ -42,6 +51,7 @@ class SearchedText:
         # surrogatepass, ignore: half of a surrogate pair is left out; one byte more shows where a character ends
         self._encoded = text[: MAX_TEXT_BYTES + 1].encode(errors="surrogatepass")[: MAX_TEXT_BYTES + 1]
         self._found: dict[str, bool] = {}
+        self._captured: dict[str, str | None] = {}
 
     @property
     def size(self) -> int:
@@ -49,8 +59,17 @@ class SearchedText:
         return len(self._encoded)
 
     @cached_property
+    def written(self) -> str:
+        return self.beginning(MAX_TEXT_BYTES).decode(errors="ignore")
+
+    @cached_property
     def folded(self) -> str:
-        return _folded(self.beginning(MAX_TEXT_BYTES).decode(errors="ignore"))
+        return _folded(self.written)
+
+    @cached_property
+    def plain(self) -> str:
+        """The folded text without diacritics."""
+        return _without_diacritics(self.folded)
 
     def beginning(self, size: int) -> bytes:
         """Return at most so many bytes, in whole characters."""
@@ -58,6 +77,14 @@ class SearchedText:
             while self._encoded[size] & 0xC0 == 0x80:  # in the middle of a character
                 size -= 1
         return self._encoded[:size]
+
+    def capture(self, pattern: "Pattern") -> str | None:
+        """Return what the group of the expression finds, or None for nothing."""
+        if pattern.written not in self._captured:
+            found = pattern.compiled.search(self.beginning(pattern.max_bytes))
+            group = None if found is None else found[1]
+            self._captured[pattern.written] = None if group is None else group.decode(errors="ignore")
+        return self._captured[pattern.written]
 
     def has(self, pattern: "Pattern") -> bool:
         found = self._found.get(pattern.written)
@@ -70,18 +97,56 @@ class Pattern(NamedTuple):
     """A text of whole words, or an expression: `/…/` or `/…/i`."""
 
     written: str
-    compiled: Any
-    folded: str = ""
-    """The words of a text, as they are compared."""
+    compiled: Any = None
+    """The expression."""
+    words: "WholeWords | None" = None
+    """The words of a text."""
     steps: int = 0
     """The size of an expression."""
     max_bytes: int = MAX_TEXT_BYTES
     """The part of a text that is looked at."""
 
     def is_in(self, text: SearchedText) -> bool:
-        if self.folded:
-            return self.folded in text.folded and self.compiled.search(text.folded) is not None
+        if self.words is not None:
+            words = self.words
+            return words.stand_in(text.folded) or (words.is_plain and words.stand_in(text.plain))
         return self.compiled.search(text.beginning(self.max_bytes)) is not None
+
+
+class WholeWords(NamedTuple):
+    """A text that is found as whole words, as it is compared."""
+
+    text: str
+    is_beginning: bool
+    """Whether further letters may follow: a `*` stood at the end."""
+    is_bound_before: bool
+    """Whether no letter, digit or `_` may stand before it."""
+    is_bound_after: bool
+    is_plain: bool
+    """Whether it has no diacritics, and so is also found where a text has them."""
+
+    @classmethod
+    def of(cls, pattern: str) -> "WholeWords":
+        """Raises PatternError."""
+        text = _folded(pattern)
+        if not text:
+            raise PatternError(f"{quoted(pattern)} has no character that is searched")
+        is_beginning = len(text) > 1 and text[-1] == "*" and _is_letter(text[-2])
+        if is_beginning:
+            text = text[:-1]
+        return cls(text, is_beginning, _is_bound(text[0]), _is_bound(text[-1]), _without_diacritics(text) == text)
+
+    def stand_in(self, text: str) -> bool:
+        start = text.find(self.text)
+        while start >= 0:
+            end = start + len(self.text)
+            while self.is_beginning and end < len(text) and _is_letter(text[end]):
+                end += 1
+            is_cut = self.is_bound_before and start > 0 and _is_of_word(text[start - 1])
+            if not is_cut and not (self.is_bound_after and end < len(text) and _is_of_word(text[end])):
+                return True
+            start = text.find(self.text, start + 1)
+        return False
 
 
 class Patterns:
@@ -92,7 +157,7 @@ class Patterns:
         if broken := next(filter(_SURROGATE.search, patterns), None):
             raise PatternError(f"{quoted(broken)} holds half of a surrogate pair: write the character itself")
         expressions = {pattern: found for pattern in patterns if (found := _EXPRESSION.fullmatch(pattern))}
-        words = (_words(pattern) for pattern in patterns if pattern not in expressions)
+        words = (Pattern(one, words=WholeWords.of(one)) for one in patterns if one not in expressions)
         self.each = [*words, *(_expression(pattern, *found.groups()) for pattern, found in expressions.items())]
 
     def are_found_in(self, text: SearchedText) -> bool:
@@ -118,21 +183,50 @@ def is_in_range(tag: str, language_range: str) -> bool:
 
 def _folded(text: str) -> str:
     if not text.isascii():
-        text = normalize("NFKC", _MARKS.sub(r"\1", text))
-    return text.casefold()
+        text = normalize("NFKC", _MARKS.sub(r"\1", text.translate(_ASCII_FORMS)))
+    return _SPACES.sub(" ", text.casefold())
 
 
-def _words(pattern: str) -> Pattern:
-    text = _folded(pattern)
-    before = "" if _UNSPACED.match(text[0]) else r"(?<!\w)"
-    after = "" if _UNSPACED.match(text[-1]) else r"(?!\w)"
-    return Pattern(pattern, re.compile(before + re.escape(text) + after), folded=text)
+def _without_diacritics(text: str) -> str:
+    if text.isascii():
+        return text
+    return normalize("NFC", _DIACRITICS.sub(r"\1", normalize("NFD", text))).replace("ё", "е")
 
 
-def _expression(pattern: str, inner: str, ignore_case: str) -> Pattern:
+def _is_letter(character: str) -> bool:
+    return character.isalpha() or category(character)[0] == "M"
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or category(character)[0] == "M"
+
+
+def _is_bound(end: str) -> bool:
+    """Return whether words must end here: not beside a symbol, nor in a script without spaces."""
+    return _is_of_word(end) and _UNSPACED.match(end) is None
+
+
+def capturing(pattern: str) -> Pattern:
+    """Return an expression with one group, whose text `SearchedText.capture` finds. Raises PatternError."""
+    found = _EXPRESSION.fullmatch(pattern)
+    if found is None or _SURROGATE.search(pattern):
+        raise PatternError(f"match: expected an expression /…/ or /…/i, got {quoted(pattern)}")
+    expression = _expression(pattern, *found.groups(), captures=True)
+    if expression.compiled.groups != 1:
+        raise PatternError(f"match: expected exactly one group ( ), {quoted(pattern)} has {expression.compiled.groups}")
+    return expression
+
+
+def are_alike(text: str, wanted: str) -> bool:
+    """Return whether the texts are the same as a whole, however they are written (L1-54)."""
+    text, wanted = _folded(text), _folded(wanted)
+    return text == wanted or (_without_diacritics(wanted) == wanted and _without_diacritics(text) == wanted)
+
+
+def _expression(pattern: str, inner: str, ignore_case: str, *, captures: bool = False) -> Pattern:
     options = re2.Options()
     options.log_errors = False
-    options.never_capture = True
+    options.never_capture = not captures
     options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
     options.case_sensitive = not ignore_case
     try:

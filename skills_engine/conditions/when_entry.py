@@ -1,7 +1,6 @@
 """The `when` of an entry in hooks.json: its form, and the condition that comes of it (L1-42)."""
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -20,11 +19,11 @@ from skills_engine.conditions.condition import (
     Moment,
     Node,
     Not,
-    SearchedCall,
     is_in_span,
 )
-from skills_engine.conditions.text_patterns import Globs, Patterns, is_in_range
-from skills_engine.conditions.turn_facts import Channel, HookFacts, ToolStatus
+from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
+from skills_engine.conditions.text_patterns import Globs, Patterns, are_alike, is_in_range
+from skills_engine.conditions.turn_facts import CallFacts, Channel, HookFacts, ToolStatus, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
 
 MAX_LEAVES = 64
@@ -36,7 +35,20 @@ _Count = Annotated[int, Meta(ge=1)]
 _Clock = Annotated[str, Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$", max_length=5)]
 
 
-class CountSpan(msgspec.Struct, forbid_unknown_fields=True):
+class NumberSpan(msgspec.Struct, forbid_unknown_fields=True):
+    min: float | UnsetType = UNSET
+    max: float | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        is_empty = self.min is UNSET and self.max is UNSET
+        if is_empty or (self.min is not UNSET and self.max is not UNSET and self.min > self.max):
+            raise ValueError("expected min, or max, or both, min not above max")
+
+    def __contains__(self, number: float) -> bool:
+        return (self.min is UNSET or self.min <= number) and (self.max is UNSET or number <= self.max)
+
+
+class CountSpan(NumberSpan, forbid_unknown_fields=True):
     min: _Count | UnsetType = UNSET
     max: _Count | UnsetType = UNSET
 
@@ -51,6 +63,11 @@ class ClockSpan(msgspec.Struct, forbid_unknown_fields=True, rename={"start": "fr
 
 
 _Span = _Count | CountSpan
+_Scalar = bool | int | float | str
+_Wanted = Annotated[
+    dict[Text, _Scalar | Annotated[list[_Scalar], Meta(min_length=1, max_length=32)] | NumberSpan], Meta(min_length=1)
+]
+_OnlyTrue = Annotated[bool, Meta(extra_json_schema={"const": True})]
 
 
 # The source of the JSON Schema and of the checks; the descriptions are what an editor shows.
@@ -75,11 +92,18 @@ class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "no
     model: Annotated[Texts | UnsetType, Meta(description="The model by its name, or local or cloud.")] = UNSET
     user: Annotated[Texts | UnsetType, Meta(description="The user who is logged in; operator is the role.")] = UNSET
     skills: Annotated[Texts | UnsetType, Meta(description="These skills are all on.")] = UNSET
+    context: Annotated[
+        _Wanted | UnsetType,
+        Meta(description="What the application says: for each key a value, a list of values, or a span of numbers."),
+    ] = UNSET
     time: Annotated[
         ClockSpan | UnsetType,
         Meta(
             description="The clock when the turn started; the span may pass midnight. Without a timezone: the server's."
         ),
+    ] = UNSET
+    chance: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | UnsetType, Meta(description="It holds at random, with this probability.")
     ] = UNSET
 
 
@@ -104,13 +128,24 @@ class WhenEntry(SharedConditions, forbid_unknown_fields=True):
     ] = UNSET
     tool_result: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the result holds one.")] = UNSET
     round: Annotated[_Span | UnsetType, Meta(description="The round of the agent loop; the first one is 1.")] = UNSET
+    variables: Annotated[
+        _Wanted | UnsetType,
+        Meta(description="Variables of this skill, or of another: skill/name. As in context."),
+    ] = UNSET
+    last_reply: Annotated[Texts | UnsetType, Meta(description="Patterns, of which the reply before holds one.")] = UNSET
+    interrupted: Annotated[_OnlyTrue | UnsetType, Meta(description="true: the user has ended a running reply.")] = UNSET
+    attachments: Annotated[
+        Annotated[list[Literal["image", "document"]], Meta(min_length=1, max_length=32)] | UnsetType,
+        Meta(description="One of these is attached to the user's message."),
+    ] = UNSET
+    spoken: Annotated[_OnlyTrue | UnsetType, Meta(description="true: the reply will be spoken.")] = UNSET
 
 
 CONDITIONS = {field.encode_name: field.type for field in msgspec.structs.fields(WhenEntry)}
 _STRINGS = "a list of 1 to 32 non-empty strings"
 _PATTERNS = f'{_STRINGS}, such as ["refund", "/order \\\\d+/i"]'
 _ALIASES = {"and": "all", "or": "any"}
-_COUNT = 'a number from 1 on, or {"min": …, "max": …}'
+_COUNT = 'a number from 1 on, or {"min": …, "max": …}, one or both, min not above max'
 _EXPECTED = {
     "user_text": _PATTERNS,
     "scan_turns": "a number from 1 to 20",
@@ -126,18 +161,27 @@ _EXPECTED = {
     "days": "a list of mon, tue, wed, thu, fri, sat, sun",
     "timezone": "a name such as Europe/Berlin",
     **dict.fromkeys(("min", "max"), "a number from 1 on"),
+    **dict.fromkeys(
+        ("variables", "context"), 'an object of names and values, such as {"step": "name", "score": {"min": 3}}'
+    ),
+    "last_reply": _PATTERNS,
+    **dict.fromkeys(("interrupted", "spoken"), "true (or under not: leave it out, or turn it with not)"),
+    "attachments": "a list of image, document",
+    "chance": "a number from 0 to 1",
 }
 _INSIDE = re.compile(r" unknown field `(.+)`$| - at `\$\.(\w+)")
 """The place of a mistake inside `time`, `round` or `turn`, in msgspec's words."""
 
 
-def read_when(value: object, place: str, report: Report, *, known: Sequence[str] | None = None) -> Condition | None:
+def read_when(
+    value: object, place: str, report: Report, *, known: Sequence[str] | None = None, owner: Owner = NO_OWNER
+) -> Condition | None:
     """Return the condition, or None with every reason why there is none. `place` is its JSON path.
 
     `known` names the conditions that count here; by default all of them.
     """
     errors = len(report.errors)
-    reader = _Reader(place, report, known)
+    reader = _Reader(place, report, known, owner)
     root = reader.read(value, "when", depth=1)
     if reader.leaves > MAX_LEAVES:
         report.error(place, f"has {reader.leaves} conditions: at most {MAX_LEAVES} are allowed")
@@ -149,10 +193,11 @@ def read_when(value: object, place: str, report: Report, *, known: Sequence[str]
 class _Reader:
     """Reads the objects of one `when`; `path` is that of the condition, as reasons name it."""
 
-    def __init__(self, place: str, report: Report, known: Sequence[str] | None) -> None:
+    def __init__(self, place: str, report: Report, known: Sequence[str] | None, owner: Owner) -> None:
         self.leaves = 0
         self.searches: list[tuple[int, int]] = []
         self._known = known
+        self._owner = owner
         self._place = place
         self._report = report
 
@@ -191,7 +236,7 @@ class _Reader:
                 return None
             if (call_test := _call_test(key, right, self._patterns)) is not None:
                 return CallLeaf(path, call_test)
-            return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns))
+            return Leaf(path, _test(key, right, siblings.get("scan_turns", 1), self._patterns, self._owner))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half of a surrogate pair among chosen words
             self._wrong(key, value, path, _INSIDE.search(str(error)))
         except ValueError as error:  # of which PatternError is one
@@ -199,14 +244,14 @@ class _Reader:
         return None
 
     def _patterns(self, patterns: Sequence[str], last: int = 0) -> Patterns:
-        """Compile patterns that are searched in so many user messages, or in tool calls. Raises PatternError."""
+        """Compile patterns that are searched in so many user messages, or in other texts. Raises PatternError."""
         compiled = Patterns(patterns)
         if steps := sum(pattern.steps for pattern in compiled.each):
             self.searches.append((last, steps))
         return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
-        if inside is None:
+        if inside is None or key in ("variables", "context"):
             self._error(path, f"expected {_EXPECTED.get(key, _STRINGS)}; got {quoted(value)}")
         elif unknown := inside[1]:
             self._error(f"{path}.{unknown}", f"unknown key: expected {_EXPECTED[key]}")
@@ -225,37 +270,84 @@ class _Reader:
 
 def _call_test(
     key: str, value: Any, compile_patterns: Callable[[Sequence[str]], Patterns]
-) -> Callable[[SearchedCall, Moment], bool] | None:
+) -> Callable[[CallFacts, Moment], bool] | None:
     match key:
         case "tool":
             names = Globs(value)
-            return lambda call, _: names.fit(call.facts.name)
+            return lambda call, _: names.fit(call.name)
         case "tool_status":
-            return lambda call, _: call.facts.status in value
+            return lambda call, _: call.status in value
         case "tool_args":
-            each = {name: compile_patterns(patterns) for name, patterns in value.items()}
+            each = {path: compile_patterns(patterns) for path, patterns in value.items()}
             return lambda call, moment: all(
-                (text := call.argument(name)) is not None and moment.work.finds(one, text) for name, one in each.items()
+                (text := moment.turn.argument(call, path)) is not None and moment.work.finds(one, text)
+                for path, one in each.items()
             )
         case "tool_result":
             patterns = compile_patterns(value)
-            return lambda call, moment: moment.work.finds(patterns, call.result)
+            return lambda call, moment: moment.finds(patterns, call.result)
     return None
 
 
+def _value_test(key: str, wanted: Mapping[str, Any], owner: Owner) -> Callable[[Moment], bool]:
+    """Return the test of a leaf about variables or the context. Raises ValueError."""
+    if key == "context":
+        if wrong := next((name for name in wanted if not CONTEXT_KEY.fullmatch(name)), None):
+            raise ValueError(f"{quoted(wrong)} is no key: expected up to 64 letters, digits and _, no digit first")
+        return lambda moment: all(_is_one_of(one, moment.turn.facts.context.get(name)) for name, one in wanted.items())
+    if wrong := next((name for name in wanted if not owner.knows(name)), None):
+        raise ValueError(f"no variable of this skill is called {wrong}{did_you_mean(wrong, owner.declared)}")
+    return lambda moment: all(_is_one_of(one, owner.value(name, moment)) for name, one in wanted.items())
+
+
+def _is_one_of(wanted: object, value: object) -> bool:
+    """Return whether it is what is wanted: texts however they are written, of a list one item, booleans as such only."""
+    if isinstance(value, list | tuple):
+        return any(_is_one_of(wanted, one) for one in value)
+    match wanted:
+        case list():
+            return any(_is_one_of(one, value) for one in wanted)
+        case str():
+            return isinstance(value, str) and are_alike(value, wanted)
+        case bool():
+            return wanted is value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value in wanted if isinstance(wanted, NumberSpan) else wanted == value
+
+
 def _test(
-    key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns]
+    key: str, value: Any, last: int, compile_patterns: Callable[[Sequence[str], int], Patterns], owner: Owner
 ) -> Callable[[Moment], bool]:
     match key:
         case "user_text":
             patterns = compile_patterns(value, last)
-            return lambda moment: any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
+            return lambda moment: (
+                not (owner.has_set and not moment.turn.facts.is_new_message)
+                and moment.finds(patterns, *moment.turn.last_texts(last))
+            )
+        case "last_reply":
+            patterns = compile_patterns(value, 0)
+            return lambda moment: (
+                moment.turn.facts.last_reply is not None and moment.finds(patterns, moment.turn.facts.last_reply)
+            )
+        case "variables" | "context":
+            return _value_test(key, value, owner)
+        case "chance":
+            most = value * 2**64
+            return lambda moment: throw(moment.turn.facts.seed, owner.skill, owner.name) < most
+        case "interrupted" | "spoken":
+            if value is not True:
+                raise ValueError("expected true; for the contrary put it under not")
+            return lambda moment: bool(getattr(moment.turn.facts, key))
+        case "attachments":
+            return lambda moment: not moment.turn.facts.attachments.isdisjoint(value)
         case "round":
-            low, high = _bounds(value)
-            return lambda moment: moment.round is not None and low <= moment.round <= high
+            span = CountSpan(value, value) if isinstance(value, int) else value
+            return lambda moment: moment.round is not None and moment.round in span
         case "turn":
-            low, high = _bounds(value)
-            return lambda moment: low <= len(moment.turn.facts.user_messages) <= high
+            span = CountSpan(value, value) if isinstance(value, int) else value
+            return lambda moment: len(moment.turn.facts.user_messages) in span
         case "channel":
             return lambda moment: moment.turn.facts.channel == value
         case "language":
@@ -283,18 +375,6 @@ def _location(facts: HookFacts) -> str:
 def _has_user(facts: HookFacts, names: Globs, *, asks_role: bool) -> bool:
     """Return whether a user is logged in whose name fits, or whose role is meant by `operator`."""
     return facts.user is not None and ((asks_role and facts.is_operator) or names.fit(facts.user))
-
-
-def _bounds(value: "int | CountSpan") -> tuple[float, float]:
-    if isinstance(value, int):
-        return value, value
-    if value.min is UNSET and value.max is UNSET:
-        raise ValueError(f"expected {_COUNT}: neither of the two is given")
-    low = 0 if value.min is UNSET else value.min  # a conversation that a nudge begins has no user message
-    high = math.inf if value.max is UNSET else value.max
-    if low > high:
-        raise ValueError(f"expected {_COUNT}: min is greater than max")
-    return low, high
 
 
 def _clock_test(value: ClockSpan) -> Callable[[Moment], bool]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from skills_engine import CallFacts, HookFacts, HookInfo, HookState, Signer, scan_hooks
+from skills_engine import CallFacts, HookFacts, HookInfo, HookState, Signer, TriggerInfo, scan_hooks
+from skills_engine.hooks_config import read_hooks
 from tests.model.condition_scenarios import SKILLS, SkillFile, TurnScript
 from tests.model.conditions_model import State, TurnModel
-from tests.model.entry_rules import Hook, read
+from tests.model.entry_rules import Hook, read, read_triggers
 from tests.skills_engine.folders import make_skill, write_hooks_json
 
 SIGNER = Signer([b"a key of this test alone"])
@@ -71,6 +72,8 @@ class Foreseen:
     not_fired: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     """Skill, name, timing, reason and path; within one injection in no order."""
     state: State | None = None
+    updated: set[tuple[str, str]] = field(default_factory=set)
+    """Entries that only set variables, and did so."""
 
 
 def foresee(script: TurnScript, model: TurnModel) -> Foreseen:
@@ -87,6 +90,7 @@ def foresee(script: TurnScript, model: TurnModel) -> Foreseen:
             case ModelCall():
                 found.reads.append([(one.hook.entry["role"], one.text) for one in model.standing])
     found.state = model.state()
+    found.updated = {hook.key for hook in model.hooks if hook.is_update and hook.key in model.fired_in_turn}
     return found
 
 
@@ -96,6 +100,8 @@ class Conversation:
 
     hooks: Sequence[HookInfo]
     expected_hooks: Sequence[Hook]
+    triggers: Sequence[TriggerInfo] = ()
+    expected_triggers: Sequence[Hook] = ()
     said: list[str] = field(default_factory=list)
     state: HookState = field(default_factory=HookState)
     expected_state: State = field(default_factory=State)
@@ -106,9 +112,12 @@ class Conversation:
         with tempfile.TemporaryDirectory() as folder:
             write_skills(Path(folder), files)
             hooks = scan_hooks(SKILLS, folder)
-        expected = [hook for file in files for hook in read(file.skill, file.entries, file.texts)]
+            triggers = [trigger for file in files for trigger in read_hooks(Path(folder, file.skill)).triggers]
+        expected = [hook for file in files for hook in read(file.skill, file.entries, file.texts, file.variables)]
         assert [(hook.skill, hook.name) for hook in hooks] == [hook.key for hook in expected]
-        return cls(hooks, expected)
+        begun = [hook for f in files for hook in read_triggers(f.skill, f.triggers, f.texts, f.variables)]
+        assert [(trigger.skill, trigger.name) for trigger in triggers] == [hook.key for hook in begun]
+        return cls(hooks, expected, triggers, begun)
 
     def start(self, script: TurnScript) -> tuple[list[HookInfo], HookFacts, TurnModel]:
         """Begin a turn: the hooks of the skills that are on and the facts for the product, and the model of it."""
@@ -131,12 +140,17 @@ def _as_state(state: HookState) -> State:
     return State(
         turn=state.turn,
         fired={(f.skill, f.hook): (f.turn, math.inf if f.until is None else f.until) for f in state.firings},
+        variables=state.variables,
     )
 
 
 def write_skills(folder: Path, files: Sequence[SkillFile]) -> None:
     for file in files:
         skill = make_skill(folder, file.skill)
-        write_hooks_json(skill, {"hooks": list(file.entries)})
+        write_hooks_json(
+            skill,
+            {"hooks": list(file.entries), "triggers": list(file.triggers)}
+            | ({} if file.variables is None else {"variables": file.variables}),
+        )
         for name, text in file.texts.items():
             (skill / "hooks" / name).write_text(text)

@@ -1,4 +1,4 @@
-"""What the rules L1-41 … L1-48 say, a second time: slow, plain, and without a look at the product.
+"""What the rules L1-41 … L1-53 say, a second time: slow, plain, and without a look at the product.
 
 A hook here is its entry of hooks.json as it was written, and its text; nothing is
 compiled or indexed. Every question goes through the whole entry again, in the order
@@ -9,14 +9,15 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from skills_engine import CallFacts, HookFacts
 from tests.model.entry_rules import DAYS, Hook, Json
-from tests.model.pattern_rules import TooMuchWork, Work, fits_any, fits_glob, is_any_found
+from tests.model.pattern_rules import TooMuchWork, Work, are_alike, fits_any, fits_glob, is_any_found
+from tests.model.variable_rules import NotFound, Source, Values, Variables, new_values, throw
 
 LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -28,6 +29,7 @@ class State:
 
     turn: int = 0
     fired: Mapping[tuple[str, str], tuple[int, float]] = field(default_factory=dict)
+    variables: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class Moment:
     call: CallFacts | None = None
     """The call that after_tool_call fires for."""
     work: Work = field(default_factory=Work)
+    variables: Variables = field(default_factory=lambda: Variables({}))
+    hook: Hook = field(default_factory=lambda: Hook("", {"name": ""}, ""))
+    """The hook that is decided on."""
 
 
 def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None:
@@ -64,8 +69,10 @@ def no_of(when: Json, facts: HookFacts, moment: Moment, path: str) -> str | None
             case "scan_turns":
                 pass
             case "user_text":
-                last_first = list(enumerate(facts.user_messages))[: -when.get("scan_turns", 1) - 1 : -1]
-                if not any(is_any_found(value, text, moment.work, number) for number, text in last_first):
+                last_first = facts.user_messages[: -when.get("scan_turns", 1) - 1 : -1]
+                if "set" in moment.hook.entry and not facts.is_new_message:  # L1-51
+                    last_first = ()
+                if not any(is_any_found(value, text, moment.work) for text in last_first):
                     return here
             case "tool" | "tool_status" | "tool_args" | "tool_result":
                 calls = tuple(call for call in calls if _call_fits(key, value, call, moment.work))
@@ -100,7 +107,7 @@ def _call_fits(key: str, value: Any, call: CallFacts, work: Work) -> bool:
         case "tool_status":
             return call.status in value
         case "tool_result":
-            return is_any_found(value, call.result, work, id(call))
+            return is_any_found(value, call.result, work)
     return all(_argument_fits(path, patterns, call, work) for path, patterns in value.items())
 
 
@@ -112,7 +119,7 @@ def _argument_fits(path: str, patterns: Sequence[str], call: CallFacts, work: Wo
         arguments = arguments[step]
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
-    return is_any_found(patterns, arguments, work, (id(call), path))
+    return is_any_found(patterns, arguments, work)
 
 
 def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
@@ -134,10 +141,44 @@ def _leaf_holds(key: str, value: Any, facts: HookFacts, moment: Moment) -> bool:
             return all(name in facts.skills for name in value)
         case "time":
             return _is_time(value, facts.started_at)
+        case "variables":
+            return all(_is_one_of(wanted, _variable(name, moment)) for name, wanted in value.items())
+        case "context":
+            return all(_is_one_of(wanted, facts.context.get(name)) for name, wanted in value.items())
+        case "last_reply":
+            return facts.last_reply is not None and is_any_found(value, facts.last_reply, moment.work)
+        case "interrupted":
+            return facts.interrupted
+        case "spoken":
+            return facts.spoken
+        case "attachments":
+            return any(one in facts.attachments for one in value)
+        case "chance":
+            return bool(throw(facts.seed, moment.hook.skill, moment.hook.name) < value * 2**64)
     raise AssertionError(key)
 
 
-def _is_within(number: int, span: Any) -> bool:
+def _variable(name: str, moment: Moment) -> Any:
+    skill, _, inner = name.rpartition("/")
+    return moment.variables.get(skill or moment.hook.skill, inner)
+
+
+def _is_one_of(wanted: Any, value: Any) -> bool:
+    """L1-52: what a condition asks of a variable, or of a key of the context; a list holds where one item does."""
+    if isinstance(value, list | tuple):
+        return any(_is_one_of(wanted, one) for one in value)
+    if isinstance(wanted, list):
+        return any(_is_one_of(one, value) for one in wanted)
+    if isinstance(wanted, dict):
+        return not isinstance(value, bool) and isinstance(value, int | float) and _is_within(value, wanted)
+    if isinstance(wanted, bool) or isinstance(value, bool):
+        return wanted is value
+    if isinstance(wanted, str):
+        return isinstance(value, str) and are_alike(value, wanted)
+    return isinstance(value, int | float) and bool(wanted == value)
+
+
+def _is_within(number: float, span: Any) -> bool:
     if isinstance(span, dict):
         return bool(span.get("min", number) <= number <= span.get("max", number))
     return bool(number == span)
@@ -196,6 +237,11 @@ class TurnModel:
     persistent: int = 0
     fired_in_turn: set[tuple[str, str]] = field(default_factory=set)
     fired_of_itself: set[tuple[str, str]] = field(default_factory=set)
+    variables: Variables = field(init=False)
+
+    def __post_init__(self) -> None:
+        start = {hook.skill: hook.variables for hook in self.hooks}
+        self.variables = Variables.begin(start, self.before.variables)
 
     @property
     def turn(self) -> int:
@@ -214,12 +260,13 @@ class TurnModel:
         looked_at = () if timing not in ("after_tool_call", "before_each_agent") else tuple(calls)
         if timing == "after_tool_call":
             looked_at = () if call is None else (call,)
-        moment = Moment(timing, in_round if timing in LOOP else None, looked_at, call)
+        moment = Moment(timing, in_round if timing in LOOP else None, looked_at, call, variables=self.variables)
         self.out = []
+        self._update(moment)
         left: list[Hook] = []
         room = math.inf if self.max_persistent is None else self.max_persistent - self.persistent
         for hook in self.hooks:
-            if hook.entry["timing"] != timing:
+            if hook.entry["timing"] != timing or hook.is_update:
                 continue
             out = self._no(hook, moment)
             if out is None and hook.entry["persistent"]:
@@ -235,11 +282,39 @@ class TurnModel:
         put_in = [Standing(hook, texts[hook.key]) for hook in sorted(left, key=lambda hook: hook.priority)]
         self.standing += put_in
         self.persistent += sum(hook.entry["persistent"] for hook in left)
-        for hook in left:
-            if not self._is_sticking(hook):
-                self.fired_of_itself.add(hook.key)
-            self.fired_in_turn.add(hook.key)
+        for one in put_in:
+            self._remember(one.hook)
+        for one in put_in:
+            if "set" in one.hook.entry and (out := self._set(one.hook, moment)) is not None:
+                self.out.append(out)
         return put_in
+
+    def _remember(self, hook: Hook) -> None:
+        if not self._is_sticking(hook):
+            self.fired_of_itself.add(hook.key)
+        self.fired_in_turn.add(hook.key)
+
+    def _update(self, moment: Moment) -> None:
+        """L1-51, Order (1): all conditions first, then the changes."""
+        updates = [hook for hook in self.hooks if hook.is_update and hook.entry["timing"] == moment.timing]
+        noes = [self._no(hook, moment) for hook in updates]
+        for hook, no in zip(updates, noes, strict=True):
+            out = no or self._set(hook, moment)
+            if out is not None:
+                self.out.append(out)
+            else:
+                self._remember(hook)
+
+    def _set(self, hook: Hook, moment: Moment) -> Out | None:
+        """Apply the whole `set`, or say why not."""
+        call = moment.call if moment.timing == "after_tool_call" else None
+        try:
+            values = new_values(hook.entry, self.variables, hook.skill, Source(self.facts, call, moment.work))
+        except NotFound as error:
+            return Out(hook, "set", f"set.{error}")
+        except TooMuchWork:
+            return Out(hook, "search_limit")
+        return None if self.variables.put(hook.skill, values) else Out(hook, "variables_full")
 
     def remove(self, timing: str) -> None:
         self.standing = [
@@ -248,7 +323,7 @@ class TurnModel:
 
     def state(self) -> State | None:
         """L1-45: what the next turn is given; None where no hook of this turn asks for it."""
-        if not any(hook.remembers for hook in self.hooks):
+        if not any(hook.remembers or hook.variables for hook in self.hooks):
             return None
         fired = dict(self.before.fired)
         for hook in self.hooks:
@@ -256,7 +331,8 @@ class TurnModel:
                 length = hook.entry.get("sticky", 0) + hook.entry.get("cooldown", 0)
                 is_for_good = hook.entry.get("once") == "conversation"
                 fired[hook.key] = self.turn, math.inf if is_for_good else self.turn + length
-        return State(turn=self.turn, fired={key: (F, until) for key, (F, until) in fired.items() if self.turn <= until})
+        lasting = {key: (F, until) for key, (F, until) in fired.items() if self.turn <= until}
+        return State(turn=self.turn, fired=lasting, variables=self.variables.changed)
 
     def _no(self, hook: Hook, moment: Moment) -> Out | None:
         """L1-41: the first that says no, up to the condition."""
@@ -270,7 +346,11 @@ class TurnModel:
         for glob in entry.get("requires_tools", []):
             if not any(fits_glob(glob, name) for name in self.facts.tools):
                 return Out(hook, "requires_tools")
-        if entry.get("once") == "turn" and hook.key in self.fired_in_turn:
+        has_words = self.facts.is_new_message or moment.timing not in ("after_user_input", "before_planning")
+        if hook.is_update and not has_words:
+            return Out(hook, "no_message")
+        is_of_injection = entry.get("once") == "turn" or (entry.get("once") == "conversation" and hook.is_update)
+        if is_of_injection and hook.key in self.fired_in_turn:
             return Out(hook, "once")
         if self._is_sticking(hook):
             return None
@@ -280,7 +360,7 @@ class TurnModel:
             if self.turn <= self._last(hook) + entry.get("sticky", 0) + entry.get("cooldown", 0):
                 return Out(hook, "cooldown")
         try:
-            said = no_of(entry.get("when", {}), self.facts, moment, "when")
+            said = no_of(entry.get("when", {}), self.facts, replace(moment, hook=hook), "when")
         except TooMuchWork:
             return Out(hook, "search_limit")
         return None if said is None else Out(hook, "when", said)
@@ -296,13 +376,13 @@ class TurnModel:
         return self._is_after(hook) and self.turn <= self._last(hook) + hook.entry.get("sticky", 0)
 
     def _one_of_each_group(self, hooks: list[Hook]) -> list[Hook]:
-        """L1-46."""
-        winners: dict[str, Hook] = {}
+        """L1-46, L1-57."""
+        winners: dict[tuple[str, str], Hook] = {}
         for hook in hooks:
-            group = hook.entry.get("group")
+            group = _group(hook)
             if group is not None and (group not in winners or hook.priority > winners[group].priority):
                 winners[group] = hook
-        lost = [h for h in hooks if "group" in h.entry and winners[h.entry["group"]] is not h]
+        lost = [h for h in hooks if (group := _group(h)) is not None and winners[group] is not h]
         self.out += [Out(hook, "group") for hook in lost]
         return [hook for hook in hooks if hook not in lost]
 
@@ -324,7 +404,28 @@ class TurnModel:
         if not hook.entry.get("vars"):
             return hook.content
         values = _values(hook, self.facts, moment)
-        return re.sub(r"\{\{\{\{|\{\{([a-z_]+)\}\}", lambda found: values.get(found[1], "{{"), hook.content)
+
+        def filled(found: re.Match[str]) -> str:
+            name = found[1]
+            if name is None:
+                return "{{"
+            if name.startswith("var."):
+                value = _variable(name[4:], replace(moment, variables=self.variables, hook=hook))
+            elif name.startswith("context."):
+                value = self.facts.context.get(name[8:]) if self.facts.may_say_context else None
+            else:
+                return values.get(name, found[0])
+            return _as_text(value)
+
+        return re.sub(r"\{\{\{\{|\{\{([A-Za-z0-9_./-]+)\}\}", filled, hook.content)
+
+
+def _group(hook: Hook) -> tuple[str, str] | None:
+    """L1-57: a group belongs to its skill, a shared one to all."""
+    if "group" not in hook.entry:
+        return None
+    is_shared = hook.entry["group"].startswith("shared/")
+    return "" if is_shared else hook.skill, hook.entry["group"]
 
 
 def _values(hook: Hook, facts: HookFacts, moment: Moment) -> dict[str, str]:
@@ -345,6 +446,16 @@ def _values(hook: Hook, facts: HookFacts, moment: Moment) -> dict[str, str]:
         "round": "" if moment.round is None else str(moment.round),
         "turn": str(len(facts.user_messages)),
     }
+
+
+def _as_text(value: Any) -> str:
+    """L1-56: lists joined by ", ", numbers and booleans as JSON, what is absent empty; one short line (L1-48)."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        value = ", ".join(value)
+    text = value if isinstance(value, str) else json.dumps(value)
+    return re.sub(r"\{\{+", "{", " ".join(text.splitlines()))[:200]
 
 
 def _tokens(text: str) -> int:

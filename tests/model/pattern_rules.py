@@ -1,8 +1,8 @@
-"""L1-43 in plain words: how a pattern is found in a text, and how a glob fits a name."""
+"""L1-43 and L1-54 in plain words: how a pattern is found in a text, and how a glob fits a name."""
 
 import re
 import unicodedata
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import re2
@@ -48,11 +48,11 @@ class Work:
     """What the expressions of one injection have searched: each in each text, once."""
 
     def __init__(self) -> None:
-        self.done: dict[tuple[str, Hashable], int] = {}
+        self.done: dict[tuple[str, str, str], int] = {}
 
-    def search(self, pattern: str, text: str, place: Hashable) -> None:
-        """Count the search of an expression in the text at this place."""
-        self.done[pattern, place] = steps_of(pattern) * len(looked_at(pattern, text).encode())
+    def search(self, pattern: str, text: str, purpose: str = "") -> None:
+        """Count the search of an expression in a text, wherever that stands; a `match` counts beside a condition."""
+        self.done[pattern, text, purpose] = steps_of(pattern) * len(looked_at(pattern, text).encode())
         if sum(self.done.values()) > WORK_IN_AN_INJECTION:
             raise TooMuchWork
 
@@ -63,40 +63,90 @@ def is_found(pattern: str, text: str) -> bool:
     if expression is not None:
         flags = re.ASCII | (re.IGNORECASE if expression[1] else 0)
         return re.search(expression[0], text, flags) is not None
-    wanted, text = _folded(pattern), _folded(text)
+    wanted, text = folded(pattern), folded(text)
+    if wanted == "":
+        return False
+    if _stands_in(wanted, text):
+        return True
+    return without_diacritics(wanted) == wanted and _stands_in(wanted, without_diacritics(text))
+
+
+def _stands_in(wanted: str, text: str) -> bool:
+    """L1-43 and L1-54: as whole words; with `*` behind a last letter, as their beginning."""
+    is_beginning = wanted.endswith("*") and _is_letter(wanted[-2:-1])
+    wanted = wanted.removesuffix("*") if is_beginning else wanted
     for start in range(len(text) - len(wanted) + 1):
         end = start + len(wanted)
         if text[start:end] != wanted:
             continue
-        is_free_before = start == 0 or _is_unspaced(wanted[0]) or not _is_of_word(text[start - 1])
-        is_free_after = end == len(text) or _is_unspaced(wanted[-1]) or not _is_of_word(text[end])
+        while is_beginning and _is_letter(text[end : end + 1]):
+            end += 1
+        is_free_before = _may_touch(wanted[0]) or not _is_of_word(text[start - 1 : start])
+        is_free_after = _may_touch(wanted[-1]) or not _is_of_word(text[end : end + 1])
         if is_free_before and is_free_after:
             return True
     return False
 
 
-def is_any_found(patterns: Sequence[str], text: str, work: Work, place: Hashable) -> bool:
+def are_alike(one: str, other: str) -> bool:
+    """L1-52: texts compared whole, in either form of L1-54; `other` is what the author wrote."""
+    one, other = folded(one), folded(other)
+    return one == other or (without_diacritics(other) == other and without_diacritics(one) == other)
+
+
+def is_any_found(patterns: Sequence[str], text: str, work: Work) -> bool:
     """Look for the texts first, then for the expressions, until one is found. Raises TooMuchWork."""
     expressions = [pattern for pattern in patterns if expression_of(pattern)]
     if any(is_found(pattern, text) for pattern in patterns if pattern not in expressions):
         return True
     for pattern in expressions:
-        work.search(pattern, text, place)
+        work.search(pattern, text)
         if is_found(pattern, text):
             return True
     return False
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    text = "".join("'" if c in "\u2018\u2019\u201a\u201b\u02bc\u00b4\u2039\u203a" else c for c in text)
+    text = "".join('"' if c in "\u201c\u201d\u201e\u201f\u00ab\u00bb" else c for c in text)
+    text = "".join("-" if c in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212" else c for c in text if c != "\u00ad")
     kept, marks = "", 0
     for character in text:
         marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         kept += character if marks <= 30 else ""
-    return unicodedata.normalize("NFKC", kept).casefold()
+    text = unicodedata.normalize("NFKC", kept).casefold()
+    kept = ""
+    for character in text:
+        if not character.isspace():
+            kept += character
+        elif not kept.endswith(" "):
+            kept += " "
+    return kept
+
+
+def without_diacritics(text: str) -> str:
+    """L1-54: U+0300 to U+036F right behind a Latin or Greek letter go, and ё is е."""
+    kept, is_behind = "", False
+    for character in unicodedata.normalize("NFD", text):
+        is_diacritic = 0x300 <= ord(character) <= 0x36F
+        if not (is_diacritic and is_behind):
+            kept += character
+            is_behind = unicodedata.name(character, "").startswith(("LATIN ", "GREEK "))
+            is_behind = is_behind and unicodedata.category(character)[0] == "L"
+    return unicodedata.normalize("NFC", kept).replace("ё", "е")
+
+
+def _may_touch(end: str) -> bool:
+    """Whether other words may stand right beside this end of a pattern."""
+    return _is_unspaced(end) or not _is_of_word(end)
+
+
+def _is_letter(character: str) -> bool:
+    return character != "" and unicodedata.category(character)[0] in "LM"
 
 
 def _is_of_word(character: str) -> bool:
-    return character == "_" or unicodedata.category(character)[0] in "LN"
+    return character == "_" or (character != "" and unicodedata.category(character)[0] in "LMN")
 
 
 def _is_unspaced(character: str) -> bool:

@@ -43,7 +43,26 @@ def turn(*hooks: Hook, state: State | None = None, **changed: Any) -> TurnModel:
         ("款b", "退款b", True),
         ("款b", "退款b1", False),
         ("b款", "b款退", True),
-        ("re fund", "re  fund", False),
+        ("re fund", "re \n\u00a0fund", True),
+        ("don't", "I don’t", True),
+        ("don’t", "DON'T", True),
+        ("e-mail", "e‑mail", True),
+        ("email", "e\u00admail", True),
+        ("cafe", "Café", True),
+        ("café", "cafe", False),
+        ("ελληνικα", "Ελληνικά", True),
+        ("еще", "ещё", True),
+        ("мои", "мой", False),
+        ("$5", "US$5", True),
+        ("c++", "c++11", True),
+        ("refund*", "refunds", True),
+        ("refund*", "refund", True),
+        ("refund*", "refund2", False),
+        ("refund*", "prefund", False),
+        ("5*", "5 apples", False),
+        ("5*", "5*", True),
+        ("re*fund", "refund", False),
+        ("हिन्दी", "हिन्दीं", False),
         ("end", "x" * 65536 + " end", False),
         (OF_2000_STEPS, "b".rjust(2000), True),
         (OF_2000_STEPS, "b".rjust(2001), False),
@@ -133,7 +152,7 @@ def test_an_injection_searches_ten_times_what_an_expression_may_and_no_hook_afte
         hook("eleven", when={"not": {"user_text": ["/x/"]}}),
         hook("nine again", when=asking),
     ]
-    played = turn(*hooks, user_messages=(f"said {'long'.rjust(2000)}",) * 9)
+    played = turn(*hooks, user_messages=tuple(f"said {number:2000}" for number in range(9)))
 
     assert [one.hook.name for one in played.inject("after_user_input")] == ["the same nine", "a word of the eleventh"]
     assert [(out.hook.name, out.reason) for out in played.out] == [
@@ -146,6 +165,11 @@ def test_an_injection_searches_ten_times_what_an_expression_may_and_no_hook_afte
 
 def test_what_reads_like_a_condition_is_no_hook() -> None:
     entry = {"name": "h", "file": "h.md", "timing": "after_user_input", "role": "system", "persistent": False}
-    entries = [{**entry, "name": key, key: 1} for key in ("matcher", "wen", "whens", "wehn", "than", "when", "note")]
+    keys = ("matcher", "wen", "whens", "wehn", "than", "when", "note", "keys", "_keys", "x-if")
+    entries = [{**entry, "name": key, key: 1} for key in keys]
+    nested: list[Any] = [[], {}]
+    entries += [{**entry, "name": f"{key} {value}", key: value} for key in ("note", "$note") for value in nested]
 
-    assert [one.name for one in read("s", entries, {"h.md": "text"})] == ["than", "note"]
+    assert [one.name for one in read("s", entries, {"h.md": "text"})] == [
+        *("than", "note", "_keys", "x-if", "$note []", "$note {}"),
+    ]

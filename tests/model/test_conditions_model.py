@@ -20,18 +20,19 @@ from tests.model.condition_scenarios import (
     TurnScript,
     conversations,
     large_conditions,
+    long_conversations,
     long_texts,
     moments,
     small_conditions,
 )
 from tests.model.condition_turns import Conversation, Foreseen, Injection, Removal, course, foresee, write_skills
-from tests.model.conditions_model import TurnModel
+from tests.model.conditions_model import Moment, TurnModel, no_of
 from tests.model.entry_rules import Json
 from tests.model.pattern_rules import is_found
 from tests.model.profile import examples
 from tests.skills_engine.folders import entry
 
-LETTERS = "aB_ 1½Ⅷé.-/²٣½退々〇カｶーけｰสดี๑ລកမ한ßﬀſİк中"
+LETTERS = "aB_ 1½Ⅷé.-/²٣½退々〇カｶーけｰสดี๑ລកမ한ßﬀſİк中*\u0301\u2019\u2011\u00ad\n\u00a0ёйάς\u0327e"
 _around = st.text(LETTERS, max_size=2)
 
 
@@ -42,6 +43,11 @@ _around = st.text(LETTERS, max_size=2)
 def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
     conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
 ) -> None:
+    play_both(conversation)
+
+
+def play_both(conversation: tuple[tuple[SkillFile, ...], list[TurnScript]]) -> None:
+    """Play the conversation with the product and by the rules, and compare them at each step."""
     files, turns = conversation
     played = Conversation.begin(files)
 
@@ -60,6 +66,16 @@ def test_hooks_come_and_stay_out_as_the_rules_say_step_by_step(
         played.end(manager.state, model.state())
 
 
+@pytest.mark.soak
+@pytest.mark.rule("L1-50", "L1-51", "L1-52", "L1-53", "L1-54", "L1-56")
+@examples(2000)
+@given(long_conversations)
+def test_variables_are_set_as_the_rules_say_in_conversations_of_60_turns(
+    conversation: tuple[tuple[SkillFile, ...], list[TurnScript]],
+) -> None:
+    play_both(conversation)
+
+
 def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     tool_name = step.call.name if step.call else None
     returned = manager.inject(step.timing, tool_name=tool_name, call=step.call, calls=step.calls, round=step.in_round)
@@ -69,6 +85,7 @@ def _inject(manager: HookManager, model: TurnModel, step: Injection) -> None:
     assert [(r["skill"], r["name"], r["content"]) for r in returned] == [(*p.hook.key, p.text) for p in persistent]
     got = {(out.hook.skill, out.hook.name): (out.timing, out.reason, out.path or "") for out in manager.not_fired}
     assert got == {out.hook.key: (step.timing, out.reason, out.path) for out in model.out}, step
+    assert manager.variables == model.variables.changed, step
 
 
 @pytest.mark.soak
@@ -105,6 +122,7 @@ def test_simulated_and_scripted_turns_go_as_the_rules_say(
 
     for script in turns:
         script = replace(script, planning=True, max_persistent=1000)  # a script always plans, and knows no limit
+        script = replace(script, facts=replace(script.facts, is_new_message=True, last_reply=None))
         hooks, facts, model = played.start(script)
 
         again = foresee_each(played.said, replace(script, needs_tools=bool(script.batches)), model)
@@ -120,11 +138,37 @@ def test_simulated_and_scripted_turns_go_as_the_rules_say(
         played.end(turn.state if expected.state else None, expected.state)
 
 
+@pytest.mark.soak
+@pytest.mark.rule("L1-49", "L1-52", "L1-53", "L1-58")
+@examples(2000)
+@given(conversations)
+def test_triggers_begin_turns_as_the_rules_say(conversation: tuple[tuple[SkillFile, ...], list[TurnScript]]) -> None:
+    files, turns = conversation
+    played = Conversation.begin(files)
+    for script in turns:
+        script = replace(script, planning=True, max_persistent=1000)
+        script = replace(script, facts=replace(script.facts, is_new_message=False, last_reply=None))
+        hooks, facts, model = played.start(script)
+        history = [{"role": "user", "content": said} for said in played.said]
+        for trigger, expected in zip(played.triggers, played.expected_triggers, strict=True):
+            turn = play_turn(hooks, trigger, _steps(script), history=history, facts=facts)
+
+            moment = Moment("after_user_input", None, (), hook=expected)
+            if trigger.on == "connect" or no_of(expected.entry["when"], facts, moment, "when") is not None:
+                assert (turn.calls, turn.state) == ([], facts.state)
+                continue
+            begun = TurnModel([*model.hooks, expected], facts, model.before, script.max_persistent)
+            foreseen = foresee(script, begun)
+            _assert_played(turn, foreseen)
+            assert turn.state.variables == (foreseen.state or model.before).variables
+
+
 def foresee_each(said: Sequence[str], script: TurnScript, model: TurnModel) -> Foreseen:
     """Foresee the script for each of these texts, and return what becomes of the last."""
     state, foreseen = model.before, Foreseen()
     for number in range(1, len(said) + 1):
-        facts = replace(model.facts, user_messages=tuple(said[:number]), tools=_with_called(script))
+        seed = f"{model.facts.seed} {number - 1}"
+        facts = replace(model.facts, user_messages=tuple(said[:number]), tools=_with_called(script), seed=seed)
         foreseen = foresee(script, TurnModel(model.hooks, facts, state))
         state = foreseen.state or state
     return foreseen

@@ -328,6 +328,26 @@ async def test_a_key_shows_what_the_model_read_only_if_its_user_is_an_operator(
     assert not {"parley.trace"} & (shown[ANNA] | unasked)
 
 
+@pytest.mark.rule("L1-56")
+async def test_the_holder_of_a_key_cannot_overrule_the_context_of_its_maker(
+    tmp_path: Path, model: OpenAIServer
+) -> None:
+    model.respond = lambda _request: text("Hi.")
+    for plan in ("pro", "free"):
+        make_skill(tmp_path / "skills", plan, entry(plan, when={"context": {"plan": plan, "seats": 2}}))
+    async with parley(tmp_path, model.url, {"agent": {"planning": False}}) as server:
+        key = await key_of(server, {"type": "realtime", "parley": {"context": {"plan": "pro"}}})
+        async with talker(server, **bearer(key)) as holder:
+            wanted = {"type": "realtime", "parley": {"context": {"plan": "free", "seats": 2}}}
+            await holder.send("session.update", session=wanted)
+            await holder.say("Hello")
+            await holder.until("response.done")
+
+    read = [message["content"] for message in model.requests[-1].messages]
+    assert "Text of pro." in read
+    assert "Text of free." not in read
+
+
 async def test_draining_closes_idle_clients_and_lets_a_response_end(server: Parley, model: OpenAIServer) -> None:
     gate = Gate()
     model.queue(text("On and ", gate, "on."))

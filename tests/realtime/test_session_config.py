@@ -112,8 +112,21 @@ def test_the_numbers_of_turn_detection_are_shown_as_they_are_in_force(
 
     echo = config.echo()["audio"]["input"]["turn_detection"]
     assert (echo["threshold"], echo["silence_duration_ms"], echo["prefix_padding_ms"]) == shown
-    given = settings_of(config, conversation="c")["turn_detection"]
+    given = settings_of(config, conversation="c", maker_context={})["turn_detection"]
     assert (given.threshold, given.silence_ms, given.prefix_ms) == shown
+
+
+@pytest.mark.rule("L1-56")
+def test_a_context_is_for_conditions_and_is_not_echoed() -> None:
+    config = SessionConfig().updated({"parley": {"context": {"plan": "free", "age": 3}}})
+
+    given = settings_of(config, conversation="c", maker_context={"plan": "pro"})
+
+    assert given["context"] == {"plan": "pro", "age": 3}
+    assert "parley" not in config.echo()
+    with pytest.raises(FrameError) as refused:
+        config.updated({"parley": {"context": {"plan": {"a": 1}}}})
+    assert (refused.value.path or "").startswith("session.parley.context")
 
 
 def _idle(timeout_ms: int | None) -> dict[str, Any]:

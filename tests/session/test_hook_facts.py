@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
 from tests.support.client import client
-from tests.support.openai_script import text
+from tests.support.openai_script import calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import parley
 
@@ -62,3 +62,45 @@ async def test_hooks_cost_at_most_what_the_configuration_allows(tmp_path: Path) 
     )
 
     assert found == [["high"]]
+
+
+@pytest.mark.rule("L1-56")
+async def test_a_client_that_may_not_instruct_is_told_once_that_context_stays_out_of_texts(tmp_path: Path) -> None:
+    make_skill(tmp_path / "skills", "shop", {"text": "Plan: <{{context.plan}}>", "vars": True})
+    settings = {"security": {"client_instructions": "deny"}, "agent": {"planning": False}}
+    async with OpenAIServer() as model, parley(tmp_path, model.url, settings) as server, client(server.ws_url) as user:
+        model.respond = lambda _request: text("Yes.")
+        contexts: list[Any] = [{}, {"plan": "pro"}, {"plan": "pro"}]
+        turns = [await user.turn(context=context) for context in contexts]
+
+    codes = [[frame["code"] for frame in frames if frame["type"] == "notice"] for frames in turns]
+    assert codes == [[], ["context_not_in_texts"], []]
+    assert all("Plan: <>" in [message["content"] for message in request.messages] for request in model.requests)
+
+
+@pytest.mark.rule("L1-50")
+async def test_a_set_that_has_no_room_is_told_once_a_turn(tmp_path: Path) -> None:
+    names = [f"v{number}" for number in range(16)]
+    changes = [{"name": name, "timing": "after_user_input", "set": {name: "中" * 200}} for name in names]
+    folder = make_skill(tmp_path / "skills", "tutor")
+    write_hooks_json(folder, {"variables": dict.fromkeys(names, ""), "hooks": changes})
+    async with OpenAIServer() as model, parley(tmp_path, model.url) as server, client(server.ws_url) as user:
+        model.queue(text("Yes."))
+        await user.send("configure", trace=True)
+        frames = await user.turn()
+
+    assert [frame["code"] for frame in frames if frame["type"] == "notice"] == ["variables_full"]
+    assert len(frames[-1]["state"].encode()) < 16 * 1024
+    kept_out = [one["code"] for frame in frames if frame.get("event") == "not_fired" for one in frame["data"]["hooks"]]
+    assert set(kept_out) == {"variables_full"}
+
+
+@pytest.mark.rule("L1-56")
+async def test_the_clock_of_the_tool_is_the_users(tmp_path: Path) -> None:
+    settings = {"agent": {"planning": False}}
+    async with OpenAIServer() as model, parley(tmp_path, model.url, settings) as server, client(server.ws_url) as user:
+        model.queue(calls(("current_time", {})), text("It is noon."))
+        frames = await user.turn(context={"timezone": "Asia/Tokyo"})
+
+    [result] = [frame["content"] for frame in frames if frame["type"] == "tool_result"]
+    assert "UTC+09:00" in result

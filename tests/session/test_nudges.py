@@ -155,7 +155,7 @@ class SlowSession:
     def triggers(self) -> tuple[TriggerInfo, ...]:
         return self._triggers
 
-    def trigger_facts(self) -> HookFacts:
+    def trigger_facts(self, nudge_id: str) -> HookFacts:
         return HookFacts()
 
 
@@ -392,3 +392,36 @@ async def test_a_skill_that_is_off_nudges_nobody() -> None:
         await asyncio.sleep(60)
 
         assert await nudges(client) == []
+
+
+@virtual
+@pytest.mark.rule("L1-53")
+async def test_a_chance_is_drawn_once_a_silence_and_the_answer_keeps_the_draw() -> None:
+    half = read_when({"chance": 0.5}, "$", Report("", ""))
+    nudged = 0
+    for _ in range(20):
+        async with harness(trigger(after_s=20, when={"chance": 0.5}, beforehand=half)) as client:
+            client.send("configure", nudges=True)
+            await asyncio.sleep(21)
+            if await nudges(client):
+                nudged += 1
+                answer(client, await client.until("nudge"))
+                assert (await client.until("turn_end"))["reason"] == "completed"
+            else:
+                await asyncio.sleep(300)
+                assert await nudges(client) == []
+
+    assert 0 < nudged < 20
+
+
+@virtual
+@pytest.mark.rule("L1-56")
+async def test_what_the_application_says_decides_on_a_nudge() -> None:
+    pro = read_when({"context": {"plan": "pro"}}, "$", Report("", ""))
+    async with harness(trigger("connect", when={"context": {"plan": "pro"}}, beforehand=pro)) as client:
+        client.send("configure", context={"plan": "free"}, nudges=True)
+        assert await nudges(client) == []
+    async with harness(trigger("connect", when={"context": {"plan": "pro"}}, beforehand=pro)) as client:
+        client.send("configure", context={"plan": "pro"}, nudges=True)
+        answer(client, await client.until("nudge"))
+        assert (await client.until("turn_end"))["reason"] == "completed"

@@ -27,6 +27,7 @@ CHOSEN: dict[str, Any] = {
     "tools": [{"name": "paint"}],
     "tool_choice": {"name": "paint"},
     "client_tools": "end",
+    "context": {"plan": "pro", "tags": ["a"], "age": 3},
 }
 OF_THE_CONNECTION = {"conversation": "c1", "trace": True}
 

@@ -19,7 +19,7 @@ def advice(folder: Path) -> list[tuple[str, str]]:
 
 
 ANY_TIME = 'holds at any time: give it days, or from and to, such as {"from": "21:00", "to": "06:00"}'
-GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
+GLOB = "is searched with its *, which stands for letters only behind a last letter"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ GLOB = "is searched with its *: a text is no glob, and /…/ an expression"
             '"German" fits no language: expected a tag such as de or pt-BR, or *',
         ),
         ("after_user_input", {"when": {"user_text": ["*x"]}}, "when.user_text", f'"*x" {GLOB}'),
-        ("after_user_input", {"when": {"user_text": ["money*"]}}, "when.user_text", f'"money*" {GLOB}'),
+        ("after_user_input", {"when": {"user_text": ["mon*y"]}}, "when.user_text", f'"mon*y" {GLOB}'),
         (
             "after_user_input",
             {"when": {"user_text": ["/refund/gi"]}},
@@ -150,7 +150,7 @@ def test_lint_warns_of_what_contradicts_itself(
         ("after_tool_call", {"tool_filter": ["files__*"], "when": {"not": {"tool": ["shop__x"]}}}),
         (
             "after_user_input",
-            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "/.*x/"]}},
+            {"when": {"language": ["*", "de", "zh-Hant", "*-CH", "x-klingon"], "user_text": ["*", "money*", "/.*x/"]}},
         ),
     ],
 )
@@ -224,13 +224,14 @@ def test_notes_name_the_part_of_a_text_that_a_large_expression_looks_at(tmp_path
 
 
 def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
-    one = make_skill(tmp_path, "one", entry(group="tone", when={"channel": "voice"}))
-    make_skill(tmp_path, "two", entry(group="tone"))
+    one = make_skill(tmp_path, "one", entry(group="shared/tone", when={"channel": "voice"}))
+    make_skill(tmp_path, "two", entry(group="shared/tone"))
 
-    assert [message for _, message in advice(one)] == ["no other hook is in the group tone: alone it changes nothing"]
+    [message] = [message for _, message in advice(one)]
+    assert message == "no other hook is in the group shared/tone: alone it changes nothing"
     assert [found for of_skill in lint(tmp_path).values() for found in of_skill if found.severity != "info"] == []
     assert [found.message for found in lint_skill(one, hooks=load_snapshot(tmp_path).hooks(None))] == [
-        "keeps out two/hint of the group tone when it fires"
+        "keeps out two/hint of the group shared/tone when it fires"
     ]
 
 
@@ -238,21 +239,26 @@ def test_a_group_may_have_its_hooks_in_several_skills(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"priority": 100}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({"priority": 0}, "keeps out own/mine of the group tone for good: it always fires"),
+        ({"priority": 100}, "keeps out own/equal, own/mine of the group shared/tone for good: it always fires"),
+        ({}, "keeps out own/equal, own/mine of the group shared/tone for good: it always fires"),
+        ({"priority": 0}, "keeps out own/mine of the group shared/tone for good: it always fires"),
         ({"priority": -1}, None),
         ({"priority": 100, "enabled": False}, None),
         ({"priority": 100, "timing": "before_planning"}, None),
-        ({"priority": 100, "vars": True}, "keeps out own/equal, own/mine of the group tone for good: it always fires"),
-        ({"priority": 100, "once": "turn"}, "keeps out own/equal, own/mine of the group tone when it fires"),
+        (
+            {"priority": 100, "vars": True},
+            "keeps out own/equal, own/mine of the group shared/tone for good: it always fires",
+        ),
+        ({"priority": 100, "once": "turn"}, "keeps out own/equal, own/mine of the group shared/tone when it fires"),
     ],
 )
 def test_lint_names_the_hooks_of_other_skills_that_a_group_keeps_out(
     tmp_path: Path, keys: dict[str, Any], words: str | None
 ) -> None:
-    new = make_skill(tmp_path, "new", entry("loud", group="tone", **({"priority": 1} | keys)))
-    own = make_skill(tmp_path, "own", entry("mine", group="tone"), entry("equal", group="tone", priority=1))
+    new = make_skill(tmp_path, "new", entry("loud", group="shared/tone", **({"priority": 1} | keys)))
+    own = make_skill(
+        tmp_path, "own", entry("mine", group="shared/tone"), entry("equal", group="shared/tone", priority=1)
+    )
 
     by_skill = {folder: [one.message for one in found] for folder, found in lint(tmp_path).items()}
 
@@ -279,3 +285,26 @@ def test_lint_says_where_a_variable_has_no_value(
     (folder / "hooks" / "hint.md").write_text(text)
 
     assert advice(folder) == ([] if words is None else [("$.hooks[0].file", f"hint.md holds {words}")])
+
+
+@pytest.mark.rule("L1-50", "L1-51")
+@pytest.mark.parametrize(
+    ("match", "role", "found"),
+    [
+        (r"/my name is ([\p{L}\p{M}'-]+)/i", "system", []),
+        (r"/my name is (.+)/i", "user", []),
+        (r"/my name is (.+)/i", "system", ["$.hooks[1].role"]),
+        (r"/my name is (\w+)/i", "user", ["$.hooks[0].set.name"]),
+    ],
+)
+def test_lint_warns_of_strangers_words_in_a_system_hook_and_of_ascii(
+    tmp_path: Path, match: str, role: str, found: list[str]
+) -> None:
+    update = {"name": "u", "timing": "after_user_input", "set": {"name": {"from": "user_text", "match": match}}}
+    folder = make_skill(tmp_path, "tutor", entry("u"), entry("hint", role=role, vars=True))
+    (folder / "hooks" / "hint.md").write_text("{{var.name}}")
+    (folder / "hooks" / "u.md").unlink()
+    document = {"variables": {"name": "", "paid": False}, "hooks": [update, entry("hint", role=role, vars=True)]}
+    write_hooks_json(folder, document)
+
+    assert [path for path, _ in advice(folder)] == [*found, "$.variables.paid"]

@@ -31,7 +31,7 @@ def test_the_schema_is_one() -> None:
 def test_an_editor_has_something_to_show_for_each_field() -> None:
     fields = SCHEMA["$defs"]["HookEntry"]["properties"]
 
-    assert list(fields)[:7] == ["name", "file", "timing", "role", "persistent", "tool_filter", "enabled"]
+    assert list(fields)[:8] == ["name", "file", "text", "timing", "role", "persistent", "tool_filter", "enabled"]
     assert all(fields[name]["description"] for name in fields)
     conditions = SCHEMA["$defs"]["WhenEntry"]["properties"]
     assert all(conditions[name]["description"] for name in conditions)

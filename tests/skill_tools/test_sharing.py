@@ -263,12 +263,12 @@ def test_a_skill_with_an_error_is_added_with_status_1(shelf: Shelf, tmp_path: Pa
 
 
 def test_add_names_the_hooks_here_that_a_new_skill_keeps_out(shelf: Shelf, tmp_path: Path) -> None:
-    make_skill(shelf.root, "own", entry("mine", group="tone"))
-    loud = make_skill(tmp_path, "loud", entry(group="tone", priority=100))
-    rare = make_skill(tmp_path, "rare", entry(group="tone", priority=100, when={"channel": "voice"}))
+    make_skill(shelf.root, "own", entry("mine", group="shared/tone"))
+    loud = make_skill(tmp_path, "loud", entry(group="shared/tone", priority=100))
+    rare = make_skill(tmp_path, "rare", entry(group="shared/tone", priority=100, when={"channel": "voice"}))
 
-    assert "keeps out own/mine of the group tone for good: it always fires" in shelf.run("add", loud)[1]
-    assert "keeps out own/mine of the group tone when it fires" in shelf.run("add", rare)[1]
+    assert "keeps out own/mine of the group shared/tone for good: it always fires" in shelf.run("add", loud)[1]
+    assert "keeps out own/mine of the group shared/tone when it fires" in shelf.run("add", rare)[1]
 
 
 def test_what_a_terminal_would_obey_is_shown_as_text(shelf: Shelf) -> None:

@@ -26,7 +26,7 @@ async def run(*arguments: object) -> None:
 async def test_the_next_turn_reads_a_skill_that_was_added_by_git_and_no_longer_one_that_was_removed(
     tmp_path: Path,
 ) -> None:
-    make_skill(tmp_path / "shared", "shared", entry("shared"))
+    make_skill(tmp_path / "shared", "common", entry("common"))
     make_skill(tmp_path / "source", "calm", entry("calm"))
     url = make_repository(tmp_path / "source").as_uri()
     settings = {"skills": {"reload": "auto", "dirs": [str(tmp_path / "shared")]}, "agent": {"planning": False}}
@@ -44,13 +44,13 @@ async def test_the_next_turn_reads_a_skill_that_was_added_by_git_and_no_longer_o
                 while sorted(skill["name"] for skill in (await user.until("skills"))["skills"]) != sorted(names):
                     pass
 
-            assert await read() == ["Text of shared."]
+            assert await read() == ["Text of common."]
             await run("add", f"{url}#calm", "--dir", tmp_path / "skills", "--yes")
-            await until_skills("calm", "shared")
-            assert sorted(await read()) == ["Text of calm.", "Text of shared."]
+            await until_skills("calm", "common")
+            assert sorted(await read()) == ["Text of calm.", "Text of common."]
 
             await run("remove", "calm", "--dir", tmp_path / "skills", "--yes")
-            await until_skills("shared")
-            assert await read() == ["Text of shared."]
+            await until_skills("common")
+            assert await read() == ["Text of common."]
         problems = [frame["diagnostics"] for frame in user.frames if frame["type"] == "skills"]
         assert [one for found in problems for one in found if one["severity"] == "error"] == []

@@ -121,7 +121,7 @@ def test_a_mistake_in_a_script_hides_none_of_its_turn() -> None:
 def test_a_key_like_none_gets_the_list_of_keys() -> None:
     [problem] = problems_of_test("user: x", "expect: {qqq: 1}")
 
-    assert problem == "expect.qqq line 4: unknown key; there are: fires, silent, reads, tokens, reply"
+    assert problem == "expect.qqq line 4: unknown key; there are: fires, silent, reads, tokens, variables, reply"
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def moment(
     round_number: int | None = None,
     **facts: Any,
 ) -> Moment:
-    return TurnMemory(HookFacts(**facts)).moment(timing, call, calls, round_number)
+    return TurnMemory(HookFacts(**facts), {}).moment(timing, call, calls, round_number)
 
 
 def why_not(when: object, at: Moment | None = None) -> str | None:
@@ -218,8 +218,8 @@ def test_a_span_that_passes_midnight_holds_before_it_on_its_own_day() -> None:
         ({"user_text": ["/(?=a)/"]}, "$.when.user_text", '"/(?=a)/" is no expression'),
         ({"user_text": ["a", "a\ud83db"]}, "$.when.user_text", '"a\\ud83db" holds half of a surrogate pair'),
         ({"channel": "\ud83d"}, "$.when.channel", "expected voice or text"),
-        ({"round": {}}, "$.when.round", "neither"),
-        ({"round": {"min": 3, "max": 2}}, "$.when.round", "min is greater"),
+        ({"round": {}}, "$.when.round", "or both"),
+        ({"round": {"min": 3, "max": 2}}, "$.when.round", "not above max"),
         ({"round": {"min": None}}, "$.when.round.min", "expected a number from 1 on; got null"),
         ({"turn": {"max": 1, "most": 2}}, "$.when.turn.most", "unknown key: expected a number from 1 on, or {"),
         ({"turn": 0}, "$.when.turn", "expected a number"),

@@ -86,7 +86,7 @@ def test_hooks_and_turns_do_not_multiply_what_an_injection_searches() -> None:
         hook("words", when=when({"user_text": ["now", "/x/"]})),
         hook("turn", when=when({"any": [{"turn": 9}, {"user_text": ["/x/"]}]})),
     ]
-    turn = Turn(hooks, user_messages=("now".ljust(2000),) * 9)
+    turn = Turn(hooks, user_messages=tuple(f"now {number}".ljust(2000) for number in range(9)))
 
     assert [turn.inject(), turn.inject()] == [["not nine", "words", "turn"]] * 2
     assert turn.reasons == [("nine", "when.user_text"), ("ten", "when.user_text"), ("eleven", "search_limit")]
@@ -100,9 +100,8 @@ def test_a_condition_is_counted_for_each_call_of_the_batch_also_where_one_is_eno
     ]
     turn = Turn(hooks)
 
-    assert turn.inject("before_each_agent", calls=[CallFacts(name="a", result="x".ljust(2000)) for _ in range(6)]) == [
-        "six"
-    ]
+    calls = [CallFacts(name="a", result=f"{number}x".ljust(2000)) for number in range(6)]
+    assert turn.inject("before_each_agent", calls=calls) == ["six"]
     assert turn.reasons == [("twelve", "search_limit")]
 
 
@@ -130,13 +129,11 @@ def test_what_was_searched_before_an_injection_is_counted_and_changes_nothing() 
 
 @pytest.mark.rule("L1-43")
 def test_an_injection_looks_at_the_texts_that_were_searched_before_it() -> None:
-    memory, call = TurnMemory(HookFacts(user_messages=("now",))), CallFacts(name="a", arguments={"b": 1})
+    memory, call = TurnMemory(HookFacts(user_messages=("now",)), {}), CallFacts(name="a", arguments={"b": 1})
     before, now = (memory.moment("after_tool_call", call, (), 1) for _ in range(2))
 
-    assert before.turn.last_texts(1)[0] is now.turn.last_texts(1)[0]
-    assert before.call is now.call
-    assert now.call is not None
-    assert now.call.argument("b") is now.call.argument("b") is not None
+    assert before.turn.searched("now") is now.turn.searched("now")
+    assert before.call is now.call is call
 
 
 @pytest.mark.parametrize(
@@ -248,7 +245,7 @@ def test_in_the_turn_in_which_it_fired_it_fires_as_if_nothing_stood_there() -> N
 
 @pytest.mark.rule("L1-44")
 def test_a_sticky_hook_asks_what_stands_before_its_memory() -> None:
-    state = HookState().next([])
+    state = HookState().next([], {})
     fired = Turn([hook("x", sticky=5)], state=state)
     fired.inject()
     after = fired.manager.state
@@ -291,18 +288,20 @@ def test_what_is_off_or_gone_keeps_its_place_in_the_state_while_it_counts() -> N
 # -- group, priority, budget --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("L1-46")
-def test_of_a_group_the_highest_priority_is_put_in_then_the_first() -> None:
+@pytest.mark.rule("L1-46", "L1-57")
+@pytest.mark.parametrize(("group", "skill"), [("shared/tone", "other"), ("tone", "skill")])
+def test_of_a_group_the_highest_priority_is_put_in_then_the_first(group: str, skill: str) -> None:
     hooks = [
-        hook("low", group="tone"),
-        hook("first", group="tone", priority=5, skill="other"),
-        hook("second", group="tone", priority=5),
-        hook("silent", group="tone", priority=9, when=NEVER),
+        hook("low", group=group),
+        hook("first", group=group, priority=5, skill=skill),
+        hook("second", group=group, priority=5),
+        hook("silent", group=group, priority=9, when=NEVER),
         hook("alone", group="length"),
+        hook("elsewhere", group="tone", skill="third"),
     ]
     turn = Turn(hooks)
 
-    assert turn.inject() == ["alone", "first"]
+    assert turn.inject() == ["alone", "elsewhere", "first"]
     assert turn.reasons == [("silent", "when.any"), ("low", "group"), ("second", "group")]
 
 

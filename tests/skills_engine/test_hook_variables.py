@@ -8,6 +8,7 @@ import pytest
 
 from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, Timing
 from skills_engine.conditions.hook_variables import VARIABLES, unknown_variables
+from skills_engine.conditions.set_entry import NO_OWNER
 
 pytestmark = pytest.mark.rule("L1-48")
 
@@ -76,7 +77,7 @@ def test_without_vars_nothing_is_filled_in() -> None:
 
 
 def test_an_unknown_variable_is_found() -> None:
-    assert unknown_variables("{{user}} {{ user }} {{usr}} {{}} {{{{usr}} {{a{b}} {usr}") == [
+    assert unknown_variables("{{user}} {{ user }} {{usr}} {{}} {{{{usr}} {{a{b}} {usr}", NO_OWNER) == [
         "{{ user }}",
         "{{usr}}",
         "{{}}",

@@ -110,14 +110,57 @@ def test_a_long_value_is_cut_in_the_message(tmp_path: Path) -> None:
 
 @pytest.mark.rule("L1-04")
 def test_an_unknown_key_is_a_warning_and_names_the_one_that_was_meant(tmp_path: Path) -> None:
-    folder = make_skill(tmp_path, "tutor", entry(persistence=True, colour=1, user_text=["a"], time={}))
+    folder = make_skill(tmp_path, "tutor", entry(persistence=True, colour=1, round=1))
 
     assert names(folder) == ["hint"]
     assert problems(folder) == [
         ("warning", "$.hooks[0].persistence", "unknown key, ignored (did you mean persistent?)"),
         ("warning", "$.hooks[0].colour", "unknown key, ignored"),
-        ("warning", "$.hooks[0].user_text", "unknown key, ignored (did you mean when.user_text?)"),
-        ("warning", "$.hooks[0].time", "unknown key, ignored (did you mean when.time?)"),
+        ("warning", "$.hooks[0].round", "unknown key, ignored (did you mean when.round?)"),
+    ]
+
+
+DROPPED = "unknown key: the hook is dropped, as it might fire when it should not"
+
+
+@pytest.mark.rule("L1-55")
+@pytest.mark.parametrize(
+    ("keys", "hint"),
+    [
+        ({"keywords": 1}, "; conditions are in when"),
+        ({"trigger": "refund"}, "; conditions are in when"),
+        ({"colour": ["red"]}, "; conditions are in when"),
+        ({"colour": {}}, "; conditions are in when"),
+        ({"user_text": ["a"]}, " (did you mean when.user_text?)"),
+    ],
+)
+def test_an_unknown_key_that_may_be_a_condition_drops_its_hook(tmp_path: Path, keys: dict[str, Any], hint: str) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(**keys), entry("other"))
+
+    assert names(folder) == ["other"]
+    assert problems(folder) == [("error", f"$.hooks[0].{next(iter(keys))}", DROPPED + hint)]
+
+
+@pytest.mark.rule("L1-55")
+def test_keys_that_begin_as_comments_are_not_looked_at(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    comments: dict[str, Any] = {"_why": ["a"], "$comment": {}, "x-keywords": ["b"], "_if": True}
+    write_hooks_json(folder, {**comments, "hooks": [entry(**comments)]})
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == []
+
+
+@pytest.mark.rule("L1-55")
+def test_an_unknown_object_or_list_beside_hooks_is_an_error(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    write_hooks_json(folder, {"hooks": [entry()], "hook": [], "update": {}, "trigger": "never"})
+
+    assert names(folder) == ["hint"]
+    assert problems(folder) == [
+        ("error", "$.hook", "unknown key (did you mean hooks?)"),
+        ("error", "$.update", "unknown key"),
+        ("error", "$.trigger", "unknown key (did you mean triggers?)"),
     ]
 
 
@@ -679,7 +722,7 @@ def test_a_key_that_reads_like_a_condition_drops_the_hook(tmp_path: Path, key: A
 
 
 @pytest.mark.rule("L1-40")
-@pytest.mark.parametrize("key", ["condition", "whens!", "note", "name2", "Once a day", "x"])
+@pytest.mark.parametrize("key", ["other", "whens!", "note", "name2", "Once a day", "x"])
 def test_other_unknown_keys_stay_warnings(tmp_path: Path, key: Any) -> None:
     folder = make_skill(tmp_path, "tutor", entry("hint", **{key: True}))
 
@@ -699,3 +742,54 @@ def test_a_variable_that_there_is_not_drops_the_hook(tmp_path: Path) -> None:
     assert (severity, path) == ("error", "$.hooks[0].file")
     known = "date, time, weekday, timezone, user, language, channel, model, skill, tool, tool_status, round, turn"
     assert message == f"hint.md holds {{{{usr}}}}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+
+
+@pytest.mark.rule("L1-58")
+def test_a_text_in_place_of_a_file_needs_nothing_else(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("first"), {"text": " Answer in one sentence.\n"})
+
+    [_, hook] = read_hooks(folder).hooks
+
+    assert hook == HookInfo(
+        "hook-2", "", "after_user_input", "system", False, "Answer in one sentence.", "tutor", tool_filter=None
+    )
+
+
+@pytest.mark.rule("L1-58")
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"text": "a", "file": "a.md"}, "file"),
+        ({"text": "  "}, "text"),
+        ({"text": 3}, "text"),
+        ({"text": "a", "timing": "never"}, "timing"),
+        ({"text": "a", "vars": True, "name": "a", "persistent": True}, None),
+        ({"text": "{{nobody}}", "vars": True}, "text"),
+        ({"text": "{{context.plan}}", "vars": True, "persistent": True}, "text"),
+        *(({"text": "a", key: value}, "name") for key, value in [("once", "turn"), ("cooldown", 1), ("sticky", 1)]),
+        *(({"text": "a", key: value}, "name") for key, value in [("group", "tone"), ("set", {"x": 1})]),
+        ({"text": "a", "set": {"x": 1}, "name": "a"}, None),
+        ({"file": "a.md", "name": "a"}, "timing"),
+    ],
+)
+def test_a_wrong_text_drops_its_entry(tmp_path: Path, wrong: dict[str, Any], place: str | None) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(folder, {"variables": {"x": 0}, "hooks": [wrong]})
+    (folder / "hooks" / "a.md").write_text("Text.")
+
+    found = read_hooks(folder)
+
+    assert [one.path for one in found.diagnostics][:1] == ([] if place is None else [f"$.hooks[0].{place}"])
+    assert len(found.hooks) == (place is None)
+
+
+@pytest.mark.rule("L1-58")
+def test_a_trigger_may_have_its_text_beside_it(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor")
+    write_hooks_json(
+        folder, {"triggers": [{"name": "greet", "on": "connect", "text": "Greet {{user}}.", "vars": True}]}
+    )
+
+    [trigger] = read_hooks(folder).triggers
+
+    assert (trigger.content, trigger.vars) == ("Greet {{user}}.", True)

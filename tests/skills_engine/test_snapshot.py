@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from skills_engine import HookInfo, Skill, SkillsSnapshot
-from skills_engine.library import MAX_CACHED_SELECTIONS
+from skills_engine.library import MAX_CACHED_SELECTIONS, load_snapshot
+from tests.skills_engine.folders import entry, make_skill
 
 
 def skill(name: str, *hooks: str) -> Skill:
@@ -77,3 +78,30 @@ def test_snapshots_are_equal_by_what_they_say() -> None:
     assert other == SNAPSHOT
     assert other != SkillsSnapshot(SNAPSHOT.skills, version=5)
     assert "_hooks" not in repr(other)
+
+
+@pytest.mark.rule("L1-57")
+def test_a_group_that_stands_in_two_skills_is_named_until_it_is_shared(tmp_path: Path) -> None:
+    for name, group in (
+        ("one", "tone"),
+        ("two", "tone"),
+        ("three", "length"),
+        ("four", "shared/all"),
+        ("five", "shared/all"),
+    ):
+        make_skill(tmp_path, name, entry(group=group))
+
+    found = load_snapshot(tmp_path).diagnostics
+
+    assert sorted((one.skill, one.severity) for one in found) == [("one", "warning"), ("two", "warning")]
+    assert all("write shared/tone for one of all" in one.message for one in found)
+
+
+@pytest.mark.rule("L1-57")
+def test_no_skill_is_called_shared(tmp_path: Path) -> None:
+    make_skill(tmp_path, "shared", entry())
+
+    snapshot = load_snapshot(tmp_path)
+
+    assert snapshot.skills == ()
+    assert [one.severity for one in snapshot.diagnostics] == ["error"]

@@ -44,7 +44,9 @@ def test_a_trigger_has_defaults_and_needs_no_hooks(tmp_path: Path) -> None:
 
 
 DROPPED = "unknown key: the trigger is dropped, as it might fire when it should not; conditions are in when"
-ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, model, user, skills, time"
+ELSEWHERE = (
+    "does not count here; these do: user_text, turn, channel, language, model, user, skills, context, time, chance"
+)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ ELSEWHERE = "does not count here; these do: user_text, turn, channel, language, 
         ({"wehn": {"user": ["eve"]}}, "wehn", DROPPED),
         ({"when": {"any": 3}}, "when.any", "expected a list of objects, got 3"),
         ({"remark": "a"}, "remark", "unknown key, ignored"),
-        ({"tool": ["a"]}, "tool", "unknown key, ignored"),
+        ({"tool": ["a"]}, "tool", DROPPED),
         ({"after_sec": 3}, "after_sec", "unknown key, ignored (did you mean after_s?)"),
         ({"whn": {"user": ["eve"]}}, "whn", DROPPED),
         ({"unless": {"user": ["eve"]}}, "unless", DROPPED),
@@ -212,5 +214,5 @@ def test_lint_looks_at_triggers_too(tmp_path: Path) -> None:
         ("$.triggers[0].file", "greet.md holds !`date`, which is kept as text: no command is run"),
         ("$.triggers[0].when.any[0].turn", never),
         ("$.triggers[0].when.any[1].user_text", never),
-        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text in a trigger"),
+        ("$.triggers[0].file", "greet.md holds {{user}}, which is kept as text without vars: true"),
     ]

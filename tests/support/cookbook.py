@@ -21,6 +21,6 @@ def hooks_in(messages: list[dict[str, Any]], skill: Path) -> str:
     """Return the names of the hooks' files whose texts these messages hold; a variable stands for any words."""
     found = []
     for file in sorted((skill / "hooks").glob("*.md")):
-        pattern = re.sub(r"\\{\\{\w+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
+        pattern = re.sub(r"\\{\\{[\w.\\]+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
         found += [file.stem for message in messages if re.fullmatch(pattern, str(message["content"]))]
     return " ".join(found)

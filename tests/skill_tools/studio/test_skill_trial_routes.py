@@ -75,17 +75,19 @@ async def test_a_preview_says_what_is_wrong_and_what_stays_out(calm: Path, opera
 
 @pytest.fixture
 def tone(calm: Path) -> None:
-    (calm.parent / "other" / "hooks" / "hooks.json").write_text(hooks(entry("hint", group="tone")))
+    (calm.parent / "other" / "hooks" / "hooks.json").write_text(hooks(entry("hint", group="shared/tone")))
 
 
 async def test_a_group_of_a_preview_has_the_hooks_of_all_skills(tone: None, operator: Client) -> None:
     found = []
-    for group in ("tone", "alone"):
+    for group in ("shared/tone", "tone"):
         edits = {"hooks/hooks.json": hooks(entry("hint", group=group))}
         found.append((await operator.post(f"{CALM}/preview", {"files": edits, "text": "Hi"})).body["diagnostics"])
 
-    assert [one["message"] for one in found[0]] == ["keeps out other/hint of the group tone for good: it always fires"]
-    assert "no other hook is in the group alone" in found[1][0]["message"]
+    assert [one["message"] for one in found[0]] == [
+        "keeps out other/hint of the group shared/tone for good: it always fires"
+    ]
+    assert "no other hook is in the group tone" in found[1][0]["message"]
 
 
 async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_that_says_no(
