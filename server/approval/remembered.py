@@ -53,7 +53,7 @@ def keys_for(tool: str, arguments: Any, command: str | None, definition: Any = N
 
 
 class RememberedApprovals:
-    """What users have approved for good, in the database, which gets only keyed hashes. Every method raises StorageError."""
+    """Approvals that users gave for good, in the database, which gets only keyed hashes. Every method raises StorageError."""
 
     def __init__(self, table: ApprovalTable, redact: Redact, hash_keys: Sequence[bytes]) -> None:
         """Keep approvals under the first of `hash_keys` and find them under all; replicas share the keys."""

@@ -57,14 +57,14 @@ class PcmFormat(Struct, tag_field="type", tag="audio/pcm", frozen=True):
 
 class PcmuFormat(Struct, tag_field="type", tag="audio/pcmu", frozen=True):
     rate: ClassVar[int] = g711.RATE
-    decode = staticmethod(g711.decode_pcmu)
-    encode = staticmethod(g711.encode_pcmu)
+    decode = staticmethod(g711.PCMU.decode)
+    encode = staticmethod(g711.PCMU.encode)
 
 
 class PcmaFormat(Struct, tag_field="type", tag="audio/pcma", frozen=True):
     rate: ClassVar[int] = g711.RATE
-    decode = staticmethod(g711.decode_pcma)
-    encode = staticmethod(g711.encode_pcma)
+    decode = staticmethod(g711.PCMA.decode)
+    encode = staticmethod(g711.PCMA.encode)
 
 
 SoundFormat = PcmFormat | PcmuFormat | PcmaFormat

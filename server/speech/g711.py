@@ -1,10 +1,10 @@
 """G.711 (ITU-T): telephone sound, one byte a sample, as tables. Pure.
 
-`pcmu` is µ-law (North America, Japan), `pcma` A-law (elsewhere). Both are mono at RATE; the PCM is 16-bit
+PCMU is µ-law (North America, Japan), PCMA A-law (elsewhere). Both are mono at RATE; the PCM is 16-bit
 little-endian, whole samples, -32768…32767, of which µ-law reaches ±32124 and A-law ±32256: louder sound is clipped.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +16,19 @@ _ULAW_BIAS: Final = 33  # of 14-bit magnitudes: makes each segment twice as wide
 _ULAW_MAX: Final = 8158
 
 
-def decode_pcmu(data: bytes) -> bytes:
-    """Return n bytes of µ-law as 2n bytes of PCM16; every byte is a valid sample."""
-    return bytes(_ULAW_TO_PCM[np.frombuffer(data, np.uint8)])
+class Companding(NamedTuple):
+    """One of the two laws, as its tables."""
 
+    to_pcm: NDArray[np.int16]
+    from_pcm: NDArray[np.uint8]
 
-def encode_pcmu(pcm: bytes) -> bytes:
-    """Return 2n bytes of PCM16 as n bytes of µ-law."""
-    return bytes(_PCM_TO_ULAW[np.frombuffer(pcm, "<u2")])
+    def decode(self, data: bytes) -> bytes:
+        """Return n bytes of sound as 2n bytes of PCM16; every byte is a valid sample."""
+        return bytes(self.to_pcm[np.frombuffer(data, np.uint8)])
 
-
-def decode_pcma(data: bytes) -> bytes:
-    """Return n bytes of A-law as 2n bytes of PCM16; every byte is a valid sample."""
-    return bytes(_ALAW_TO_PCM[np.frombuffer(data, np.uint8)])
-
-
-def encode_pcma(pcm: bytes) -> bytes:
-    """Return 2n bytes of PCM16 as n bytes of A-law."""
-    return bytes(_PCM_TO_ALAW[np.frombuffer(pcm, "<u2")])
+    def encode(self, pcm: bytes) -> bytes:
+        """Return 2n bytes of PCM16 as n bytes of sound."""
+        return bytes(self.from_pcm[np.frombuffer(pcm, "<u2")])
 
 
 def _ulaw_to_pcm() -> NDArray[np.int16]:
@@ -66,7 +61,5 @@ def _pcm_to_alaw() -> NDArray[np.uint8]:
     return np.asarray(code ^ np.where(sample < 0, 0x55, 0xD5), np.uint8)
 
 
-_ULAW_TO_PCM: Final = _ulaw_to_pcm()
-_PCM_TO_ULAW: Final = _pcm_to_ulaw()
-_ALAW_TO_PCM: Final = _alaw_to_pcm()
-_PCM_TO_ALAW: Final = _pcm_to_alaw()
+PCMU: Final = Companding(_ulaw_to_pcm(), _pcm_to_ulaw())
+PCMA: Final = Companding(_alaw_to_pcm(), _pcm_to_alaw())

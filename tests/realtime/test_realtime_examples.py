@@ -16,7 +16,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from server.speech.audio import SPEECH_RATE, samples_to_pcm16
-from server.speech.g711 import encode_pcmu
+from server.speech.g711 import PCMU
 from tests.support.openai_script import Pause, calls, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.server_process import ROOT, ServerProcess
@@ -170,7 +170,7 @@ def question() -> bytes:
     """In µ-law."""
     sound = spoken("What time is it now, please?", VOICES[0])
     assert SPEECH_RATE == 16_000
-    return encode_pcmu(samples_to_pcm16((sound[: sound.size & ~1].reshape(-1, 2)).mean(axis=1)))
+    return PCMU.encode(samples_to_pcm16((sound[: sound.size & ~1].reshape(-1, 2)).mean(axis=1)))
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from server.speech.audio import SPEECH_RATE, PcmResampler, samples_to_pcm16
-from server.speech.g711 import encode_pcmu
+from server.speech.g711 import PCMU
 from tests.skills_engine.folders import entry, make_skill
 from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
@@ -130,7 +130,7 @@ async def test_a_telephone_talks_in_mu_law_both_ways(tmp_path: Path, model: Open
     pcmu = {"type": "audio/pcmu"}
     async with talking(tmp_path, model) as url, realtime_client(url) as client:
         await client.update(audio=heard(format=pcmu, turn_detection=None) | {"output": {"format": pcmu}})
-        sound = encode_pcmu(question(8_000))
+        sound = PCMU.encode(question(8_000))
         for at in range(0, len(sound), 8_000):
             piece = base64.b64encode(sound[at : at + 8_000]).decode()
             await client.send("input_audio_buffer.append", audio=piece)

@@ -19,8 +19,8 @@ def values(pcm: bytes) -> list[int]:
 @pytest.mark.parametrize(
     ("decode", "sequence", "loudest", "overload_db"),
     [  # G.711, tables 5 and 6: one period of 1 kHz at 0 dBm0, against the overload points 3.14 and 3.17 dBm0
-        (g711.decode_pcma, bytes.fromhex("34 21 21 34 b4 a1 a1 b4"), 4096 * 8, 3.14),
-        (g711.decode_pcmu, bytes.fromhex("1e 0b 0b 1e 9e 8b 8b 9e"), 8159 * 4, 3.17),
+        (g711.PCMA.decode, bytes.fromhex("34 21 21 34 b4 a1 a1 b4"), 4096 * 8, 3.14),
+        (g711.PCMU.decode, bytes.fromhex("1e 0b 0b 1e 9e 8b 8b 9e"), 8159 * 4, 3.17),
     ],
     ids=["A-law", "u-law"],
 )
@@ -38,23 +38,23 @@ def test_the_itus_1_khz_sequence_is_a_sine_at_0_dbm0(
     [(0x80, 32124), (0x00, -32124), (0x8F, 16764), (0xFE, 8), (0xFF, 0), (0x7F, 0), (0x7E, -8)],
 )
 def test_u_law_has_the_values_of_the_itus_table_2(code: int, value: int) -> None:
-    assert values(g711.decode_pcmu(bytes([code]))) == [value]
+    assert values(g711.PCMU.decode(bytes([code]))) == [value]
 
 
 @pytest.mark.parametrize(("code", "value"), [(0xAA, 32256), (0x2A, -32256), (0xD5, 8), (0x55, -8), (0xC5, 264)])
 def test_a_law_has_the_values_of_the_itus_table_1(code: int, value: int) -> None:
-    assert values(g711.decode_pcma(bytes([code]))) == [value]
+    assert values(g711.PCMA.decode(bytes([code]))) == [value]
 
 
 def test_every_byte_survives_the_way_to_pcm_and_back() -> None:
-    assert g711.encode_pcma(g711.decode_pcma(EVERY_BYTE)) == EVERY_BYTE
-    negative_zero = g711.encode_pcmu(g711.decode_pcmu(EVERY_BYTE))
+    assert g711.PCMA.encode(g711.PCMA.decode(EVERY_BYTE)) == EVERY_BYTE
+    negative_zero = g711.PCMU.encode(g711.PCMU.decode(EVERY_BYTE))
     assert negative_zero == EVERY_BYTE.replace(b"\x7f", b"\xff")
 
 
 @pytest.mark.parametrize(
     ("encode", "decode", "loudest"),
-    [(g711.encode_pcmu, g711.decode_pcmu, 32124), (g711.encode_pcma, g711.decode_pcma, 32256)],
+    [(g711.PCMU.encode, g711.PCMU.decode, 32124), (g711.PCMA.encode, g711.PCMA.decode, 32256)],
     ids=["u-law", "A-law"],
 )
 def test_every_sample_comes_back_within_a_step_and_louder_ones_are_clipped(
