@@ -1,10 +1,9 @@
 """Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
 import hmac
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
-from zoneinfo import ZoneInfo
 
 from server import config
 from server.agent.agent_client import TurnOptions
@@ -17,6 +16,7 @@ from server.llm.language_model import Message
 from server.session.settings import TurnRequest
 from server.tools.client_tools import ClientTool
 from skills_engine import HookFacts, HookInfo
+from skills_engine.conditions.turn_facts import zone_of
 
 _NO_FACTS: Final = HookFacts()
 """Facts of a turn whose hooks ask for none."""
@@ -160,11 +160,3 @@ class ChatHandler:
             hook_tokens=self.hook_tokens,
             state=request.hook_state,
         )
-
-
-def zone_of(context: Mapping[str, object]) -> ZoneInfo | None:
-    """Return the time zone that the context names; None for none, and where there is no such zone."""
-    try:
-        return ZoneInfo(str(context["timezone"])) if "timezone" in context else None
-    except (OSError, ValueError, KeyError):
-        return None

@@ -14,7 +14,6 @@ from server.agent.messages import user_texts
 from server.bounded.fair_share import Share
 from server.errors import FrameError, TurnError
 from server.session.approvals import Approvals
-from server.session.chat_handler import zone_of
 from server.session.nudges import Nudges
 from server.session.outbox import Outbox
 from server.session.services import Services
@@ -28,6 +27,7 @@ from server.session.turns import Turns
 from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
+from skills_engine.conditions.turn_facts import zone_of
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
+from zoneinfo import ZoneInfo
 
 from skills_engine.signing import Signer
 
@@ -133,6 +134,14 @@ def is_value(value: object) -> TypeGuard[Value]:
 
 def is_of_kind(value: object, start: Value) -> TypeGuard[Value]:
     return type(value) is type(start) and is_value(value)
+
+
+def zone_of(context: Mapping[str, object]) -> ZoneInfo | None:
+    """Return the time zone that the context names; None for none, and where there is no such zone."""
+    try:
+        return ZoneInfo(str(context["timezone"])) if "timezone" in context else None
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def throw(seed: str, *what: str) -> int:
