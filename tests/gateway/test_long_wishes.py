@@ -262,8 +262,10 @@ class Conversation:
         """Ask something whose reply goes on until the next message."""
         gate = Gate()
         self._model.queue(text("Once ", gate))
-        await self._user.send("chat", messages=[*self._history, {"role": "user", "content": "Tell me"}], voice=False)
+        self._history.append({"role": "user", "content": "Tell me"})
+        await self._user.send("chat", messages=self._history, voice=False, **self._state)
         await self._user.until("text")
+        self._history.append({"role": "assistant", "content": "Once "})
 
     async def _end(self) -> Frame:
         """Return the end of the turn; the one that it interrupted ends before."""
