@@ -10,7 +10,7 @@ from playwright.async_api import Browser, BrowserContext, expect
 from tests.e2e.conftest import LIMIT_MS
 from tests.e2e.parley_page import ParleyPage
 from tests.support.cookbook import write_cookbook
-from tests.support.openai_script import text
+from tests.support.openai_script import Gate, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
@@ -94,6 +94,19 @@ async def test_hints_grow_on_the_page_and_an_edited_question_gets_the_hint_of_it
     assert LARGE in contents
     assert SMALL not in contents
     assert SMALL in await edited(page, model, 0, "help")
+
+
+async def test_a_message_typed_into_a_reply_keeps_what_that_turn_has_set(page: ParleyPage, model: OpenAIServer) -> None:
+    gate = Gate()
+    model.queue(text("Gern, ", gate))
+    await page.ask("Please answer in German")
+    await expect(page.replies).to_contain_text(["Gern"])
+
+    contents = await read(page, model, "And quickly")
+    gate.open()
+
+    assert "Answer in German." in contents
+    assert "Answer in German." in await read(page, model, "Thanks")
 
 
 async def test_the_users_clock_counts_and_the_inspector_shows_variables_and_context(
