@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -21,7 +21,7 @@ from skill_tools.testing import tests_command
 from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, clock_of
 from skill_tools.testing.tests_report import counted
 from skills_engine.conditions.set_entry import CONTEXT_KEY
-from skills_engine.conditions.turn_facts import Channel, HookFacts
+from skills_engine.conditions.turn_facts import Channel, HookFacts, zone_of
 from skills_engine.diagnostics import visible_text
 from skills_engine.hook_entries import TIMINGS, HookInfo
 from skills_engine.hooks_config import read_hooks
@@ -243,6 +243,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
         return _no_skills(arguments.path)
     rounds = [] if arguments.no_need else arguments.round or [[CallSpec(tool="read_file")]]
     hooks, triggers = _hooks_of(arguments.path)
+    context = dict(arguments.context or ())
     facts = HookFacts(
         channel=arguments.channel,
         language=arguments.language,
@@ -250,8 +251,8 @@ def _simulate(arguments: argparse.Namespace) -> int:
         model=arguments.model,
         is_local=arguments.model == "local",
         skills=frozenset([*(hook.skill for hook in hooks), *(trigger.skill for trigger in triggers)]),
-        started_at=arguments.time or datetime.now().astimezone(),
-        context=dict(arguments.context or ()),
+        started_at=(arguments.time or datetime.now(UTC)).astimezone(zone_of(context)),
+        context=context,
         seed=arguments.seed,
     )
     texts, trigger = arguments.text or ["(the user's message)"], None

@@ -108,6 +108,12 @@ class HookManager:
         return bool(is_withheld) and any(hook.holds_context for hook in self.fired)
 
     @property
+    def values(self) -> dict[str, Any]:
+        """The context, and the variables of the skills that are on, with their values so far."""
+        variables = {skill: {**starts, **self.variables.get(skill, {})} for skill, starts in self._declared.items()}
+        return {"context": dict(self._facts.context), "variables": variables}
+
+    @property
     def fired(self) -> list[HookInfo]:
         """The hooks that were put in, in this order, each as often as it was."""
         return [hook for _, hook in self._origins.values()]

@@ -27,7 +27,7 @@ export function stored(state, conversation) {
 
 /** Return the settings that `configure` sends. @param {State} state @returns {import("../sdk/frames.js").ClientSettings} */
 export function clientSettingsOf(state) {
-  const { settings, skills, openId, canPlay, speech } = state;
+  const { settings, timezone, skills, openId, canPlay, speech } = state;
   const { tools, language, trace, readAloud, turnDetection, speaker, speed } = settings;
   const on = skills.filter((skill) => isSkillOn(settings, skill));
   const isDefault = skills.every((skill) => on.includes(skill) === (skill.default !== "off"));
@@ -43,6 +43,7 @@ export function clientSettingsOf(state) {
     speed: Number(speed),
     conversation: openId,
     trace,
+    context: timezone ? { timezone } : {},
     nudges: settings.nudges && hasTriggers(state) && openConversation(state)?.access === "write",
   };
 }

@@ -44,7 +44,10 @@ const saves = saver({
 });
 const now = { id: newId, time: Date.now };
 
-let state = initialState(loadSettings(() => localStorage));
+let state = initialState(
+  loadSettings(() => localStorage),
+  Intl.DateTimeFormat().resolvedOptions().timeZone,
+);
 const { pageLanguage } = state.settings;
 await useLanguage(pageLanguage);
 let isDrawing = false;

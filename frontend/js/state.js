@@ -57,6 +57,7 @@
  * @property {readonly import("../sdk/frames.js").Diagnostic[]} diagnostics
  * @property {readonly Stage[] | null} loading stages of a server that is not ready yet
  * @property {Settings} settings
+ * @property {string} timezone of this browser, such as Europe/Berlin; empty if it does not say
  * @property {import("../sdk/frames.js").SpeechStatus | null} speech the server's engines
  * @property {Voice} voice
  * @property {boolean} canPlay whether sound can be played here
@@ -154,8 +155,8 @@ export const NO_DOWNLOADS = { all: [], suggested: "", freeBytes: 0, problem: "",
 const MAX_NOTICES = 5;
 const MAX_ANNOUNCEMENTS = 200; // more than come between two drawings
 
-/** @param {Partial<Settings>} [settings] @returns {State} */
-export function initialState(settings = {}) {
+/** @param {Partial<Settings>} [settings] @param {string} [timezone] @returns {State} */
+export function initialState(settings = {}, timezone = "") {
   return {
     connection: { phase: "connecting", attempt: 0, code: null },
     server: null,
@@ -163,6 +164,7 @@ export function initialState(settings = {}) {
     diagnostics: [],
     loading: null,
     settings: { ...DEFAULT_SETTINGS, ...settings },
+    timezone,
     speech: null,
     voice: NO_VOICE,
     canPlay: true,

@@ -17,7 +17,8 @@
  */
 
 import { summaryOf, titleOf } from "./titles.js";
-import { CONVERSATIONS, Database, each, IMAGES, result, RUNNING, SUMMARIES } from "./database.js";
+import { result, written } from "../sdk/database.js";
+import { CONVERSATIONS, Database, each, IMAGES, RUNNING, SUMMARIES } from "./database.js";
 
 /** @param {IDBFactory} indexedDB @returns {Promise<Store>} rejects where the browser keeps nothing */
 export async function openStore(indexedDB) {
@@ -111,22 +112,6 @@ function putImages(store, conversation, images, stored) {
   const wanted = new Set(images.map(({ id }) => id));
   for (const { id, url } of images) if (!stored.has(id)) store.put({ conversation, id, url });
   for (const id of stored) if (!wanted.has(id)) store.delete([conversation, id]);
-}
-
-/**
- * Run a transaction and commit it at once: a page that goes away right after this call has stored it.
- *
- * @param {IDBTransaction} transaction @param {(transaction: IDBTransaction) => void} act
- */
-function written(transaction, act) {
-  return /** @type {Promise<void>} */ (
-    new Promise((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onabort = () => reject(transaction.error ?? new Error("the browser gave up"));
-      act(transaction);
-      transaction.commit();
-    })
-  );
 }
 
 /** Return the range of the keys [conversation, id] of a conversation's pictures. @param {string} id */

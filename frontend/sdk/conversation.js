@@ -176,7 +176,31 @@ export function withTurnState(conversation, turnId, state) {
   const kept = withState(conversationHistory, turnId, state);
   const others = branches.map((branch) => withState(branch, turnId, state));
   const isKept = kept !== conversationHistory || others.some((branch, index) => branch !== branches[index]);
-  return isKept ? { ...conversation, conversationHistory: kept, branches: others } : null;
+  return isKept ? withLastStates({ ...conversation, conversationHistory: kept, branches: others }) : null;
+}
+
+const MAX_STATES = 100; // of a version of a conversation, each up to 16 KiB
+
+/**
+ * Forget the states of all turns but the last. A message that branches share stays one object.
+ *
+ * @param {Conversation} conversation
+ * @returns {Conversation}
+ */
+function withLastStates(conversation) {
+  const versions = [conversation.conversationHistory, ...conversation.branches];
+  const isLast = new Set(versions.flatMap((history) => history.filter(({ _state }) => _state).slice(-MAX_STATES)));
+  /** @type {Map<Message, Message>} */
+  const forgetful = new Map();
+  for (const message of versions.flat()) {
+    const { _state, ...rest } = message;
+    if (_state && !isLast.has(message)) forgetful.set(message, rest);
+  }
+  if (!forgetful.size) return conversation;
+  const [conversationHistory = [], ...branches] = versions.map((history) =>
+    history.map((message) => forgetful.get(message) ?? message),
+  );
+  return { ...conversation, conversationHistory, branches };
 }
 
 /** Return the reply of a turn, as the model wrote it. @param {readonly Message[]} history @param {string} turnId */
@@ -208,7 +232,7 @@ export function fitToLimits(history, limits) {
   const hookState = state ? { state } : {};
   if (!limits) return { messages, hookState, droppedTurns: 0 };
   let droppedTurns = 0;
-  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES + state.length);
+  let bytes = messages.reduce((sum, message) => sum + bytesOf(message), ENVELOPE_BYTES + bytesOf(hookState));
   while (messages.length > limits.max_messages || bytes > limits.max_message_bytes) {
     const next = messages.findIndex((message, index) => index > 0 && isUserMessage(message));
     if (next < 0) return null;
@@ -251,7 +275,7 @@ function isReply({ role, _hook }) {
 const ENVELOPE_BYTES = 200;
 const encoder = new TextEncoder();
 
-/** Return the size of the message in bytes, with the comma that follows it. @param {SentMessage} message */
-function bytesOf(message) {
-  return encoder.encode(JSON.stringify(message)).length + 1;
+/** Return the size of the message or the state in bytes, with the comma that follows it. @param {SentMessage | {state?: string}} part */
+function bytesOf(part) {
+  return encoder.encode(JSON.stringify(part)).length + 1;
 }

@@ -88,8 +88,10 @@
  * @typedef {{voice: boolean, turn_detection: TurnDetection, input: AudioFormat,
  *   output?: {format: "pcm16" | "opus"},
  *   skills: string[] | null, enable_tools: boolean, language: string | null, speaker: string | null, speed: number,
- *   conversation: string | null, trace: boolean, nudges: boolean, instructions?: string | null, max_tokens?: number | null,
+ *   conversation: string | null, trace: boolean, nudges: boolean, context?: Context, instructions?: string | null,
+ *   max_tokens?: number | null,
  *   tools?: ToolItem[], tool_choice?: "auto" | "none" | "required" | {name: string}}} ClientSettings
+ * @typedef {Readonly<Record<string, string | number | boolean | readonly string[]>>} Context what the application knows
  * @typedef {{name: string, description: string, parameters: object}} ToolItem
  * @typedef {{type: "configure"} & Partial<ClientSettings>} Configure
  * @typedef {{type: "history", utterance: string, messages: SentMessage[], state?: string}} History

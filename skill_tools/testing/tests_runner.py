@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 from typing import Literal, TypeVar
 
 from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
@@ -11,7 +12,7 @@ from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.conditions.turn_facts import HookFacts, HookState, TurnVariables
+from skills_engine.conditions.turn_facts import HookFacts, HookState, TurnVariables, zone_of
 from skills_engine.diagnostics import did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
@@ -147,7 +148,7 @@ class SkillTestRunner:
         return list(dict.fromkeys(skills))
 
     def _facts(self, test: SkillTest, turn: TurnSpec, state: HookState) -> HookFacts:
-        tools = turn.tools
+        tools, context = turn.tools, turn.context or {}
         if tools is None:
             tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
         return HookFacts(
@@ -159,9 +160,9 @@ class SkillTestRunner:
             is_operator=bool(turn.operator),
             skills=frozenset(self.skills_on(test, turn)),
             tools=frozenset(tools),
-            started_at=clock_of(turn.time),
+            started_at=clock_of(turn.time).astimezone(zone_of(context) or UTC),
             hook_tokens=turn.hook_tokens,
-            context=turn.context or {},
+            context=context,
             spoken=bool(turn.spoken),
             interrupted=bool(turn.interrupted),
             attachments=frozenset(turn.attachments or ()),

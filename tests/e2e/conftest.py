@@ -114,6 +114,18 @@ def write_skill(folder: Path, name: str, description: str, hooks: dict[str, tupl
     (folder / name / "hooks" / "hooks.json").write_text(json.dumps({"hooks": entries}))
 
 
+def write_counter(folder: Path) -> None:
+    """Write a skill that counts the questions, and looks for a name in each."""
+    name = {"from": "user_text", "match": "/my name is (.+)/"}
+    updates = {"count": {"questions": {"add": 1}}, "their-name": {"name": name}}
+    entries = [{"name": key, "timing": "after_user_input", "set": change} for key, change in updates.items()]
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: counter\ndescription: Counts questions.\n---\nIt counts.\n")
+    (folder / "hooks" / "hooks.json").write_text(
+        json.dumps({"variables": {"questions": 0, "name": ""}, "hooks": entries})
+    )
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def server(
     tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, skills: Path
@@ -138,15 +150,16 @@ async def speech() -> AsyncIterator[SpeechServer]:
 async def talking_server(
     tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, speech: SpeechServer
 ) -> AsyncIterator[ServerProcess]:
-    """With these engines; it plans nothing, and asks before it looks at the clock."""
+    """With these engines; it plans nothing, asks before it looks at the clock, and has a skill with variables."""
     engine = {"provider": "openai", "base_url": speech.base_url, "api_key": "scripted", "model": "scripted"}
     environ = {
         **endpoint(lasting_model.url),
         **{f"PARLEY_SPEECH__{kind}__{key.upper()}": value for kind in ("STT", "TTS") for key, value in engine.items()},
     }
     folder = tmp_path_factory.mktemp("talking")
+    write_counter(folder / "remembering" / "counter")
     asking = {"builtins": {"ask_human": {"enabled": True, "config": {"tools": ["current_time"]}}}}
-    settings = {"agent": {"planning": False}, "hooks": asking}
+    settings = {"agent": {"planning": False}, "hooks": asking, "skills": {"dirs": [str(folder / "remembering")]}}
     async with ServerProcess(folder, environ=environ, settings=settings) as process:
         yield process
 

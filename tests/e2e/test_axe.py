@@ -114,6 +114,9 @@ async def conversation(page: ParleyPage, model: OpenAIServer, look: Look) -> Non
     for name in ("skills", "inspector", "settings", "hooks"):
         await panel(tab, name)
         await tab.evaluate("document.querySelectorAll('#panel details').forEach((folded) => (folded.open = true))")
+        if name == "inspector":
+            await expect(tab.locator(".trace-list")).to_have_count(3)  # variables, context, hooks that did not fire
+            await tab.locator(".trace-list").first.scroll_into_view_if_needed()
         await look(tab, name)
         await tab.locator("#panel [data-action=panel]").click()
     await click(tab, "models")

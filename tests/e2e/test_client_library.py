@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -33,11 +34,24 @@ async def allowing_server(
     tmp_path_factory: pytest.TempPathFactory, lasting_model: OpenAIServer, skills: Path, pages: ForeignPages
 ) -> AsyncIterator[ServerProcess]:
     """A server that lets the other origin in."""
-    settings = {"skills": {"dir": str(skills)}, "agent": {"planning": False}, "security": {"origins": [pages.origin]}}
     folder = tmp_path_factory.mktemp("allowing")
+    own = shutil.copytree(skills, folder / "skills")
+    write_counter(own / "counter")
+    settings = {"skills": {"dir": str(own)}, "agent": {"planning": False}, "security": {"origins": [pages.origin]}}
     async with ServerProcess(folder, environ=endpoint(lasting_model.url), settings=settings) as process:
         pages.server_url = process.url
         yield process
+
+
+def write_counter(folder: Path) -> None:
+    """Write a skill that counts the turns of users of the pro plan."""
+    asked = {"timing": "after_user_input", "when": {"context": {"plan": "pro"}}}
+    shown = {"name": "show", "file": "show.md", "role": "system", "persistent": False, "vars": True}
+    entries = [{"name": "count", "set": {"turns": {"add": 1}}, **asked}, {**shown, **asked}]
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: counter\ndescription: Counts.\n---\nIt counts.\n")
+    (folder / "hooks" / "show.md").write_text("Turn {{var.turns}} of a {{context.plan}} user.")
+    (folder / "hooks" / "hooks.json").write_text(json.dumps({"variables": {"turns": 0}, "hooks": entries}))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -71,6 +85,41 @@ async def test_the_sixty_line_page_talks_and_keeps_its_history(
     )
     await tab.reload()
     await expect(lines).to_have_text(said)
+
+
+CONVERSE = """async ([url, question]) => {
+  const { Parley, browserStore } = await import(`${url}/sdk/parley.js`);
+  const parley = new Parley({ conversation: "anna", store: browserStore(), configure: { context: { plan: "pro" } } });
+  const frames = [];
+  parley.on("frame", (frame) => frames.push(frame));
+  await parley.send(question);
+  parley.close();
+  return [frames.findLast(({ type }) => type === "turn_end").state, localStorage.length];
+}"""
+
+
+async def test_a_conversation_moves_from_local_storage_to_the_database_with_what_hooks_remember(
+    tab: Page, pages: ForeignPages, model: OpenAIServer
+) -> None:
+    await tab.goto(pages.add("empty.html", "<!doctype html><title>Empty</title>"))
+    old = {
+        "id": "anna",
+        "historySegments": [],
+        "conversationHistory": [{"role": "user", "content": "Old?", "_turn": "t"}],
+    }
+    await tab.evaluate("(old) => localStorage.setItem('parley.conversation.anna', JSON.stringify(old))", old)
+
+    model.queue(text("One."))
+    state, left = await tab.evaluate(CONVERSE, [pages.server_url, "First?"])
+    assert (bool(state), left) == (True, 0)
+    assert model.requests[-1].contents[1] == "Old?"
+    assert "Turn 1 of a pro user." in model.requests[-1].contents
+    await tab.reload()
+    model.queue(text("Two."))
+    await tab.evaluate(CONVERSE, [pages.server_url, "Second?"])
+
+    assert "First?" in model.requests[-1].contents
+    assert "Turn 2 of a pro user." in model.requests[-1].contents
 
 
 async def test_a_connection_that_breaks_in_a_reply_comes_back_and_the_question_can_be_asked_again(

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromRecord } from "../../frontend/sdk/conversation.js";
+import { fitToLimits, fromRecord } from "../../frontend/sdk/conversation.js";
 import { asJson } from "../../frontend/js/export.js";
 import { fromJson } from "../../frontend/js/import.js";
 import { Page, pluck, turn } from "./support.js";
@@ -121,6 +121,32 @@ test("a failed turn that is sent again leaves its state with the hooks it leaves
   page.dispatch({ type: "retry", turnId: "t4", at: 4 });
 
   assert.equal(chatState(page), "after t3", "the model has read that hook, and will again");
+});
+
+test("the states of the last hundred turns are kept, in each version", () => {
+  const page = talked(105).dispatch(again("t104", "t106"));
+  answer(page, "t106");
+
+  const [shown, other] = [page.conversation.conversationHistory, ...page.conversation.branches];
+  const kept = (history) => history.flatMap(({ _state }) => _state ?? []);
+  assert.deepEqual([kept(shown)[0], kept(shown).at(-1), kept(shown).length], ["after t6", "after t106", 99]);
+  assert.deepEqual([kept(other)[0], kept(other).at(-1), kept(other).length], ["after t6", "after t105", 100]);
+  assert.equal(shown[0], other[0], "a message of both is one object");
+});
+
+test("a turn that is asked again before these hundred begins without a state", () => {
+  const page = talked(105).dispatch(again("t3", "t106"));
+
+  assert.equal(chatState(page), undefined);
+});
+
+test("a state counts for the size of a frame as it travels", () => {
+  const history = [{ role: "user", content: "q1", _turn: "t1", _state: '"'.repeat(1000) }];
+  history.push({ role: "user", content: "q2", _turn: "t2" });
+  const bytes = new TextEncoder().encode(JSON.stringify({ messages: history, state: '"'.repeat(1000) })).length;
+
+  assert.equal(fitToLimits(history, { max_messages: 9, max_message_bytes: 2000 }), null);
+  assert.ok(fitToLimits(history, { max_messages: 9, max_message_bytes: bytes }));
 });
 
 test("states are stored, exported and imported", () => {

@@ -396,6 +396,7 @@ test("the server is told once what the user wants, and again after each connecti
       speed: 1,
       conversation: "c1",
       trace: true,
+      context: {},
       nudges: false,
     },
   ]);
@@ -413,6 +414,12 @@ test("the server is told once what the user wants, and again after each connecti
       [["clock"], "de"],
     ],
   );
+});
+
+test("the server is told the time zone of this browser", () => {
+  const page = new Page({ timezone: "Europe/Berlin" });
+
+  assert.deepEqual(pluck(page.sentOf("configure"), "context"), [{ timezone: "Europe/Berlin" }]);
 });
 
 test("instructions of the user's own go with every turn until they are taken away", () => {

@@ -21,8 +21,8 @@ export function skill(name, changes = {}) {
 
 /** A page whose store answers when told to, and which never throws anything away. */
 export class Page {
-  constructor({ storesAtOnce = true } = {}) {
-    this.state = initialState();
+  constructor({ storesAtOnce = true, timezone = "" } = {}) {
+    this.state = initialState({}, timezone);
     this.storesAtOnce = storesAtOnce;
     this.sent = [];
     this.records = new Map();

@@ -18,9 +18,15 @@ def write_cookbook(folder: Path) -> Path:
 
 
 def hooks_in(messages: list[dict[str, Any]], skill: Path) -> str:
-    """Return the names of the hooks' files whose texts these messages hold; a variable stands for any words."""
+    """Return the names of the hooks' files whose texts these messages hold."""
+    return " ".join(name for name, _ in hook_texts_in(messages, skill))
+
+
+def hook_texts_in(messages: list[dict[str, Any]], skill: Path) -> list[tuple[str, str]]:
+    """Return name and text of each hook's file that these messages hold; a variable stands for any words."""
     found = []
     for file in sorted((skill / "hooks").glob("*.md")):
         pattern = re.sub(r"\\{\\{[\w.\\]+\\}\\}", "[^{}]+", re.escape(file.read_text("utf-8").strip()))
-        found += [file.stem for message in messages if re.fullmatch(pattern, str(message["content"]))]
-    return " ".join(found)
+        texts = [str(message["content"]) for message in messages]
+        found += [(file.stem, text) for text in texts if re.fullmatch(pattern, text)]
+    return found

@@ -1,6 +1,7 @@
 /** The last conversation of this browser: its last question, what was said before, and what its hooks remembered then. */
 
-import { CONVERSATIONS, Database, SUMMARIES, result } from "../database.js";
+import { result } from "../../sdk/database.js";
+import { CONVERSATIONS, Database, SUMMARIES } from "../database.js";
 
 const MAX_MESSAGES = 50;
 

@@ -30,6 +30,8 @@ export interface Configuration {
   max_tokens?: number | null;
   tool_choice?: "auto" | "none" | "required" | { name: string };
   trace?: boolean;
+  /** What the application around the conversation knows, for the hooks of skills: `{plan: "pro"}`. It replaces what was given before. */
+  context?: Readonly<Record<string, string | number | boolean | readonly string[]>>;
   /** What is said gives `transcript` events and no turns; `send` ends as failed. */
   transcribe_only?: boolean;
 }
