@@ -82,6 +82,7 @@ class TagReader:
         """Whether anything but white space stood beside the tag."""
         self._held = ""
         self._decided = False
+        self._is_closed = False  # the tag has its closing tag: another is text
         self._trailers: tuple[str, ...] = ()
 
     @property
@@ -133,7 +134,8 @@ class TagReader:
     def _drop_closing_tag(self) -> None:
         self._held = self._held.lstrip()
         closing = self._trailers[-1]
-        if self._held[: len(closing)].translate(_SMALL) == closing:
+        if not self._is_closed and self._held[: len(closing)].translate(_SMALL) == closing:
+            self._is_closed = True
             self._held = self._held[len(closing) :].lstrip()
 
     def _show(self, length: int) -> str:

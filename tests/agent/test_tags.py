@@ -63,6 +63,7 @@ HEADS = [
     ("```<need_tool>", None, "```<need_tool>", False),
     ("```a`b\n<need_tool>", None, "```a`b\n<need_tool>", False),
     ("</need_tool>Noon.", None, "</need_tool>Noon.", False),
+    ("<need_tool></need_tool></need_tool>Noon.", "need_tool", "</need_tool>Noon.", True),
 ]
 
 
