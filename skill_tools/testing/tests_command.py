@@ -18,9 +18,9 @@ from skill_tools.testing.tests_report import junit_xml, render_results, render_s
 from skill_tools.testing.tests_runner import SkillHooks, SkillTestRunner
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile, read_hooks
+from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile
 from skills_engine.library import changed_hooks
-from skills_engine.skills_folder import list_skills
+from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 
 PASSED, FAILED, NOT_RUN = 0, 1, 2
 
@@ -70,11 +70,12 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
     if not any(of_skill.tests or of_skill.diagnostics for of_skill in by_skill.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
-    hooks = {name: read_hooks(root / name) for name in dict.fromkeys([*list_skills(root)[0], *by_skill])}
+    names = dict.fromkeys([*list_skills(root)[0], *by_skill])
+    skills = {name: load_skill(root.resolve() / name) for name in names}
     model = nullcontext() if options.server is None else connect(options.server, options.token)
     try:
         async with model as asker:
-            return await _TestRun(root, by_skill, hooks, asker).report(options)
+            return await _TestRun(root, by_skill, skills, asker).report(options)
     except (AskError, VariantError) as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_RUN
@@ -90,19 +91,28 @@ def _read(path: Path) -> tuple[Path, dict[str, FoundTests]]:
 
 @dataclass(frozen=True)
 class _TestRun:
-    """The tests of skills in `root`, the hooks of all skills there, and the model that some of the tests ask."""
+    """The tests of skills in `root`, all skills there, and the model that some of the tests ask."""
 
     root: Path
     by_skill: Mapping[str, FoundTests]
-    hooks: SkillHooks
+    skills: Mapping[str, LoadedSkill]
     asker: Asker | None
+
+    @property
+    def hooks(self) -> SkillHooks:
+        return {name: loaded.hooks_file for name, loaded in self.skills.items()}
+
+    @property
+    def on(self) -> list[str]:
+        """The skills that are on where nothing else is configured."""
+        return [name for name, loaded in self.skills.items() if loaded.skill and loaded.skill.on_by_default]
 
     async def report(self, options: argparse.Namespace) -> int:
         started_s = time.perf_counter()
         has_bad_hooks = self._print_diagnostics()
         if options.variants:
             return await self._compare(options)
-        runner = SkillTestRunner(self.hooks)
+        runner = SkillTestRunner(self.hooks, on=self.on)
         results = runner.run(test for of_skill in self.by_skill.values() for test in of_skill.tests)
         if self.asker is not None:
             results = [
@@ -126,7 +136,7 @@ class _TestRun:
         [(skill, of_skill)] = self.by_skill.items()
         wordings = read_wordings(options.variants, self.root / skill)
         hook = hook_to_vary(options.hook, wordings, self.hooks[skill].hooks)
-        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.asker)
+        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.asker, on=self.on)
         print(render_variants(results), flush=True)
         return NOT_RUN if of_skill.diagnostics else PASSED
 
@@ -201,13 +211,15 @@ async def run_variants(
     hook: HookInfo,
     wordings: Sequence[Wording],
     asker: Asker | None,
+    *,
+    on: Sequence[str] = (),
 ) -> list[VariantResult]:
     """Run every test with every wording. Raises AskError, and VariantError for a skill that there is not."""
     results = []
     for wording in wordings:
         texts = {f"{hook.skill}/{hook.name}": wording.text}
         file = files[hook.skill]
-        runner = SkillTestRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))})
+        runner = SkillTestRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))}, on=on)
         for result in runner.run(tests):
             test, rate, tokens = result.test, None, result.hook_tokens
             if test.spec.ask is None:
