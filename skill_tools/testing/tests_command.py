@@ -12,7 +12,7 @@ from pathlib import Path
 from watchfiles import watch
 
 from skill_tools.authoring.lint import diagnostic_line, is_skill_folder
-from skill_tools.testing.tests_asker import Asker, AskError, ask_test, take_samples
+from skill_tools.testing.tests_asker import AnswerCache, Asker, AskError, ask_test, take_samples
 from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_report import junit_xml, render_results, render_summary
 from skill_tools.testing.tests_runner import SkillHooks, SkillTestRunner
@@ -75,7 +75,7 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
     model = nullcontext() if options.server is None else connect(options.server, options.token)
     try:
         async with model as asker:
-            return await _TestRun(root, by_skill, skills, asker).report(options)
+            return await _TestRun(root, by_skill, skills, None if asker is None else AnswerCache(asker)).report(options)
     except (AskError, VariantError) as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_RUN
@@ -96,7 +96,7 @@ class _TestRun:
     root: Path
     by_skill: Mapping[str, FoundTests]
     skills: Mapping[str, LoadedSkill]
-    asker: Asker | None
+    model: AnswerCache | None
 
     @property
     def hooks(self) -> SkillHooks:
@@ -114,9 +114,9 @@ class _TestRun:
             return await self._compare(options)
         runner = SkillTestRunner(self.hooks, on=self.on)
         results = runner.run(test for of_skill in self.by_skill.values() for test in of_skill.tests)
-        if self.asker is not None:
+        if self.model is not None:
             results = [
-                one if one.test.spec.ask is None else await ask_test(one.test, runner, self.asker) for one in results
+                one if one.test.spec.ask is None else await ask_test(one.test, runner, self.model) for one in results
             ]
         if text := render_results(results, self.root):
             print(text, end="\n\n")
@@ -136,7 +136,7 @@ class _TestRun:
         [(skill, of_skill)] = self.by_skill.items()
         wordings = read_wordings(options.variants, self.root / skill)
         hook = hook_to_vary(options.hook, wordings, self.hooks[skill].hooks)
-        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.asker, on=self.on)
+        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.model, on=self.on)
         print(render_variants(results), flush=True)
         return NOT_RUN if of_skill.diagnostics else PASSED
 
@@ -210,7 +210,7 @@ async def run_variants(
     files: Mapping[str, HooksFile],
     hook: HookInfo,
     wordings: Sequence[Wording],
-    asker: Asker | None,
+    model: AnswerCache | None,
     *,
     on: Sequence[str] = (),
 ) -> list[VariantResult]:
@@ -227,8 +227,8 @@ async def run_variants(
             else:
                 try:
                     tokens = runner.hook_tokens(test)
-                    if asker is not None:
-                        rate = (await take_samples(test, runner, asker, texts)).pass_rate
+                    if model is not None:
+                        rate = (await take_samples(test, runner, model, texts)).pass_rate
                 except LookupError as error:
                     raise VariantError(f"{test.name}: {error.args[0]}") from error
             results.append(VariantResult(wording.file, test.name, rate, tokens))

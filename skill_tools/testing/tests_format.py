@@ -72,6 +72,8 @@ class ReplySpec(Struct, forbid_unknown_fields=True, frozen=True):
     max_words: _Count | None = None
     contains: _Text | _Patterns | None = None
     lacks: _Text | _Patterns | None = None
+    judge: _Text | None = None
+    json: dict[str, Any] | None = None
 
 
 class ExpectSpec(Struct, forbid_unknown_fields=True, frozen=True):
@@ -276,6 +278,18 @@ def _check_expect(expect: ExpectSpec, at: Place, *, is_asked: bool) -> Found:
         yield from _check_patterns(reads, (*at, "reads", index))
     if expect.reply is not None:
         yield from _check_patterns(expect.reply, (*at, "reply"))
+        yield from _check_schema(expect.reply.json, (*at, "reply", "json"))
+
+
+def _check_schema(schema: dict[str, Any] | None, at: Place) -> Found:
+    if schema is None:
+        return
+    from jsonschema import Draft202012Validator, SchemaError  # a third of a second, for what few tests have
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        yield (*at, *error.path), f"is no JSON Schema: {error.message}"
 
 
 def _check_patterns(spec: ReadsSpec | ReplySpec, at: Place) -> Found:
