@@ -301,12 +301,7 @@ SCHEMA = "json: {type: object, properties: {age: {type: integer}}, required: [ag
         ('{"age": "3"}', ["json: $.age: '3' is not of type 'integer'"]),
         ("{}", ["json: $: 'age' is a required property"]),
         ("It is 3.", ["json: the answer is no JSON: Expecting value: line 1 column 1 (char 0)"]),
-        (
-            "[" * 100_000,
-            [
-                "json: cannot be checked: maximum recursion depth exceeded while decoding a JSON array from a unicode string"
-            ],
-        ),
+        ("[" * 100_000, ["json: the answer or the schema is nested too deep"]),
     ],
 )
 def test_an_answer_must_be_json_of_the_schema(answer: str, lacks: list[str]) -> None:
