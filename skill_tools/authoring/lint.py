@@ -228,7 +228,7 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
 
 def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
     if hook.when is not None:
-        leaves = list(_leaves(json.loads(hook.when.source), f"{place}.when"))
+        leaves = list(leaves_of(json.loads(hook.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _leaf_advice(hook, path, key, value, report)
             _size_advice(path, key, value, report)
@@ -278,7 +278,7 @@ def _is_open(change: Any) -> bool:
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
-        leaves = list(_leaves(json.loads(trigger.when.source), f"{place}.when"))
+        leaves = list(leaves_of(json.loads(trigger.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _size_advice(path, key, value, report)
             if message := _constant(key, value):
@@ -325,16 +325,16 @@ def _exclusion_advice(leaves: Sequence[tuple[str, str, Any]], report: Report) ->
             report.warning(place, f"never holds beside {beside[beside.index('when') :]}")
 
 
-def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
+def leaves_of(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
     """Yield place, name and value of every condition in the tree, and every `all` or `any` without one."""
     for key, value in when.items():
         path = f"{place}.{key}"
         match key:
             case "all" | "any" if value:
                 for index, part in enumerate(value):
-                    yield from _leaves(part, f"{path}[{index}]")
+                    yield from leaves_of(part, f"{path}[{index}]")
             case "not":
-                yield from _leaves(value, path)
+                yield from leaves_of(value, path)
             case _:
                 yield path, key, value
 
@@ -381,7 +381,7 @@ def _words_advice(hooks: HooksFile, tests: Sequence[SkillTest], report: Report) 
         (hook, path, patterns)
         for hook, place in zip(hooks.hooks, hooks.places, strict=True)
         if hook.when is not None
-        for path, key, value in _leaves(json.loads(hook.when.source), f"{place}.when")
+        for path, key, value in leaves_of(json.loads(hook.when.source), f"{place}.when")
         if (patterns := _patterns_of(key, value))
     ]
     sisters = [text for _, _, patterns in leaves for text in patterns if not text.startswith("/")]
