@@ -29,6 +29,7 @@ class VariableChange(NamedTuple):
 
     hook: HookInfo
     name: str
+    before: Value
     value: Value
 
 
@@ -99,6 +100,12 @@ class HookManager:
     def variables(self) -> Values:
         """The variables of all skills that differ from their start values, so far."""
         return self._memory.variables.changed
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The context, and the variables of the skills that are on, with their values so far."""
+        variables = {skill: {**starts, **self.variables.get(skill, {})} for skill, starts in self._declared.items()}
+        return {"context": dict(self._facts.context), "variables": variables}
 
     @property
     def fired(self) -> list[HookInfo]:
@@ -229,11 +236,10 @@ class HookManager:
         if (no := self._memory.apply(hook, moment)) is not None:
             self.not_fired.append(NotFired(hook, hook.timing, *no))
             return False
-        after = {name: moment.variables.value(hook.skill, name) for name in before}
         self.changes += [
-            VariableChange(hook, name, value)
-            for name, value in after.items()
-            if value is not None and value != before[name]
+            VariableChange(hook, name, was, now)
+            for name, was in before.items()
+            if was is not None and (now := moment.variables.value(hook.skill, name)) is not None and now != was
         ]
         return True
 

@@ -20,6 +20,8 @@
  *   `reason` in the server's words, `code` and `detail` for ours; `path` of the condition that did not hold;
  *   `fired` at another time of the turn
  *
+ * @typedef {{skill: string, hook: string, name: string, before?: unknown, value: unknown}} Change of a variable, by a hook
+ *
  * @typedef {object} HookStep What a process hook or a builtin did.
  * @property {number} call the model call it belongs to
  * @property {string} stage
@@ -37,6 +39,10 @@
  * @property {readonly Injected[]} injected
  * @property {readonly Injected[]} removed
  * @property {readonly NotFired[]} notFired
+ * @property {readonly NotFired[]} notSet what hooks would have set, had it been found, or had there been room
+ * @property {{context: Readonly<Record<string, unknown>>, variables: Readonly<Record<string, Readonly<Record<string, unknown>>>>}} values
+ *   as the turn began; variables by skill and name
+ * @property {readonly Change[]} changes of variables, in order
  * @property {readonly HookStep[]} hookSteps in the order they were asked
  */
 
@@ -48,8 +54,13 @@ export const EMPTY_TRACE = {
   injected: [],
   removed: [],
   notFired: [],
+  notSet: [],
+  values: { context: {}, variables: {} },
+  changes: [],
   hookSteps: [],
 };
+
+const NOT_SET = new Set(["set", "variables_full"]);
 
 const MAX_HOOK_STEPS = 500; // of one turn
 
@@ -69,7 +80,15 @@ export function withTrace(trace, event, data) {
     case "removed":
       return { ...trace, removed: [...trace.removed, /** @type {Injected} */ (values)] };
     case "not_fired":
-      return { ...trace, notFired: [...trace.notFired, ...list(values.hooks)] };
+      return {
+        ...trace,
+        notFired: [...trace.notFired, ...list(values.hooks).filter(({ code }) => !NOT_SET.has(code))],
+        notSet: [...trace.notSet, ...list(values.hooks).filter(({ code }) => NOT_SET.has(code))],
+      };
+    case "values":
+      return { ...trace, values: { context: record(values.context), variables: record(values.variables) } };
+    case "variables":
+      return { ...trace, changes: [...trace.changes, ...list(values.changes)] };
     case "hook_changed":
     case "hook_failed":
       return { ...trace, hookSteps: [...trace.hookSteps, asStep(event, values)].slice(-MAX_HOOK_STEPS) };
@@ -81,6 +100,11 @@ export function withTrace(trace, event, data) {
 /** @param {unknown} value @returns {any[]} */
 function list(value) {
   return Array.isArray(value) ? value : [];
+}
+
+/** @param {unknown} value @returns {Record<string, any>} */
+function record(value) {
+  return typeof value === "object" && value !== null ? value : {};
 }
 
 /** @param {TraceMessage[]} messages @returns {Record<string, TraceMessage>} */
@@ -96,8 +120,8 @@ function asStep(event, { call, stage, hook, ms, action, changes, discarded, kind
     hook: String(hook),
     ms: typeof ms === "number" ? ms : null,
     action: String(action ?? ""),
-    changes: typeof changes === "object" && changes !== null ? changes : {},
-    discarded: typeof discarded === "object" && discarded !== null ? discarded : {},
+    changes: record(changes),
+    discarded: record(discarded),
     failure: event === "hook_failed" ? { kind: String(kind), message: String(message), effect: String(effect) } : null,
   };
 }

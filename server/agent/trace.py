@@ -6,7 +6,7 @@ costs one comparison a call.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, count
 from typing import Any
@@ -113,11 +113,19 @@ class Tracer:
         self._has_told_reasons = True
         yield from not_fired_events(silent_hooks, self._hooks_off)
 
+    def values(self, values: Mapping[str, Any]) -> Iterator[LLMChunk]:
+        """Report the context and the variables as the turn begins with them."""
+        if self.is_on and any(values.values()):
+            yield _event("values", dict(values))
+
     def changed(self, changes: Sequence[VariableChange]) -> Iterator[TraceEvent]:
         """Report the changes of variables since the last time; `changes` are all of the turn."""
         new, self._reported_changes = changes[self._reported_changes :], len(changes)
         if self.is_on and new:
-            listed = [{"skill": c.hook.skill, "hook": c.hook.name, "name": c.name, "value": c.value} for c in new]
+            listed = [
+                {"skill": c.hook.skill, "hook": c.hook.name, "name": c.name, "before": c.before, "value": c.value}
+                for c in new
+            ]
             yield TraceEvent("variables", {"changes": listed})
 
     def _changes(self, sent: Sequence[Message] = (), shortened: Sequence[Message] = ()) -> Iterator[LLMChunk]:

@@ -1,5 +1,7 @@
 """What the inspector is told of a turn."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from server.agent.agent_client import TurnOptions
@@ -9,8 +11,11 @@ from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.language_model import Finished, TextDelta, Usage
 from server.wire.frames import TurnSettings
+from skills_engine import HookFacts
 from skills_engine.hook_entries import TIMINGS
+from skills_engine.hooks_config import read_hooks
 from tests.agent.scene import QUESTION, agent_for, hook, listed, notices, play, told, traces
+from tests.skills_engine.folders import make_skill, write_hooks_json
 from tests.support.scripted_model import ScriptedModel, call, say
 
 ON = TurnOptions(settings=TurnSettings(trace=True))
@@ -317,6 +322,25 @@ async def test_hooks_of_skills_that_are_off_are_named_too() -> None:
 
     [(_, data)] = traces(chunks, "not_fired")
     assert [(item["hook"], item["reason"]) for item in data["hooks"]] == [("asleep", "the skill is switched off")]
+
+
+async def test_the_variables_and_the_context_are_told_and_what_sets_them(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "quiz")
+    entries: list[dict[str, Any]] = [
+        {"name": "right", "timing": "after_user_input", "set": {"score": {"add": 2}}},
+        {"name": "named", "timing": "after_user_input", "set": {"name": {"from": "user_text", "match": "/I am (.+)/"}}},
+    ]
+    write_hooks_json(folder, {"variables": {"score": 0, "name": ""}, "hooks": entries})
+    options = replace(ON, facts=HookFacts(context={"plan": "pro"}, user_messages=("Hello",)))
+
+    chunks = await play(agent_for(ScriptedModel([say("Hi.")])), read_hooks(folder).hooks, options=options)
+
+    [(_, values)] = traces(chunks, "values")
+    [(_, changed)] = traces(chunks, "variables")
+    [(_, silent)] = traces(chunks, "not_fired")
+    assert values == {"context": {"plan": "pro"}, "variables": {"quiz": {"score": 0, "name": ""}}}
+    assert changed["changes"] == [{"skill": "quiz", "hook": "right", "name": "score", "before": 0, "value": 2}]
+    assert [(hook["hook"], hook["path"]) for hook in silent["hooks"]] == [("named", "set.name")]
 
 
 async def test_the_reply_to_the_planning_prompt_is_told() -> None:

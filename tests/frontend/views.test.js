@@ -289,6 +289,38 @@ test("a turn that was cut names why hooks stayed out, and how long each part too
   assert.deepEqual(stretches, [10, 30, 60]);
 });
 
+test("the inspector shows each variable with what set it, what was not found, and the context", () => {
+  const page = new Page().ask("Paris", "t1");
+  const set = { skill: "quiz", timing: "after_user_input" };
+  page.receive(
+    t.trace("values", {
+      context: { plan: "pro", tags: ["beta"] },
+      variables: { quiz: { step: "", score: 1 }, "not/set": { on: false } },
+    }),
+    t.trace("variables", { changes: [{ ...set, hook: "right", name: "score", before: 1, value: 2 }] }),
+    t.trace("variables", { changes: [{ ...set, hook: "bonus", name: "score", before: 2, value: 5 }] }),
+    t.trace("not_fired", {
+      hooks: [{ ...set, hook: "name", reason: "in English", code: "set", detail: "set.name", path: "set.name" }],
+    }),
+  );
+
+  const view = inspectorView(page.state);
+  const [variables, context] = withClass(view, "trace-list");
+  const lines = (list) =>
+    elements([list])
+      .filter(({ tag }) => tag === "li")
+      .map((item) => textOf([item]));
+
+  assert.deepEqual(lines(variables), [
+    "quiz / score1→became2set by right→became5set by bonus",
+    'quiz / step""',
+    "not/set / onfalse",
+    "quiz / namenot setnothing was found for set.name, so nothing of it was set",
+  ]);
+  assert.deepEqual(lines(context), ['plan"pro"', 'tags["beta"]']);
+  assert.deepEqual(withClass(view, "not-fired"), []);
+});
+
 test("a server that traces for its operators alone is no cause for a notice", () => {
   const page = new Page().receive({ type: "notice", code: "trace_not_allowed", level: "info", message: "no" });
   assert.equal(page.state.notices.length, 0);
@@ -298,8 +330,24 @@ test("a server that traces for its operators alone is no cause for a notice", ()
 
 test("an unusual trace does not break the page", () => {
   const page = new Page().ask("Hello", "t1");
-  for (const event of ["messages", "model_call", "model_done", "injected", "removed", "not_fired"]) {
-    for (const data of [null, 3, "x", [], {}, { messages: 3, hooks: "x", tools: null }])
+  for (const event of [
+    "messages",
+    "model_call",
+    "model_done",
+    "injected",
+    "removed",
+    "not_fired",
+    "values",
+    "variables",
+  ]) {
+    for (const data of [
+      null,
+      3,
+      "x",
+      [],
+      {},
+      { messages: 3, hooks: "x", tools: null, variables: { a: null }, changes: 1 },
+    ])
       page.receive({ type: "trace", turn_id: "t1", event, data });
   }
 

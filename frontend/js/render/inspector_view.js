@@ -13,6 +13,7 @@ import { callCostView, hookCostsView } from "./hook_costs_view.js";
 import { hookStepsView } from "./hook_steps_view.js";
 import { icon } from "./icons.js";
 import { notFiredView } from "./not_fired_view.js";
+import { variablesView } from "./variables_view.js";
 import { shortened } from "../text.js";
 import { pretty } from "../../sdk/escaped_json.js";
 import { t } from "../strings.js";
@@ -76,6 +77,7 @@ function describe(shown) {
     metrics && latencyView(metrics),
     trace.calls.map((call, index) => callView(call, trace, index === trace.calls.length - 1)),
     hookStepsView(strayStepsOf(trace)),
+    variablesView(trace),
     notFiredView(trace.notFired),
   );
 }

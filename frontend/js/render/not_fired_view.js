@@ -12,7 +12,7 @@ export function notFiredView(notFired) {
   if (!notFired.length) return null;
   return h(
     "section",
-    { class: "not-fired", key: "not-fired" },
+    { class: "not-fired trace-list", key: "not-fired" },
     h("h4", {}, t.inspector.notFired),
     h("ul", {}, notFired.map(itemView)),
   );
@@ -32,6 +32,7 @@ function itemView({ skill, hook, timing, fired, ...why }) {
 
 /** Show the reason; one whose code we do not know in the server's words. @param {Pick<NotFired, "reason" | "code" | "detail" | "path">} why */
 export function reasonView({ reason, code = "", detail = "", path }) {
-  if (path) return [t.inspector.conditionFailed, h("code", {}, path)];
-  return t.inspector.reasons[code]?.(detail) ?? reason;
+  const own = t.inspector.reasons[code];
+  if (path && !own) return [t.inspector.conditionFailed, h("code", {}, path)];
+  return own?.(detail) ?? reason;
 }
