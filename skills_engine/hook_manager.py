@@ -61,8 +61,9 @@ class HookManager:
         """The changes of variables in the turn, in order."""
         self.updated: list[HookInfo] = []
         """The entries that only set variables, and did so, in this order."""
-        self._facts = HookFacts() if facts is None else facts
-        self._budget = self._facts.hook_tokens
+        self.facts = HookFacts() if facts is None else facts
+        """What is known of the turn since its start."""
+        self._budget = self.facts.hook_tokens
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
@@ -88,7 +89,7 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self._facts, self._declared)
+        return TurnMemory(self.facts, self._declared)
 
     @property
     def state(self) -> HookState | None:
@@ -105,7 +106,7 @@ class HookManager:
     def values(self) -> dict[str, Any]:
         """The context, and the variables of the skills that are on, with their values so far."""
         variables = {skill: {**starts, **self.variables.get(skill, {})} for skill, starts in self._declared.items()}
-        return {"context": dict(self._facts.context), "variables": variables}
+        return {"context": dict(self.facts.context), "variables": variables}
 
     @property
     def fired(self) -> list[HookInfo]:

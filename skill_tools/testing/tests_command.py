@@ -12,6 +12,7 @@ from pathlib import Path
 from watchfiles import watch
 
 from skill_tools.authoring.lint import diagnostic_line, is_skill_folder
+from skill_tools.authoring.scaffold import write_trace_test
 from skill_tools.testing.tests_asker import AnswerCache, Asker, AskError, ask_test, take_samples
 from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_report import junit_xml, render_results, render_summary
@@ -49,6 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run all tests with each of these texts in the place of a hook's, and print a table",
     )
     parser.add_argument("--hook", metavar="NAME", help="the hook of --variants, if the files do not tell")
+    parser.add_argument(
+        "--from-trace", type=Path, metavar="FILE", help="first make a test of a turn that the inspector has exported"
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the results as JUnit's XML")
     parser.add_argument("--watch", action="store_true", help="run again after each change, until Ctrl-C")
 
@@ -56,6 +60,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run_tests(options: argparse.Namespace, connect: Connect) -> int:
     """Return the exit status. Raises OSError."""
     path: Path = options.path
+    if options.from_trace is not None:
+        print(f"written: {write_trace_test(options.from_trace, path)}")
     status = asyncio.run(_run_once(path, options, connect))
     if options.watch:
         with suppress(KeyboardInterrupt):
