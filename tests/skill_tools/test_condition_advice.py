@@ -340,6 +340,14 @@ def test_a_word_that_misses_its_longer_form_in_a_test_is_named(tmp_path: Path, t
     assert words_advice(folder, test) == said
 
 
+def test_a_word_of_an_update_that_misses_its_longer_form_is_named(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint"))
+    update = {"name": "u", "timing": "after_user_input", "when": {"user_text": ["Loan"]}, "set": {"score": 1}}
+    write_hooks_json(folder, {"variables": {"score": 0}, "hooks": [update, entry("hint")]})
+
+    assert words_advice(folder, "user: Two loans, expect: {fires: [hint]}") == [MISSED]
+
+
 def test_a_word_that_misses_its_longer_form_in_a_pattern_is_named(tmp_path: Path) -> None:
     longer = entry("b", when={"not": {"last_reply": ["cheap loans"]}})
     folder = make_skill(tmp_path, "tutor", entry("a", when={"user_text": ["Loan"]}), longer)
