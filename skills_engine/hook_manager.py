@@ -62,7 +62,7 @@ class HookManager:
         self.updated: list[HookInfo] = []
         """The entries that only set variables, and did so, in this order."""
         self.facts = HookFacts() if facts is None else facts
-        """What is known of the turn since its start."""
+        """Facts of the turn that are known when it starts."""
         self._budget = self.facts.hook_tokens
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)

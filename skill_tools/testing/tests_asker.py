@@ -91,7 +91,7 @@ class Samples:
 
     @property
     def verdicts(self) -> list[str]:
-        """What the judge says of each answer, as lines."""
+        """The verdicts of the judge, a line for each answer."""
         numbered = enumerate(self.answers, start=1)
         return [f"judge of answer {number}: {sample.verdict}" for number, sample in numbered if sample.verdict]
 
