@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -384,18 +384,21 @@ def _words_advice(hooks: HooksFile, tests: Sequence[SkillTest], report: Report) 
         for path, key, value in leaves_of(json.loads(hook.when.source), f"{place}.when")
         if (patterns := _patterns_of(key, value))
     ]
-    sisters = [text for _, _, patterns in leaves for text in patterns if not text.startswith("/")]
+    said: list[tuple[str, ExpectSpec | None]] = [
+        *((text, None) for _, _, patterns in leaves for text in patterns if not text.startswith("/")),
+        *((turn.user or "", turn.expect) for test in tests for turn in test.turns),
+    ]
+    longer: dict[str, dict[str, list[ExpectSpec | None]]] = {}  # beginning → word → what is expected where it is said
+    for text, expect in said:
+        for word, cut in product(_WORDS.findall(text.casefold()), (1, 2, 3)):
+            longer.setdefault(word[:-cut], {}).setdefault(word, []).append(expect)
     for hook, path, patterns in leaves:
-        texts = [turn.user or "" for test in tests for turn in test.turns if not _is_kept_out(hook, turn.expect)]
-        longer: dict[str, list[str]] = {}
-        for word in dict.fromkeys(_WORDS.findall(" ".join([*texts, *sisters]).casefold())):
-            for cut in (1, 2, 3):
-                longer.setdefault(word[:-cut], []).append(word)
-        for text in patterns:
-            for word in longer.get(text.casefold(), ()) if _LATIN_WORD.fullmatch(text.casefold()) else ():
-                message = f"{quoted(text)} is not found in {quoted(word)}: {text}* fits further letters"
-                is_missed = not Patterns(patterns).are_found_in(SearchedText(word))
-                (report.warning if is_missed else report.info)(path, message)
+        for text in (one for one in patterns if _LATIN_WORD.fullmatch(one.casefold())):
+            for word, expected in longer.get(text.casefold(), {}).items():
+                if not all(_is_kept_out(hook, expect) for expect in expected):
+                    is_missed = not Patterns(patterns).are_found_in(SearchedText(word))
+                    message = f"{quoted(text)} is not found in {quoted(word)}: {text}* fits further letters"
+                    (report.warning if is_missed else report.info)(path, message)
 
 
 def _is_kept_out(hook: HookInfo, expect: ExpectSpec | None) -> bool:
