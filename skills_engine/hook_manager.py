@@ -61,8 +61,9 @@ class HookManager:
         """The changes of variables in the turn, in order."""
         self.updated: list[HookInfo] = []
         """The entries that only set variables, and did so, in this order."""
-        self._facts = HookFacts() if facts is None else facts
-        self._budget = self._facts.hook_tokens
+        self.facts = HookFacts() if facts is None else facts
+        """Facts of the turn that are known when it starts."""
+        self._budget = self.facts.hook_tokens
         self._messages = full_messages
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
@@ -88,7 +89,7 @@ class HookManager:
     @cached_property
     def _memory(self) -> TurnMemory:
         """Memory of the turn, made for the first hook that is to be decided on: many turns have none."""
-        return TurnMemory(self._facts, self._declared)
+        return TurnMemory(self.facts, self._declared)
 
     @property
     def state(self) -> HookState | None:
@@ -104,14 +105,14 @@ class HookManager:
     @property
     def has_withheld_context(self) -> bool:
         """Whether hooks were put in without the context that they hold, as the client may not instruct (L1-56)."""
-        is_withheld = self._facts.context and not self._facts.may_say_context
+        is_withheld = self.facts.context and not self.facts.may_say_context
         return bool(is_withheld) and any(hook.holds_context for hook in self.fired)
 
     @property
     def values(self) -> dict[str, Any]:
         """The context, and the variables of the skills that are on, with their values so far."""
         variables = {skill: {**starts, **self.variables.get(skill, {})} for skill, starts in self._declared.items()}
-        return {"context": dict(self._facts.context), "variables": variables}
+        return {"context": dict(self.facts.context), "variables": variables}
 
     @property
     def fired(self) -> list[HookInfo]:

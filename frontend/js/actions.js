@@ -59,6 +59,8 @@ export function clicked(data, now) {
       return { type: "dismiss_notice", code: data.code ?? "" };
     case "export-json":
       return { type: "export", format: "json" };
+    case "export-turn":
+      return { type: "export_turn", id: data.id ?? "" };
     case "export-markdown":
       return { type: "export", format: "markdown" };
     case "panel":

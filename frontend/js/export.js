@@ -60,6 +60,31 @@ export function asMarkdown(record) {
   return `# ${titleOf(record)}\n\n${parts.join("\n\n")}\n`;
 }
 
+/**
+ * Return a turn as a test that plays it and expects what happened. What the model says is no part of it.
+ *
+ * @param {import("./inspect.js").TurnTrace} trace
+ */
+export function turnAsJson({ facts, values, messages, ran, injected, changes }) {
+  const said = (/** @type {string} */ kind) =>
+    Object.values(messages).filter(
+      ({ origin, role, content }) => origin?.kind === kind && ["user", "assistant"].includes(role) && content,
+    );
+  const variables = Object.fromEntries(changes.map(({ skill, name, value }) => [`${skill}/${name}`, value]));
+  const test = {
+    history: said("history").map(({ role, content }) => ({ [role]: content })),
+    user: said("user").at(-1)?.content,
+    ...facts,
+    context: values.context,
+    script: ran.map(({ calls }) => ({ calls })),
+    expect: {
+      fires: injected.map(({ skill, hook }) => `${skill}/${hook}`),
+      ...(changes.length && { variables }),
+    },
+  };
+  return `${JSON.stringify({ format: "parley-turn", version: 1, test, variables: values.variables }, null, 2)}\n`;
+}
+
 /** @param {string} text */
 function quoted(text) {
   return text.trim().replace(/^/gm, "> ");

@@ -22,6 +22,8 @@
  *
  * @typedef {{skill: string, hook: string, name: string, before?: unknown, value: unknown}} Change of a variable, by a hook
  *
+ * @typedef {{call: number, calls: readonly unknown[]}} Batch The tool calls of one model call, under the keys of tests.
+ *
  * @typedef {object} HookStep What a process hook or a builtin did.
  * @property {number} call the model call it belongs to
  * @property {string} stage
@@ -44,6 +46,8 @@
  *   as the turn began; variables by skill and name
  * @property {readonly Change[]} changes of variables, in order
  * @property {readonly HookStep[]} hookSteps in the order they were asked
+ * @property {Readonly<Record<string, unknown>>} facts what is known of the turn since its start, under the keys of tests
+ * @property {readonly Batch[]} ran
  */
 
 /** @type {TurnTrace} */
@@ -58,6 +62,8 @@ export const EMPTY_TRACE = {
   values: { context: {}, variables: {} },
   changes: [],
   hookSteps: [],
+  facts: {},
+  ran: [],
 };
 
 const NOT_SET = new Set(["set", "variables_full"]);
@@ -85,6 +91,10 @@ export function withTrace(trace, event, data) {
         notFired: [...trace.notFired, ...list(values.hooks).filter(({ code }) => !NOT_SET.has(code))],
         notSet: [...trace.notSet, ...list(values.hooks).filter(({ code }) => NOT_SET.has(code))],
       };
+    case "facts":
+      return { ...trace, facts: values };
+    case "ran":
+      return { ...trace, ran: withBatch(trace.ran, Number(values.call), list(values.calls)) };
     case "values":
       return { ...trace, values: { context: record(values.context), variables: record(values.variables) } };
     case "variables":
@@ -95,6 +105,13 @@ export function withTrace(trace, event, data) {
     default:
       return trace; // an event of a newer server
   }
+}
+
+/** Add tool calls; those of a large batch come in several parts. @param {readonly Batch[]} ran @param {number} call @param {unknown[]} calls */
+function withBatch(ran, call, calls) {
+  const last = ran.at(-1);
+  if (last?.call !== call) return [...ran, { call, calls }];
+  return [...ran.slice(0, -1), { call, calls: [...last.calls, ...calls] }];
 }
 
 /** @param {unknown} value @returns {any[]} */

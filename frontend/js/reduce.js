@@ -46,6 +46,7 @@
  *   | {type: "clear"}
  *   | {type: "undo", at: number}
  *   | {type: "export", format: "json" | "markdown"}
+ *   | {type: "export_turn", id: string}
  *   | {type: "deleted_elsewhere", id: string}
  *   | {type: "toggle_skill", name: string}
  *   | {type: "set", change: Partial<import("./state.js").Settings>}
@@ -200,6 +201,8 @@ function step(state, event) {
       return conversations.undone(state, event);
     case "export":
       return conversations.exported(state, event.format);
+    case "export_turn":
+      return conversations.turnExported(state, event.id);
     case "deleted_elsewhere":
       return conversations.deletedElsewhere(state, event.id);
     case "toggle_skill":

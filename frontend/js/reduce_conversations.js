@@ -14,7 +14,7 @@ import { stored } from "./derived_effects.js";
 import { recordOf } from "../sdk/derived_effects.js";
 import { fromRecord, newConversation, withHistory } from "../sdk/conversation.js";
 import { summaryOf, titleOf } from "./titles.js";
-import { asJson, asMarkdown, fileName } from "./export.js";
+import { asJson, asMarkdown, fileName, turnAsJson } from "./export.js";
 import { fromJson } from "./import.js";
 import { stopped } from "../sdk/turn.js";
 import { withEffects, withNotice, warning } from "./state.js";
@@ -190,6 +190,13 @@ export function exported(state, format) {
       ? { type: "download", name: fileName(record, "json"), mediaType: "application/json", text: asJson(record) }
       : { type: "download", name: fileName(record, "md"), mediaType: "text/markdown", text: asMarkdown(record) },
   );
+}
+
+/** @param {State} state @param {string} id @returns {State} */
+export function turnExported(state, id) {
+  const trace = state.traces[id];
+  const file = { name: "turn.json", mediaType: "application/json" };
+  return trace ? withEffects(state, { type: "download", ...file, text: turnAsJson(trace) }) : state;
 }
 
 /** @param {State} state */

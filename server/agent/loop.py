@@ -66,6 +66,7 @@ class AgentTurn:
         if dropped := self.turn.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await self.turn.notify("tool_messages_unpaired", "warning", text)
+        await self.turn.out.put(*self.turn.tracer.facts(self.manager.facts))
         await self.turn.out.put(*self.turn.tracer.values(self.manager.values))
         await self._search("after_user_input")
         await self._report_injected(self.sequence.start())
@@ -82,6 +83,7 @@ class AgentTurn:
             raise TurnError("too_many_turns", str(error)) from None
 
     async def _end_batch(self) -> None:
+        await self.turn.out.put(*self.turn.tracer.ran(self.tool_use.ran))
         await self._search("after_tool_call", calls=self.tool_use.ran)
         await self._report_injected(self.sequence.end_batch(self.tool_use.ran))
 

@@ -17,7 +17,7 @@ from server.agent.messages import Conversation
 from server.agent.prompt_fit import Fitted, head_length, sent_order, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
-from skills_engine import HookInfo
+from skills_engine import CallFacts, HookFacts, HookInfo
 from skills_engine.conditions.firing import tokens_of
 from skills_engine.hook_manager import VariableChange
 from skills_engine.turn_sequence import SilentHook
@@ -113,6 +113,23 @@ class Tracer:
         self._has_told_reasons = True
         yield from not_fired_events(silent_hooks, self._hooks_off)
 
+    def facts(self, facts: HookFacts) -> Iterator[LLMChunk]:
+        """Report what is known of the turn since its start, under the keys that tests of skills have."""
+        if self.is_on:
+            said = {key: getattr(facts, key) for key in ("channel", "language", "spoken", "interrupted", "hook_tokens")}
+            said |= {key: sorted(getattr(facts, key)) for key in ("skills", "tools", "attachments")}
+            said |= {"user_name": facts.user, "operator": facts.user is not None and facts.is_operator}
+            said |= {
+                "model": "local" if facts.is_local else facts.model,
+                "time": facts.started_at.isoformat(" ", "minutes"),
+            }
+            yield _event("facts", said)
+
+    def ran(self, calls: Sequence[CallFacts]) -> Iterator[LLMChunk]:
+        """Report the calls of a batch as hooks see them, under the keys of tests; secrets and long ends are left out."""
+        for batch in _batches(map(_ran_facts, calls)) if self.is_on else ():
+            yield _event("ran", {"call": self._calls, "calls": batch})
+
     def values(self, values: Mapping[str, Any]) -> Iterator[LLMChunk]:
         """Report the context and the variables as the turn begins with them."""
         if self.is_on and any(values.values()):
@@ -202,6 +219,12 @@ class Tracer:
             "message": self._ids[id(message)],
             "persistent": origin.persistent,
         }
+
+
+def _ran_facts(call: CallFacts) -> dict[str, Any]:
+    end = "result" if call.status == "ok" else call.status
+    facts = {"tool": call.name, "arguments": call.shown_arguments, end: call.result}
+    return facts if _size_bytes(facts) <= _LONG_BYTES else facts | {"arguments": {}, end: call.result[:_CUT_CHARS]}
 
 
 def not_fired_events(silent_hooks: Iterable[SilentHook], hooks_off: Iterable[HookInfo]) -> Iterator[TraceEvent]:

@@ -134,7 +134,7 @@ class ChatHandler:
         )
 
     def _hook_facts(self, request: TurnRequest, hooks: Iterable[HookInfo]) -> HookFacts:
-        if self.hook_tokens is None and all(hook.is_plain for hook in hooks):
+        if not request.settings.trace and self.hook_tokens is None and all(hook.is_plain for hook in hooks):
             return _NO_FACTS
         return self.hook_facts(request)
 

@@ -1,5 +1,6 @@
 """Frames that tell a client what there is: the server, its model, and skills with their hooks, triggers, tests and defects."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,7 +12,7 @@ from server import __version__
 from server.accounts.principal import Principal
 from server.session.services import Services
 from server.wire import frames as wire
-from skills_engine import Diagnostic, Skill, SkillsSnapshot
+from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from skills_engine.diagnostics import SkillTestReport
 
 MAX_HOOK_TEXT_CHARS: Final = 2000
@@ -102,11 +103,17 @@ def _hook_items(skill: Skill, text_chars: int | None) -> list[wire.HookItem]:
             timing=hook.timing,
             role=hook.role,
             persistent=hook.persistent,
-            tool_filter=None if hook.tool_filter is None else sorted(hook.tool_filter),
+            tool_filter=_followed_tools(hook),
             text=UNSET if text_chars is None else _beginning(hook.content, text_chars),
         )
         for hook in skill.hooks
     ]
+
+
+def _followed_tools(hook: HookInfo) -> list[str] | None:
+    """Return the tools that the hook follows, by `when` or by `tool_filter`; None: it is bound to none."""
+    named = hook.tool_filter if hook.when is None else json.loads(hook.when.source).get("tool", hook.tool_filter)
+    return None if named is None else sorted(named)
 
 
 def _beginning(text: str, max_chars: int) -> str:

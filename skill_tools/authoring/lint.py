@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
-from skill_tools.testing.tests_files import read_tests
+from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
 from skills_engine.conditions.hook_variables import lasting_words, used_variables
 from skills_engine.conditions.set_entry import captured_variables
-from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
+from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns, SearchedText
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, named, quoted
 from skills_engine.front_matter import split_front_matter
 from skills_engine.hook_entries import BUILTIN_TOOLS, NEVER_FIRES, HookInfo
@@ -54,6 +54,8 @@ _NARROW = re.compile(r"\\[wWbB]|a-z|A-Z")
 """Classes that RE2 matches to ASCII letters only."""
 _CLOSED = re.compile(r"(?<!\\)\(\[(\\p\{?[LMN]\}?|\\d|[a-zA-Z0-9 '.-])+\][+*?{}0-9,]*\)")
 """The group of a `match` that is one class of harmless characters."""
+_WORDS = re.compile(r"[^\W\d_]+")
+_LATIN_WORD = re.compile(r"[a-z\u00df-\u024f]{4,}")
 _GLOB = frozenset("*?[")
 _Groups = Mapping[str, Sequence[HookInfo]]
 """The hooks of each group, the one that wins first (L1-46)."""
@@ -113,17 +115,17 @@ def _lint(folder: Path, loaded: LoadedSkill, groups: _Groups) -> list[Diagnostic
     ]
     if loaded.skill is not None:
         diagnostics += _body_advice(loaded.skill)
-        diagnostics += _hooks_advice(loaded.hooks_file, folder.name, groups)
+        read = read_tests(folder)
+        diagnostics += _hooks_advice(loaded.hooks_file, folder.name, groups, read.tests)
         diagnostics += _misplaced(folder) or _orphans(folder, loaded.hooks_file)
-        diagnostics += _tests_advice(folder)
+        diagnostics += _tests_advice(folder, read)
     return diagnostics
 
 
-def _tests_advice(folder: Path) -> list[Diagnostic]:
+def _tests_advice(folder: Path, read: FoundTests) -> list[Diagnostic]:
     """Return the mistakes in files of tests, and the tests that cannot fail."""
-    read = read_tests(folder)
     message = "line {}: the test “{}” expects nothing, so it cannot fail: say what fires, is silent or is read"
-    idle = [test for test in read.tests if all(turn.expect in (None, ExpectSpec()) for turn in test.turns)]
+    idle = [test for test in read.tests if all(turn.expect is None for turn in test.turns)]
     return [
         *read.diagnostics,
         *(Diagnostic("warning", folder.name, test.file, "", message.format(test.line, test.name)) for test in idle),
@@ -154,7 +156,7 @@ def _groups(hooks: Iterable[HookInfo]) -> _Groups:
     return groups
 
 
-def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnostic]:
+def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups, tests: Sequence[SkillTest]) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
         _hook_advice(hook, place, report)
@@ -163,6 +165,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups) -> list[Diagnos
         _text_advice(trigger, f"{place}.{_text_key(trigger)}", report)
         _trigger_advice(trigger, place, report)
     _memory_advice(hooks, report)
+    _words_advice(hooks, tests, report)
     return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
@@ -230,7 +233,7 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
 
 def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
     if hook.when is not None:
-        leaves = list(_leaves(json.loads(hook.when.source), f"{place}.when"))
+        leaves = list(leaves_of(json.loads(hook.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _leaf_advice(hook, path, key, value, report)
             _size_advice(path, key, value, report)
@@ -264,7 +267,11 @@ def _memory_advice(hooks: HooksFile, report: Report) -> None:
 
 def _set_advice(changes: Mapping[str, Any], place: str, report: Report) -> None:
     for name, change in changes.items():
-        match = change.get("match", "") if isinstance(change, dict) else ""
+        source, match = (change.get(key, "") if isinstance(change, dict) else "" for key in ("from", "match"))
+        if source.startswith("tool_"):
+            report.info(
+                f"{place}.{name}", f"takes {source} as the user may see it; conditions see what the model reads"
+            )
         if narrow := _NARROW.search(match):
             report.warning(f"{place}.{name}", f"{narrow[0]} knows ASCII letters only: \\pL is any letter")
 
@@ -276,7 +283,7 @@ def _is_open(change: Any) -> bool:
 
 def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
-        leaves = list(_leaves(json.loads(trigger.when.source), f"{place}.when"))
+        leaves = list(leaves_of(json.loads(trigger.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _size_advice(path, key, value, report)
             if message := _constant(key, value):
@@ -324,16 +331,16 @@ def _exclusion_advice(leaves: Sequence[tuple[str, str, Any]], report: Report) ->
             report.warning(place, f"never holds beside {beside[beside.index('when') :]}")
 
 
-def _leaves(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
+def leaves_of(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, Any]]:
     """Yield place, name and value of every condition in the tree, and every `all` or `any` without one."""
     for key, value in when.items():
         path = f"{place}.{key}"
         match key:
             case "all" | "any" if value:
                 for index, part in enumerate(value):
-                    yield from _leaves(part, f"{path}[{index}]")
+                    yield from leaves_of(part, f"{path}[{index}]")
             case "not":
-                yield from _leaves(value, path)
+                yield from leaves_of(value, path)
             case _:
                 yield path, key, value
 
@@ -359,19 +366,58 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
         for name in value:
             if not _LANGUAGE.match(name):
                 report.warning(path, f"{quoted(name)} fits no language: expected a tag such as de or pt-BR, or *")
-    elif key == "user_text":
-        for text in value:
-            if len(text) > 1 and "*" in re.sub(r"[^\W\d_]\*$", "", text) and not Patterns([text]).each[0].steps:
-                message = f"{quoted(text)} is searched with its *, which stands for letters only behind a last letter"
-                report.warning(path, message)
-            elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
-                report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
+    for text in _patterns_of(key, value):
+        if len(text) > 1 and "*" in re.sub(r"[^\W\d_]\*$", "", text) and not Patterns([text]).each[0].steps:
+            message = f"{quoted(text)} is searched with its *, which stands for letters only behind a last letter"
+            report.warning(path, message)
+        elif _FLAGS.fullmatch(text) and not text.endswith("/i"):
+            report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
+
+
+def _patterns_of(key: str, value: Any) -> list[str]:
+    """Return what a condition searches in texts."""
+    if key == "tool_args":
+        return [pattern for patterns in value.values() for pattern in patterns]
+    return value if key in ("user_text", "last_reply", "tool_result") else []
+
+
+def _words_advice(hooks: HooksFile, tests: Sequence[SkillTest], report: Report) -> None:
+    """Report words without * that miss a longer form of themselves, which a test or another pattern holds (L1-54)."""
+    leaves = [
+        (hook, path, patterns)
+        for hook, place in zip(hooks.hooks, hooks.places, strict=True)
+        if hook.when is not None
+        for path, key, value in leaves_of(json.loads(hook.when.source), f"{place}.when")
+        if (patterns := _patterns_of(key, value))
+    ]
+    said: list[tuple[str, ExpectSpec | None]] = [
+        *((text, None) for _, _, patterns in leaves for text in patterns if not text.startswith("/")),
+        *((turn.user or "", turn.expect) for test in tests for turn in test.turns),
+    ]
+    longer: dict[str, dict[str, list[ExpectSpec | None]]] = {}  # beginning → word → what is expected where it is said
+    for text, expect in said:
+        for word, cut in product(_WORDS.findall(text.casefold()), (1, 2, 3)):
+            longer.setdefault(word[:-cut], {}).setdefault(word, []).append(expect)
+    for hook, path, patterns in leaves:
+        for text in (one for one in patterns if _LATIN_WORD.fullmatch(one.casefold())):
+            for word, expected in longer.get(text.casefold(), {}).items():
+                if not all(_is_kept_out(hook, expect) for expect in expected):
+                    is_missed = not Patterns(patterns).are_found_in(SearchedText(word))
+                    message = f"{quoted(text)} is not found in {quoted(word)}: {text}* fits further letters"
+                    (report.warning if is_missed else report.info)(path, message)
+
+
+def _is_kept_out(hook: HookInfo, expect: ExpectSpec | None) -> bool:
+    """Return whether a turn is expected not to put the hook in, which tests cannot say of updates."""
+    if expect is None or hook.is_update:
+        return False
+    names = {hook.name, f"{hook.skill}/{hook.name}"}
+    return not names.isdisjoint(expect.silent or ()) or (expect.fires is not None and names.isdisjoint(expect.fires))
 
 
 def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
     """Say how much of a text large expressions look at."""
-    lists = value.values() if key == "tool_args" else [value] if key in ("user_text", "tool_result") else []
-    for one in (pattern for patterns in lists for pattern in Patterns(patterns).each):
+    for one in Patterns(_patterns_of(key, value)).each:
         if one.max_bytes < MAX_TEXT_BYTES:
             extent = f"the first {one.max_bytes} bytes of a text"
             report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")

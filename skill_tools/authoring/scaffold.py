@@ -1,4 +1,4 @@
-"""`new`, a skill that works at once, with a test and notes on how to go on; `schema`, the form of its hooks.json."""
+"""`new`, a skill that works at once, with a test and notes on how to go on; tests of real turns; `schema`."""
 
 import json
 import os
@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 import msgspec
+import yaml
 
 from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skill_tools.sharing.install import put_skill
-from skill_tools.testing.tests_format import SkillTestsDocument
+from skill_tools.testing.tests_files import MAX_FILE_BYTES
+from skill_tools.testing.tests_format import SkillTestsDocument, SkillTestSpec
+from skills_engine.bounded_yaml import YamlError, read_yaml
+from skills_engine.conditions.turn_facts import Value
 from skills_engine.hook_entries import FILE_KEYS, NOT_IN_UPDATES, Timing
 from skills_engine.hooks_config import HooksDocument
-from skills_engine.skills_config import is_spec_name
+from skills_engine.skills_config import find_skill_file, is_spec_name
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "skills_engine" / "hooks.schema.json"
@@ -157,6 +161,39 @@ def _fitting_tool(tools: Sequence[str]) -> str:
     """Return the name of a tool after which the hook fires."""
     examples = [(name, name.replace("*", "x").replace("?", "x")) for name in tools or ("read_file",)]
     return next((example for name, example in examples if fnmatchcase(example, name)), examples[0][1])
+
+
+class ExportedTurn(msgspec.Struct):
+    """A turn as the inspector exports it: the test that it makes, and the variables of all skills as it began."""
+
+    format: Literal["parley-turn"]
+    test: SkillTestSpec
+    variables: dict[str, dict[str, Value]]
+
+
+def write_trace_test(file: Path, folder: Path) -> Path:
+    """Write an exported turn as a new test of the skill in `folder`; return its path. Raises SharingError and OSError."""
+    target = folder / "tests" / f"{file.stem}.yaml"
+    if find_skill_file(folder) is None:
+        raise SharingError(f"{folder} is no skill: give the folder of the one that gets the test")
+    with file.open("rb") as stream:
+        data = stream.read(MAX_FILE_BYTES + 1)
+    try:
+        document = read_yaml(data.decode()).value  # as JSON is, within the limits of tests
+        turn = msgspec.convert(document, ExportedTurn)
+    except (YamlError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise SharingError(f"{file} is no turn that the inspector has exported: {error}") from error
+    if len(data) > MAX_FILE_BYTES or turn.test.user is None:
+        raise SharingError(f"{file} becomes no test: it is too long, or no message of the user began the turn")
+    if target.exists():
+        raise SharingError(f"{target} exists already: rename {file}")
+    name = {"name": f"{turn.test.user[:80]} ({turn.test.time})"}
+    said = {key: value for key, value in document["test"].items() if value or key == "tools"}
+    own = {"variables": of_skill} if (of_skill := turn.variables.get(folder.resolve().name)) else {}
+    text = yaml.safe_dump({"tests": [name | own | said]}, sort_keys=False, allow_unicode=True, width=120)
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text, "utf-8")
+    return target
 
 
 def schema_text(kind: SchemaKind = "hooks") -> str:

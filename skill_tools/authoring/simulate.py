@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from server.agent.costs import CallCost, CostMeter, HookName, PromptPart
 from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
+from skill_tools.testing.tests_runner import NOT_SET
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.trigger_entries import TriggerInfo
@@ -116,8 +117,8 @@ def _render_hook_cost(cost: HookCost, compared: int) -> str:
 
 def _render_silent(silent: SilentHook) -> str:
     hook = silent.hook
-    when = " at other times" if silent.has_fired else ""
-    return f"not fired{when}: {hook.skill}/{hook.name} ({hook.timing}): {silent.reason}"
+    what = "not set" if silent.code in NOT_SET else "not fired at other times" if silent.has_fired else "not fired"
+    return f"{what}: {hook.skill}/{hook.name} ({hook.timing}): {silent.reason}"
 
 
 def _render_message(message: ReadMessage) -> str:

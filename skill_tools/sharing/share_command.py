@@ -1,6 +1,7 @@
 """The commands that bring skills in and give them away: add, list, update, remove, pack, import."""
 
 import argparse
+import json
 import re
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from tempfile import TemporaryDirectory
 from textwrap import indent
 from typing import TypeAlias
 
-from skill_tools.authoring.lint import LONG_HOOK_CHARS, lint_skill
+from skill_tools.authoring.lint import LONG_HOOK_CHARS, leaves_of, lint_skill
 from skill_tools.sharing.bundle import MAX_BYTES, SharingError, SkillBundle, pack_skill
 from skill_tools.sharing.install import (
     InstalledSkill,
@@ -120,16 +121,22 @@ def _describe(arrival: Arrival, root: Path) -> int:
         _show(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
     if bundle.left_out:
         _show(f"left out: {named(bundle.left_out)}")
+    return _review(arrival, root, are_hooks_shown=True)
+
+
+def _review(arrival: Arrival, root: Path, *, are_hooks_shown: bool = False) -> int:
+    """Print what tests and lint say of the skill beside those of `root`; return the status."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
-        bundle.write(folder)
+        arrival.bundle.write(folder)
         folders = {name: root.resolve() / name for name in list_skills(root)[0]} | {arrival.name: folder}
         loaded = {name: load_skill(folders[name], is_named=True) for name in sorted(folders)}
         skills = SkillsSnapshot(tuple(one.skill for one in loaded.values() if one.skill is not None))
         end_s = time.monotonic() + LIMIT_S
         reports = run_reload_tests(skills, [arrival.name], lambda: time.monotonic() > end_s)
         diagnostics = lint_skill(folder, hooks=skills.hooks(None))
-    _show_hooks(loaded[arrival.name])
+    if are_hooks_shown:
+        _show_hooks(loaded[arrival.name])
     tests = reports.get(arrival.name, SkillTestReport())
     _show(f"tests: {tests.count}, failed: {tests.failed}" if tests.count else "tests: none")
     for test in tests.failures:
@@ -147,7 +154,9 @@ def _show_hooks(loaded: LoadedSkill) -> None:
     _show(f"hooks: {len(hooks) or 'none'}")
     for hook in hooks:
         _show(f"  {hook.name}: {_moment(hook)}\n{_cited(hook.content)}")
-        asked += [*sorted(hook.tool_filter or ()), *hook.requires_tools]
+        leaves = leaves_of(json.loads(hook.when.source), "when") if hook.when else ()
+        in_when = [name for _, key, names in leaves if key == "tool" for name in names]
+        asked += [*sorted(hook.tool_filter or ()), *in_when, *hook.requires_tools]
     for trigger in loaded.hooks_file.triggers:
         _show(f"speaks first: {trigger.name}: {trigger.on}\n{_cited(trigger.content)}")
     _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
@@ -190,11 +199,12 @@ def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
     if edited and not arguments.force:
         _show(f"{one.name} is not updated, since it was changed here: --force overwrites your changes")
         return FAILED
+    status = _review(arrival, arguments.dir)
     if not _is_agreed(f"Update {arguments.dir / one.name}?", arguments, otherwise="not updated"):
         return FAILED
     replace_skill(arguments.dir, arrival)
     _show(f"updated: {arguments.dir / one.name}")
-    return OK
+    return status
 
 
 def _chosen(root: Path, names: list[str]) -> list[InstalledSkill]:

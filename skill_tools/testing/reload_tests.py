@@ -30,7 +30,7 @@ def run_reload_tests(
 ) -> dict[str, SkillTestReport]:
     """Run the scripted tests of these skills; skills without tests have no report. Once `is_over`, no further test is run."""
     files = {skill.name: HooksFile(hooks=skill.hooks, triggers=skill.triggers) for skill in snapshot.all_skills}
-    runner = SkillTestRunner(files)
+    runner = SkillTestRunner(files, on=[skill.name for skill in snapshot.skills])
     reports = {}
     for skill in snapshot.select(list(names)):
         if is_over():

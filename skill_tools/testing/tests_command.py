@@ -12,15 +12,16 @@ from pathlib import Path
 from watchfiles import watch
 
 from skill_tools.authoring.lint import diagnostic_line, is_skill_folder
-from skill_tools.testing.tests_asker import Asker, AskError, ask_test, take_samples
+from skill_tools.authoring.scaffold import write_trace_test
+from skill_tools.testing.tests_asker import AnswerCache, Asker, AskError, ask_test, take_samples
 from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_report import junit_xml, render_results, render_summary
 from skill_tools.testing.tests_runner import SkillHooks, SkillTestRunner
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import HookInfo
-from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile, read_hooks
+from skills_engine.hooks_config import MAX_FILE_BYTES, HooksFile
 from skills_engine.library import changed_hooks
-from skills_engine.skills_folder import list_skills
+from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 
 PASSED, FAILED, NOT_RUN = 0, 1, 2
 
@@ -49,6 +50,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run all tests with each of these texts in the place of a hook's, and print a table",
     )
     parser.add_argument("--hook", metavar="NAME", help="the hook of --variants, if the files do not tell")
+    parser.add_argument(
+        "--from-trace", type=Path, metavar="FILE", help="first make a test of a turn that the inspector has exported"
+    )
     parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the results as JUnit's XML")
     parser.add_argument("--watch", action="store_true", help="run again after each change, until Ctrl-C")
 
@@ -56,6 +60,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run_tests(options: argparse.Namespace, connect: Connect) -> int:
     """Return the exit status. Raises OSError."""
     path: Path = options.path
+    if options.from_trace is not None:
+        print(f"written: {write_trace_test(options.from_trace, path)}")
     status = asyncio.run(_run_once(path, options, connect))
     if options.watch:
         with suppress(KeyboardInterrupt):
@@ -70,11 +76,12 @@ async def _run_once(path: Path, options: argparse.Namespace, connect: Connect) -
     if not any(of_skill.tests or of_skill.diagnostics for of_skill in by_skill.values()):
         print(f"error: no tests in {path}: write some in tests/*.yaml of a skill; `new` makes some", file=sys.stderr)
         return NOT_RUN
-    hooks = {name: read_hooks(root / name) for name in dict.fromkeys([*list_skills(root)[0], *by_skill])}
+    names = dict.fromkeys([*list_skills(root)[0], *by_skill])
+    skills = {name: load_skill(root.resolve() / name) for name in names}
     model = nullcontext() if options.server is None else connect(options.server, options.token)
     try:
         async with model as asker:
-            return await _TestRun(root, by_skill, hooks, asker).report(options)
+            return await _TestRun(root, by_skill, skills, None if asker is None else AnswerCache(asker)).report(options)
     except (AskError, VariantError) as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_RUN
@@ -90,23 +97,32 @@ def _read(path: Path) -> tuple[Path, dict[str, FoundTests]]:
 
 @dataclass(frozen=True)
 class _TestRun:
-    """The tests of skills in `root`, the hooks of all skills there, and the model that some of the tests ask."""
+    """The tests of skills in `root`, all skills there, and the model that some of the tests ask."""
 
     root: Path
     by_skill: Mapping[str, FoundTests]
-    hooks: SkillHooks
-    asker: Asker | None
+    skills: Mapping[str, LoadedSkill]
+    model: AnswerCache | None
+
+    @property
+    def hooks(self) -> SkillHooks:
+        return {name: loaded.hooks_file for name, loaded in self.skills.items()}
+
+    @property
+    def on(self) -> list[str]:
+        """The skills that are on where nothing else is configured."""
+        return [name for name, loaded in self.skills.items() if loaded.skill and loaded.skill.on_by_default]
 
     async def report(self, options: argparse.Namespace) -> int:
         started_s = time.perf_counter()
         has_bad_hooks = self._print_diagnostics()
         if options.variants:
             return await self._compare(options)
-        runner = SkillTestRunner(self.hooks)
+        runner = SkillTestRunner(self.hooks, on=self.on)
         results = runner.run(test for of_skill in self.by_skill.values() for test in of_skill.tests)
-        if self.asker is not None:
+        if self.model is not None:
             results = [
-                one if one.test.spec.ask is None else await ask_test(one.test, runner, self.asker) for one in results
+                one if one.test.spec.ask is None else await ask_test(one.test, runner, self.model) for one in results
             ]
         if text := render_results(results, self.root):
             print(text, end="\n\n")
@@ -126,7 +142,7 @@ class _TestRun:
         [(skill, of_skill)] = self.by_skill.items()
         wordings = read_wordings(options.variants, self.root / skill)
         hook = hook_to_vary(options.hook, wordings, self.hooks[skill].hooks)
-        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.asker)
+        results = await run_variants(of_skill.tests, self.hooks, hook, wordings, self.model, on=self.on)
         print(render_variants(results), flush=True)
         return NOT_RUN if of_skill.diagnostics else PASSED
 
@@ -200,14 +216,16 @@ async def run_variants(
     files: Mapping[str, HooksFile],
     hook: HookInfo,
     wordings: Sequence[Wording],
-    asker: Asker | None,
+    model: AnswerCache | None,
+    *,
+    on: Sequence[str] = (),
 ) -> list[VariantResult]:
     """Run every test with every wording. Raises AskError, and VariantError for a skill that there is not."""
     results = []
     for wording in wordings:
         texts = {f"{hook.skill}/{hook.name}": wording.text}
         file = files[hook.skill]
-        runner = SkillTestRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))})
+        runner = SkillTestRunner({**files, hook.skill: replace(file, hooks=changed_hooks(file.hooks, texts))}, on=on)
         for result in runner.run(tests):
             test, rate, tokens = result.test, None, result.hook_tokens
             if test.spec.ask is None:
@@ -215,8 +233,8 @@ async def run_variants(
             else:
                 try:
                     tokens = runner.hook_tokens(test)
-                    if asker is not None:
-                        rate = (await take_samples(test, runner, asker, texts)).pass_rate
+                    if model is not None:
+                        rate = (await take_samples(test, runner, model, texts)).pass_rate
                 except LookupError as error:
                     raise VariantError(f"{test.name}: {error.args[0]}") from error
             results.append(VariantResult(wording.file, test.name, rate, tokens))

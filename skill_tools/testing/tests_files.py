@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from skill_tools.testing.tests_format import STRUCTS, SkillTestSpec, TurnSpec, check_test, with_shared
+from skill_tools.testing.tests_format import CHOICES, STRUCTS, SkillTestSpec, TurnSpec, check_test, with_shared
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, read_inside
@@ -209,7 +209,8 @@ def _explain(message: str, entry: object) -> tuple[Place, str]:
         nouns = " or ".join(_NOUNS[kind] for kind in types if kind != "null")
         cure = ": put it in quotes" if "str" in types and isinstance(value, int | float) else ""
         return place, f"expected {nouns}{expected['limit']}; got {quoted(value)}{cure}"
-    return place, f"expected voice or text; got {quoted(value)}{did_you_mean(value, ('voice', 'text'))}"
+    choices = CHOICES[next(key for key in reversed(place) if isinstance(key, str))]
+    return place, f"expected {' or '.join(choices)}; got {quoted(value)}{did_you_mean(value, choices)}"
 
 
 def _value_at(value: Any, place: Place) -> Any:

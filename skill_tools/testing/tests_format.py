@@ -27,7 +27,7 @@ DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """The clock of a test that names no time: a Monday at noon, so that it ends the same on every day."""
 
 TIME_FORMS = "14:05, sun 23:30 or 2026-11-22 14:05"
-_ASKED = ("language", "skills", "tools")
+_ASKED = ("language", "skills", "with_skills", "tools")
 """Keys that a test may use when it asks a model through a server; the rest is as it is there."""
 
 Found = Iterator[tuple[Place, str]]
@@ -72,6 +72,8 @@ class ReplySpec(Struct, forbid_unknown_fields=True, frozen=True):
     max_words: _Count | None = None
     contains: _Text | _Patterns | None = None
     lacks: _Text | _Patterns | None = None
+    judge: _Text | None = None
+    json: dict[str, Any] | None = None
 
 
 class ExpectSpec(Struct, forbid_unknown_fields=True, frozen=True):
@@ -105,7 +107,7 @@ class CompareSpec(Struct, forbid_unknown_fields=True, frozen=True):
     without: Annotated[list[_Text], Meta(min_length=1, max_length=64)] | None = None
 
 
-class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
+class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True, rename={"with_skills": "with"}):
     """One turn: who begins it, what is known of it, what the scripted model replies, what is expected."""
 
     user: _Text | None = None
@@ -117,6 +119,7 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
     operator: bool | None = None
     time: _Text | None = None
     skills: _Names | None = None
+    with_skills: Literal["all"] | None = None
     tools: _Names | None = None
     hook_tokens: _Count | None = None
     context: dict[_Text, str | bool | int | float | list[str]] | None = None
@@ -128,7 +131,7 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True):
     expect: ExpectSpec | None = None
 
 
-class SkillTestSpec(TurnSpec, forbid_unknown_fields=True, frozen=True):
+class SkillTestSpec(TurnSpec, forbid_unknown_fields=True, frozen=True, rename={"with_skills": "with"}):
     """One test; what it says of the turn holds for each of its `turns` that says nothing else."""
 
     name: _Text | None = None
@@ -147,7 +150,7 @@ class SkillTestsDocument(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 SHARED = (
-    *("channel", "language", "model", "user_name", "operator", "time", "skills", "tools", "hook_tokens"),
+    *("channel", "language", "model", "user_name", "operator", "time", "skills", "with_skills", "tools", "hook_tokens"),
     *("context", "spoken", "interrupted", "attachments", "seed"),
 )
 """Keys that a turn takes from its test where it has none of its own."""
@@ -167,6 +170,10 @@ STRUCTS: dict[str, type[Struct]] = {
     "compare": CompareSpec,
 }
 """The struct that stands under a key; under no key, that of a test."""
+
+
+CHOICES = {"channel": ("voice", "text"), "attachments": ("image", "document"), "with": ("all",)}
+"""The values that a key may have, where these are few."""
 
 
 def with_shared(turn: TurnSpec, test: SkillTestSpec) -> TurnSpec:
@@ -256,6 +263,8 @@ def _check_script(turn: TurnSpec, at: Place, tools: list[str] | None) -> Found:
 
 
 def _check_expect(expect: ExpectSpec, at: Place, *, is_asked: bool) -> Found:
+    if expect == ExpectSpec():
+        yield at, f"expects nothing, so it cannot fail: write one of {', '.join(ExpectSpec.__struct_fields__)}"
     for key in ("fires", "silent", "reads", "tokens", "variables"):
         if is_asked and getattr(expect, key) is not None:
             yield (*at, key), "is for scripted tests: a test that asks a model looks at `reply` alone"
@@ -269,6 +278,18 @@ def _check_expect(expect: ExpectSpec, at: Place, *, is_asked: bool) -> Found:
         yield from _check_patterns(reads, (*at, "reads", index))
     if expect.reply is not None:
         yield from _check_patterns(expect.reply, (*at, "reply"))
+        yield from _check_schema(expect.reply.json, (*at, "reply", "json"))
+
+
+def _check_schema(schema: dict[str, Any] | None, at: Place) -> Found:
+    if schema is None:
+        return
+    from jsonschema import Draft202012Validator, SchemaError  # a third of a second, for what few tests have
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        yield (*at, *error.path), f"is no JSON Schema: {error.message}"
 
 
 def _check_patterns(spec: ReadsSpec | ReplySpec, at: Place) -> Found:

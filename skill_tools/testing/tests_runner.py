@@ -18,6 +18,8 @@ from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
 from skills_engine.trigger_entries import TriggerInfo
 
+NOT_SET = ("set", "variables_full")
+"""Codes of the reasons why a `set` was not applied, also of a hook that was put in."""
 MAX_REASONS = 20
 """The most reasons that are told of one failure to read something."""
 
@@ -61,8 +63,10 @@ _TestKey = tuple[str, str, str]
 class SkillTestRunner:
     """Runs tests against one version of the skills."""
 
-    def __init__(self, hooks: SkillHooks) -> None:
+    def __init__(self, hooks: SkillHooks, *, on: Sequence[str] = ()) -> None:
+        """Take the skills; those in `on` take part in tests `with: all`."""
         self._hooks = hooks
+        self._on = on
         self._tests: dict[_TestKey, SkillTest] = {}
         self._last: dict[_TestKey, PlayedTurn] = {}  # the last turn of each test that was played
 
@@ -140,7 +144,7 @@ class SkillTestRunner:
 
     def skills_on(self, test: SkillTest, turn: TurnSpec) -> list[str]:
         """Return the names of the skills that are on: the test's own, and those that it names. Raises LookupError."""
-        named = turn.skills or []
+        named = [*(self._on if turn.with_skills else ()), *(turn.skills or ())]
         skills = named if test.skill in named else [test.skill, *named]
         for skill in skills:
             if skill not in self._hooks:
@@ -195,6 +199,9 @@ def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, pla
     """Compare what fired with `fires` and `silent`. Raises LookupError for a hook that there is not."""
     failures = []
     names = [_full_name(hook) for hook in played.fired]
+    for name in (*(expect.fires or ()), *(expect.silent or ())):
+        if find_named(name, hooks, skill).is_update:
+            raise LookupError(f"{name} inserts nothing, so it neither fires nor is silent: expect `variables`")
     if expect.fires is not None:
         hooks_expected = [find_named(name, hooks, skill) for name in expect.fires]
         expected = [_full_name(hook) for hook in hooks_expected]
@@ -221,15 +228,17 @@ def _judge_variables(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, 
     if not wrong:
         return []
     was_lines, lines = (tuple(f"{name}: {quoted(values[name])}" for name in wrong) for values in (was, wanted))
-    unset = [one for hook in hooks if hook.set is not None for one in why_silent(hook, played)]
+    silent = {one.hook for one in played.silent if one.hook.set is not None}
+    unset = [reason for hook in hooks if hook in silent for reason in why_silent(hook, played)]
     return [Failure("variables", was_lines, lines, tuple(unset[:MAX_REASONS]))]
 
 
 def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
     """Return why a hook stayed out, with the path of the condition; if it fired at times, each further reason once."""
     name = f"{_full_name(hook)} ({hook.timing})"
-    if silent := [one.reason for one in played.silent if one.hook == hook and not one.has_fired]:
-        return [f"{name} stayed out: {reason}" for reason in silent]
+    silent = [one for one in played.silent if one.hook == hook and (one.code in NOT_SET or not one.has_fired)]
+    if silent:
+        return [f"{name}{':' if one.code in NOT_SET else ' stayed out:'} {one.reason}" for one in silent]
     if not played.calls:
         return [f"{name} stayed out: there was no turn"]
     others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)

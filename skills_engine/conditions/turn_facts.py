@@ -155,14 +155,6 @@ def zone_of(context: Mapping[str, object]) -> ZoneInfo | None:
         return None
 
 
-def zone_of(context: Mapping[str, object]) -> ZoneInfo | None:
-    """Return the time zone that the context names; None for none, and where there is no such zone."""
-    try:
-        return ZoneInfo(str(context["timezone"])) if "timezone" in context else None
-    except (OSError, ValueError, KeyError):
-        return None
-
-
 def throw(seed: str, *what: str) -> int:
     """Return a number of 64 bits that the seed and these names decide (L1-53)."""
     return int.from_bytes(hashlib.sha256(json.dumps([seed, *what]).encode()).digest()[:8])

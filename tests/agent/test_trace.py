@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from server.agent.agent_client import TurnOptions
 from server.agent.chunks import LLMChunk
 from server.agent.prompts import FULL
@@ -11,6 +13,7 @@ from server.config import LlmSettings
 from server.errors import ProviderUnreachable, RoleRefused
 from server.llm.language_model import Finished, TextDelta, Usage
 from server.wire.frames import TurnSettings
+from skill_tools.testing.tests_format import CallSpec, TurnSpec, clock_of
 from skills_engine import HookFacts
 from skills_engine.hook_entries import TIMINGS
 from skills_engine.hooks_config import read_hooks
@@ -41,6 +44,7 @@ async def test_a_turn_tells_its_events_in_this_order() -> None:
 
     told_of = [(event, data.get("hook") or data.get("call")) for event, data in traces(chunks)]
     assert told_of == [
+        ("facts", None),
         ("messages", None),
         ("injected", "after_user_input"),
         ("injected", "before_planning"),
@@ -52,6 +56,7 @@ async def test_a_turn_tells_its_events_in_this_order() -> None:
         ("injected", "before_first_agent"),
         ("model_call", 2),
         ("model_done", 2),
+        ("ran", 2),
         ("removed", "before_each_agent"),
         ("messages", None),
         ("injected", "after_tool_call"),
@@ -78,6 +83,7 @@ async def test_a_call_is_told_right_before_it_is_made_and_right_after_it_ended()
     chunks = await play(agent_for(model), options=ON)
 
     assert told(chunks) == [
+        ("trace", "facts"),
         ("trace", "messages"),
         ("trace", "model_call"),
         ("model_request",),
@@ -354,3 +360,16 @@ async def test_when_every_hook_fired_nothing_is_said() -> None:
     model = ScriptedModel([say("<need_tool>"), call("beta"), say("Hi.")])
 
     assert await reasons(model) == {}
+
+
+async def test_facts_and_calls_of_a_turn_are_told_under_the_keys_of_tests() -> None:
+    model = ScriptedModel([say("<need_tool>"), call("alpha"), say("Noon.")])
+
+    chunks = await play(agent_for(model), options=ON)
+
+    [(_, facts)], [(_, ran)] = traces(chunks, "facts"), traces(chunks, "ran")
+    spec = msgspec.convert(facts, TurnSpec)
+    assert (spec.channel, "alpha" in (spec.tools or ())) == ("text", True)
+    assert clock_of(spec.time).tzinfo is not None
+    [found] = ran["calls"]
+    assert (ran["call"], msgspec.convert(found, CallSpec).tool) == (2, "alpha")

@@ -90,3 +90,21 @@ async def test_a_turn_that_fails_cannot_be_judged(tmp_path: Path, capsys: pytest
         assert await run(tmp_path / "skills" / "tutor", "--server", server.url) == 2
 
     assert "could not be run: stays brief" in capsys.readouterr().out
+
+
+async def test_the_same_model_judges_without_skills(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def respond(request: Request) -> Answer:
+        is_judge = any("You judge an answer" in str(content) for content in request.contents)
+        return (
+            text('{"verdict": "no", "reason": "It says nothing of waves."}') if is_judge else brief_when_told(request)
+        )
+
+    test = "tests:\n  - {name: a, user: why, ask: {samples: 1}, expect: {reply: {judge: names waves}}}\n"
+    async with serving(tmp_path) as (server, model):
+        model.respond = respond
+        (tmp_path / "skills" / "tutor" / "tests" / "a.yaml").write_text(test)
+        assert await run(tmp_path / "skills" / "tutor", "--server", server.url) == 1
+
+    assert "judge of answer 1: no: It says nothing of waves." in capsys.readouterr().out
+    judging = model.requests[-1]
+    assert not any("Text of brief." in str(content) for content in judging.contents)

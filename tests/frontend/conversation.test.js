@@ -3,7 +3,8 @@ import { test } from "node:test";
 
 import { askAgain, fitToLimits, fromRecord, insertLateHook, withAnswer } from "../../frontend/sdk/conversation.js";
 import { titleOf } from "../../frontend/js/titles.js";
-import { asJson, asMarkdown, fileName } from "../../frontend/js/export.js";
+import { asJson, asMarkdown, fileName, turnAsJson } from "../../frontend/js/export.js";
+import { EMPTY_TRACE, withTrace } from "../../frontend/js/inspect.js";
 
 const user = (content, _turn, more = {}) => ({ role: "user", content, _turn, ...more });
 const assistant = (content, _turn) => ({ role: "assistant", content, _turn });
@@ -140,6 +141,48 @@ test("an exported conversation holds what the running turn has said", () => {
 
   assert.deepEqual(texts(exported.messages), ["1", "Heard. ", "kept"]);
   assert.match(asMarkdown(RECORD), /\*\*You\*\*\n\n1\n\n\*\*Parley\*\*\n\nHeard\.\n\n> \*Hook s\/h/);
+});
+
+test("a traced turn is exported as the test that it makes", () => {
+  const message = (id, role, kind, content) => ({ id, role, content, origin: { kind } });
+  const events = [
+    ["facts", { channel: "voice", tools: ["t"] }],
+    ["values", { context: { plan: "pro" }, variables: { s: { score: 1 } } }],
+    [
+      "messages",
+      {
+        messages: [
+          message("m0", "system", "system", "prompt"),
+          message("m1", "user", "history", "hi"),
+          message("m2", "assistant", "history", ""),
+          message("m3", "user", "user", "Hello"),
+          message("m4", "system", "hook", "text"),
+        ],
+      },
+    ],
+    ["injected", { skill: "s", hook: "h" }],
+    ["ran", { call: 2, calls: [{ tool: "a" }] }],
+    ["ran", { call: 2, calls: [{ tool: "b" }] }],
+    ["ran", { call: 3, calls: [{ tool: "c" }] }],
+    ["variables", { changes: [{ skill: "s", hook: "h", name: "score", value: 2 }] }],
+  ];
+
+  const trace = events.reduce((trace, [event, data]) => withTrace(trace, event, data), EMPTY_TRACE);
+
+  assert.deepEqual(JSON.parse(turnAsJson(trace)), {
+    format: "parley-turn",
+    version: 1,
+    test: {
+      history: [{ user: "hi" }],
+      user: "Hello",
+      channel: "voice",
+      tools: ["t"],
+      context: { plan: "pro" },
+      script: [{ calls: [{ tool: "a" }, { tool: "b" }] }, { calls: [{ tool: "c" }] }],
+      expect: { fires: ["s/h"], variables: { "s/score": 2 } },
+    },
+    variables: { s: { score: 1 } },
+  });
 });
 
 test("a file name holds nothing that a file system would mind", () => {

@@ -15,10 +15,11 @@ from server.session.outbox import Outbox, OutboxLimits
 from server.session.session import Session
 from server.session.turn_limits import TurnGate
 from server.session.turns import MAX_REMEMBERED_IDS
-from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
+from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot, load_snapshot
 from skills_engine.diagnostics import FailedTest, SkillTestReport
 from tests.session.fakes import FakeAgent, Frame, Pause, SessionHarness, call, kinds, say
 from tests.session.speech_fakes import FakeSynthesizer, speech
+from tests.skills_engine.folders import entry, make_skill
 
 
 def skill(name: str, *hooks: str) -> Skill:
@@ -129,6 +130,20 @@ async def test_only_who_may_see_traces_sees_texts_of_hooks() -> None:
     assert [set(hook) for item in ready["skills"] for hook in item["hooks"]] == [
         {"name", "timing", "role", "persistent", "tool_filter"}
     ] * 3
+
+
+async def test_a_hook_shows_the_tools_that_it_follows_however_they_are_named(tmp_path: Path) -> None:
+    entries = [
+        entry("old", timing="after_tool_call", tool_filter=["b", "a"]),
+        entry("new", timing="after_tool_call", when={"tool": ["b", "a"], "tool_status": ["error"]}),
+        entry("all", timing="after_tool_call", when={"not": {"tool": ["a"]}}),
+    ]
+    make_skill(tmp_path, "a", *entries)
+    async with SessionHarness(FakeAgent(), snapshot=load_snapshot(tmp_path)) as harness:
+        harness.session.greet()
+        [ready] = await harness.flushed()
+
+    assert [hook["tool_filter"] for hook in ready["skills"][0]["hooks"]] == [["a", "b"], ["a", "b"], None]
 
 
 @pytest.mark.parametrize(("hooks", "chars"), [(1, 2000), (200, 1000)])

@@ -69,6 +69,8 @@ GLOB = "is searched with its *, which stands for letters only behind a last lett
         ),
         ("after_user_input", {"when": {"user_text": ["*x"]}}, "when.user_text", f'"*x" {GLOB}'),
         ("after_user_input", {"when": {"user_text": ["mon*y"]}}, "when.user_text", f'"mon*y" {GLOB}'),
+        ("after_user_input", {"when": {"last_reply": ["mon*y"]}}, "when.last_reply", f'"mon*y" {GLOB}'),
+        ("after_tool_call", {"when": {"tool_args": {"q": ["mon*y"]}}}, "when.tool_args", f'"mon*y" {GLOB}'),
         (
             "after_user_input",
             {"when": {"user_text": ["/refund/gi"]}},
@@ -308,3 +310,72 @@ def test_lint_warns_of_strangers_words_in_a_system_hook_and_of_ascii(
     write_hooks_json(folder, document)
 
     assert [path for path, _ in advice(folder)] == [*found, "$.variables.paid"]
+
+
+MISSED = '"Loan" is not found in "loans": Loan* fits further letters'
+
+
+def words_advice(folder: Path, *tests: str, severity: str = "warning") -> list[str]:
+    """Return what is said of words, with tests of these turns."""
+    (folder / "tests").mkdir(exist_ok=True)
+    lines = [f"  - {{name: t{number}, {test}}}" for number, test in enumerate(tests)]
+    (folder / "tests" / "a.yaml").write_text("\n".join(["tests:", *lines]))
+    found = [one for one in lint_skill(folder) if one.severity == severity]
+    return [one.message for one in found if "is not found in" in one.message]
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("user: Which loans are cheap?, expect: {fires: [money]}", [MISSED]),
+        ("user: Which loans are cheap?, expect: {tokens: {max: 9}}", [MISSED]),
+        ("turns: [{user: x}, {user: LOANS?, expect: {fires: [tutor/money]}}]", [MISSED]),
+        ("user: Which loans are cheap?, expect: {fires: []}", []),
+        ("user: Which loans are cheap?, expect: {silent: [tutor/money]}", []),
+        (
+            "user: I loaned it., expect: {fires: [money]}",
+            ['"Loan" is not found in "loaned": Loan* fits further letters'],
+        ),
+        ("user: The loanshark came., expect: {fires: [money]}", []),
+        ("user: A loan., expect: {fires: [money]}", []),
+    ],
+)
+def test_a_word_that_misses_its_longer_form_in_a_test_is_named(tmp_path: Path, test: str, said: list[str]) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("money", when={"user_text": ["Loan", "tax", "/lend/"]}))
+
+    assert words_advice(folder, test) == said
+
+
+def test_a_word_of_an_update_that_misses_its_longer_form_is_named(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint"))
+    update = {"name": "u", "timing": "after_user_input", "when": {"user_text": ["Loan"]}, "set": {"score": 1}}
+    write_hooks_json(folder, {"variables": {"score": 0}, "hooks": [update, entry("hint")]})
+
+    assert words_advice(folder, "user: Two loans, expect: {fires: [hint]}") == [MISSED]
+
+
+def test_a_word_that_misses_its_longer_form_in_a_pattern_is_named(tmp_path: Path) -> None:
+    longer = entry("b", when={"not": {"last_reply": ["cheap loans"]}})
+    folder = make_skill(tmp_path, "tutor", entry("a", when={"user_text": ["Loan"]}), longer)
+    assert words_advice(folder) == [MISSED]
+
+    folder = make_skill(tmp_path, "banker", entry("a", when={"user_text": ["Loan", "loans"]}))
+    assert words_advice(folder) == []
+    assert words_advice(folder, severity="info") == [MISSED]
+
+
+@pytest.mark.parametrize("pattern", ["Loan*", "car", "Лоан", "my loan", "/loan/"])
+def test_other_patterns_than_a_long_latin_word_without_star_are_not_named(tmp_path: Path, pattern: str) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("money", when={"user_text": [pattern]}))
+
+    assert words_advice(folder, "user: My loans cars Лоаны, expect: {fires: [money]}") == []
+
+
+def test_what_a_set_takes_of_a_tool_is_not_what_conditions_see(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry("hint"))
+    update = {"name": "u", "timing": "after_tool_call", "set": {"name": {"from": "tool_result", "match": "/(x)/"}}}
+    write_hooks_json(folder, {"variables": {"name": ""}, "hooks": [update, entry("hint")]})
+
+    assert "takes tool_result as the user may see it; conditions see what the model reads" in [
+        one.message for one in lint_skill(folder) if one.path == "$.hooks[0].set.name"
+    ]

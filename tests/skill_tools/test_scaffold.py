@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from skill_tools.authoring.lint import lint
-from skill_tools.authoring.scaffold import SCHEMA_FILE, new_skill
+from skill_tools.authoring.scaffold import SCHEMA_FILE, new_skill, write_trace_test
 from skill_tools.sharing.bundle import SharingError
-from skill_tools.testing.tests_files import read_tests
+from skill_tools.testing.tests_files import MAX_FILE_BYTES, read_tests
 from skill_tools.testing.tests_runner import SkillTestRunner
 from skills_engine import TIMINGS, Timing, load_snapshot
 from skills_engine.hooks_config import HooksFile, read_hooks
@@ -208,3 +208,73 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
         new_skill("tutor", tmp_path / "file" / "skills")
 
     assert str(raised.value) == f"{tmp_path}/file/skills/tutor cannot be created: Not a directory"
+
+
+def exported(**changed: object) -> dict[str, object]:
+    """Return a turn as the inspector exports it; of two skills, with a call that failed."""
+    test = {
+        "history": [{"user": "hi"}],
+        "user": "Hello: a “test” # of\nquotes",
+        "channel": "voice",
+        "language": None,
+        "time": "2026-11-22 14:05+01:00",
+        "skills": ["tutor"],
+        "tools": ["t"],
+        "context": {"plan": "pro"},
+        "script": [{"calls": [{"tool": "t", "arguments": {"a": "yes"}, "error": "no"}]}],
+        "expect": {"fires": ["tutor/hint"]},
+    }
+    variables = {"tutor": {"score": 3}, "other": {"x": 1}}
+    return {"format": "parley-turn", "version": 1, "test": {**test, **changed}, "variables": variables}
+
+
+def test_an_exported_turn_becomes_a_test_of_the_skill(tmp_path: Path) -> None:
+    folder = new_skill("tutor", tmp_path)
+    file = tmp_path / "turn.json"
+    file.write_text(json.dumps(exported()))
+
+    assert write_trace_test(file, folder) == folder / "tests" / "turn.yaml"
+    found = read_tests(folder)
+    assert found.diagnostics == ()
+    [test] = [one for one in found.tests if one.file == "tests/turn.yaml"]
+    assert (test.spec.user, test.spec.variables) == ("Hello: a “test” # of\nquotes", {"score": 3})
+    assert (test.spec.context, test.spec.channel, test.spec.language) == ({"plan": "pro"}, "voice", None)
+    assert SkillTestRunner({"tutor": read_hooks(folder)}).run([test])[0].outcome == "passed"
+    with pytest.raises(SharingError, match="exists already"):
+        write_trace_test(file, folder)
+
+
+def test_tools_that_were_off_are_off_in_the_test(tmp_path: Path) -> None:
+    folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
+    file.write_text(json.dumps(exported(tools=[], script=[], expect={"fires": []})))
+    write_trace_test(file, folder)
+
+    test = read_tests(folder).tests[-1].spec
+    assert (test.tools, test.script, test.expect and test.expect.fires) == ([], None, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is no turn that the inspector has exported"),
+        (json.dumps({"format": "parley-conversation"}), "is no turn that the inspector has exported"),
+        (json.dumps(exported(usr="x")), "unknown field `usr`"),
+        ("[" * 100_000, "is no turn that the inspector has exported"),
+        (json.dumps(exported(user=None)), "no message of the user began the turn"),
+        (json.dumps(exported(user="x" * MAX_FILE_BYTES)), "is too long|is no turn"),
+    ],
+)
+def test_what_is_no_exported_turn_writes_nothing(tmp_path: Path, content: str, message: str) -> None:
+    folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
+    file.write_text(content)
+
+    with pytest.raises(SharingError, match=message):
+        write_trace_test(file, folder)
+    assert not (folder / "tests" / "turn.yaml").exists()
+
+
+def test_a_folder_of_many_skills_gets_no_test(tmp_path: Path) -> None:
+    new_skill("tutor", tmp_path)
+
+    with pytest.raises(SharingError, match="is no skill"):
+        write_trace_test(tmp_path / "turn.json", tmp_path)

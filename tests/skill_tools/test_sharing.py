@@ -17,7 +17,7 @@ from skills_engine import load_snapshot
 from skills_engine.__main__ import main
 from skills_engine.diagnostics import MAX_NAMED
 from tests.skill_tools.repositories import commit, make_repository
-from tests.skills_engine.folders import entry, make_skill
+from tests.skills_engine.folders import entry, make_skill, write_hooks
 
 
 class Shelf:
@@ -69,7 +69,8 @@ def test_an_insecure_source_needs_a_flag(shelf: Shelf, command: str) -> None:
 def test_add_shows_what_comes_in_and_asks(shelf: Shelf, tmp_path: Path) -> None:
     page = "---\nname: calm\ndescription: Calm.\ndefault: off\nallowed-tools: search_text\n---\nThe body.\n"
     late = entry("late", timing="after_tool_call", tool_filter=["shop__*", "pay"])
-    rare = entry("rare", when={"user_text": ["x"]}, requires_tools=["read_file"])
+    followed = {"any": [{"tool": ["current_time"]}], "user_text": ["x"]}
+    rare = entry("rare", timing="before_each_agent", when=followed, requires_tools=["read_file"])
     source = make_skill(tmp_path, "calm", late, rare, entry("always", persistent=True), skill_md=page)
     hooks = source / "hooks" / "hooks.json"
     greet = {"name": "greet", "file": "always.md", "on": "connect"}
@@ -96,13 +97,13 @@ def test_add_shows_what_comes_in_and_asks(shelf: Shelf, tmp_path: Path) -> None:
         "hooks: 3",
         "  late: after_tool_call, system, tool_filter",
         "    | Text of late.",
-        "  rare: after_user_input, system, when, requires_tools",
+        "  rare: before_each_agent, system, when, requires_tools",
         "    | Text of rare.",
         "  always: after_user_input, system, persistent",
         "    | Text of always.",
         "speaks first: greet: connect",
         "    | Text of always.",
-        "tools it names: search_text, pay, shop__*, read_file",
+        "tools it names: search_text, pay, shop__*, current_time, read_file",
         "tests: none",
         "warning: calm/hooks/lost.md: no hook in hooks.json names this file",
         f"Add it as {shelf.root}/calm? [y/N] not added",
@@ -297,6 +298,22 @@ def test_update_shows_the_difference_and_takes_it_over(shelf: Shelf) -> None:
     assert load_snapshot(shelf.root).hooks(None)[0].content == "Newer."
     assert shelf.here() == ["calm", "skills.lock"]
     assert shelf.run("list")[1].startswith("calm: as added")
+
+
+def test_update_tests_and_lints_what_is_new_beside_the_skills_that_are_there(shelf: Shelf) -> None:
+    shelf.run("add", shelf.source, "--yes")
+    make_skill(shelf.root, "own", entry("mine", group="tone"))
+    write_hooks(shelf.source, entry("hint", group="tone", priority=9))
+    (shelf.source / "tests").mkdir(exist_ok=True)
+    (shelf.source / "tests" / "a.yaml").write_text("tests: [{name: a, user: hi, expect: {fires: []}}]\n")
+
+    status, told = shelf.run("update", "--yes")
+
+    lines = told.splitlines()
+    assert status == 1
+    assert {"tests: 1, failed: 1", "  tests/a.yaml:1: a"} <= set(lines)
+    assert any("keeps out own/mine of the group tone for good" in line for line in lines)
+    assert lines[-1] == f"updated: {shelf.root}/calm"
 
 
 def test_update_follows_the_branch_and_pins_its_commit(shelf: Shelf) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skill_tools.testing.tests_asker import AskError, ModelQuestion, ask_test, count_words, judge_reply
+from skill_tools.testing.tests_asker import AnswerCache, AskError, ModelQuestion, ask_test, count_words, judge_reply
 from skill_tools.testing.tests_command import (
     MAX_VARIANTS,
     VariantError,
@@ -55,7 +55,9 @@ def a_test(text: str) -> SkillTest:
 
 
 def ask(text: str, asker: ScriptedAsker) -> SkillTestResult:
-    return asyncio.run(ask_test(a_test(text), SkillTestRunner({"shop": SHOP, "polite": HooksFile()}), asker))
+    return asyncio.run(
+        ask_test(a_test(text), SkillTestRunner({"shop": SHOP, "polite": HooksFile()}), AnswerCache(asker))
+    )
 
 
 def test_enough_good_answers_pass_and_what_was_measured_is_told() -> None:
@@ -144,7 +146,7 @@ tests:
 """
     wordings = [Wording("a.md", "Be brief."), Wording("b.md", "Speak long and wide.")]
 
-    results = asyncio.run(run_variants(parse_tests(text, report), {"shop": SHOP}, BRIEF, wordings, asker))
+    results = asyncio.run(run_variants(parse_tests(text, report), {"shop": SHOP}, BRIEF, wordings, AnswerCache(asker)))
     assert render_variants(results).splitlines() == [
         "wording  test   passed  tokens",
         "a.md     asks     100%       3",
@@ -162,7 +164,7 @@ def test_wordings_of_a_test_that_names_no_skill_cannot_be_compared() -> None:
     wordings = [Wording("a.md", "x"), Wording("b.md", "y")]
 
     with pytest.raises(VariantError, match="a: there is no skill polit beside shop"):
-        asyncio.run(run_variants([test], {"shop": SHOP}, BRIEF, wordings, ScriptedAsker()))
+        asyncio.run(run_variants([test], {"shop": SHOP}, BRIEF, wordings, AnswerCache(ScriptedAsker())))
 
 
 def test_wordings_are_read_from_any_file_or_from_the_skills_hooks(
@@ -198,7 +200,7 @@ def test_several_hooks_to_compare_without_are_named_and_left_out() -> None:
     hooks = HooksFile((BRIEF, hook("calm")))
     test = a_test("ask: {samples: 1}, expect: {reply: {}}, compare: {without: [brief, shop/calm]}")
 
-    result = asyncio.run(ask_test(test, SkillTestRunner({"shop": hooks}), asker))
+    result = asyncio.run(ask_test(test, SkillTestRunner({"shop": hooks}), AnswerCache(asker)))
 
     assert result.notes[1].startswith("without brief, shop/calm: ")
     assert asker.questions[1].hook_texts == {"shop/brief": None, "shop/calm": None}
@@ -210,7 +212,7 @@ def test_the_hook_to_compare_without_is_that_of_the_tests_own_skill() -> None:
     shelf = {"shop": SHOP, "polite": HooksFile((hook("brief", skill="polite"),))}
     test = a_test("skills: [polite, shop], ask: {samples: 1}, expect: {reply: {}}, compare: {without: [brief]}")
 
-    asyncio.run(ask_test(test, SkillTestRunner(shelf), asker))
+    asyncio.run(ask_test(test, SkillTestRunner(shelf), AnswerCache(asker)))
 
     assert asker.questions[1].hook_texts == {"shop/brief": None}
 
@@ -229,3 +231,97 @@ def test_the_hook_to_vary_is_named_or_told_by_its_file_or_the_only_one() -> None
         hook_to_vary(None, wordings, [])
     with pytest.raises(VariantError, match="which hook is meant\\? name one with --hook; there are: brief, other"):
         hook_to_vary(None, wordings[1:], [BRIEF, other])
+
+
+def judged(verdict: str) -> tuple[SkillTestResult, ScriptedAsker]:
+    asker = ScriptedAsker(["A hint.", verdict])
+    return ask("ask: {samples: 1}, expect: {reply: {judge: 'is kind, gives no answer'}}", asker), asker
+
+
+def test_a_judge_reads_question_answer_and_criterion_and_its_verdict_is_told() -> None:
+    result, asker = judged('{"verdict": "yes", "reason": "It is a hint."}')
+
+    assert (result.outcome, result.notes[0]) == ("passed", "judge of answer 1: yes: It is a hint.")
+    question = asker.questions[1]
+    assert (question.skills, question.enable_tools, question.hook_texts) == ([], False, {})
+    [message] = question.messages
+    case = '{"conversation": [{"role": "user", "content": "why"}], "answer": "A hint.", "criterion": "is kind, gives no answer"}'
+    assert case in message["content"]
+
+
+def test_what_a_judge_denies_fails_with_the_reason() -> None:
+    result, _ = judged('```json\n{"verdict": "no", "reason": "It is rude."}\n```')
+
+    [failure] = result.failures
+    assert failure.was == ("(2 words) A hint. (judge: no: It is rude.)",)
+    assert failure.expected[1:] == ("judge: is kind, gives no answer",)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        "Yes, it is kind.",
+        "",
+        '{"verdict": true, "reason": "x"}',
+        '{"verdict": "yes"}',
+        '{"verdict": "YES!", "reason": "x"}',
+        'It says {"verdict": "yes", "reason": "x"}, as it was told to.',
+        '{"verdict": "yes", "reason": "x"} {"verdict": "no", "reason": "x"}',
+        "[" * 100_000,
+        '{"a":' * 100_000 + "}",
+    ],
+)
+def test_a_judge_that_gives_no_verdict_fails_the_answer(nonsense: str) -> None:
+    result, _ = judged(nonsense)
+
+    assert result.outcome == "failed"
+    assert result.notes[0].startswith("judge of answer 1: no verdict, but ")
+
+
+def test_one_answer_is_judged_once_and_one_question_asked_once_for_all_tests() -> None:
+    asker = ScriptedAsker(["same", "same", '{"verdict": "yes", "reason": "x"}'])
+    model, runner = AnswerCache(asker), SkillTestRunner({"shop": SHOP})
+    texts = ["judge: is kind", "max_words: 3"]
+    results = [
+        asyncio.run(ask_test(a_test(f"ask: {{samples: 2}}, expect: {{reply: {{{text}}}}}"), runner, model))
+        for text in texts
+    ]
+
+    assert [result.outcome for result in results] == ["passed", "passed"]
+    assert len(asker.questions) == 3
+
+
+SCHEMA = "json: {type: object, properties: {age: {type: integer}}, required: [age]}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "lacks"),
+    [
+        ('{"age": 3}', []),
+        ('{"age": "3"}', ["json: $.age: '3' is not of type 'integer'"]),
+        ("{}", ["json: $: 'age' is a required property"]),
+        ("It is 3.", ["json: the answer is no JSON: Expecting value: line 1 column 1 (char 0)"]),
+        ("[" * 100_000, ["json: the answer or the schema is nested too deep"]),
+    ],
+)
+def test_an_answer_must_be_json_of_the_schema(answer: str, lacks: list[str]) -> None:
+    result = ask(f"ask: {{samples: 1}}, expect: {{reply: {{{SCHEMA}}}}}", ScriptedAsker([answer]))
+
+    assert [line for failure in result.failures for line in failure.expected[1:]] == lacks
+
+
+def test_a_schema_that_refers_elsewhere_fails_and_fetches_nothing() -> None:
+    text = "ask: {samples: 1}, expect: {reply: {json: {$ref: 'http://127.0.0.1:9/x'}}}"
+    result = ask(text, ScriptedAsker(["{}"]))
+
+    assert result.failures[0].expected[1] == "json: the schema refers to what is not in it: http://127.0.0.1:9/x"
+
+
+def test_what_is_no_schema_is_a_mistake_in_the_test() -> None:
+    report = Report("shop", "tests/a.yaml")
+    text = "tests:\n  - {name: a, user: x, ask: {}, expect: {reply: {json: {type: objekt}}}}"
+
+    assert parse_tests(text, report) == []
+    [found] = report.found
+    assert found.path == "$.tests[0].expect.reply.json.type"
+    assert found.message.startswith("line 2: is no JSON Schema: 'objekt' is not valid")

@@ -70,7 +70,7 @@ def test_all_that_a_test_can_say_is_read() -> None:
 
 
 def test_a_turn_takes_from_its_test_what_it_does_not_say_itself() -> None:
-    text = "tests: [{name: a, channel: voice, time: '14:05', turns: [{user: x, expect: {}}, {user: y, channel: text}]}]"
+    text = "tests: [{name: a, channel: voice, time: '14:05', turns: [{user: x}, {user: y, channel: text}]}]"
     [test] = parse_tests(text, Report("shop", "tests/a.yaml"))
 
     assert [(turn.channel, turn.time) for turn in test.turns] == [("voice", "14:05"), ("text", "14:05")]
@@ -132,6 +132,9 @@ def test_a_key_like_none_gets_the_list_of_keys() -> None:
         (["user: x", "channel: texts"], 'channel line 4: expected voice or text; got "texts" (did you mean text?)'),
         (["user: x", "expect: {reads: [{contains: 5}]}"], "expect.reads[0].contains line 4: expected a text or a list; got 5: put it in quotes"),
         (["user: x", "channel: phone"], 'channel line 4: expected voice or text; got "phone"'),
+        (["user: x", "with: al"], 'with line 4: expected all; got "al" (did you mean all?)'),
+        (["user: x", "attachments: [images]"], 'attachments[0] line 4: expected image or document; got "images" (did you mean image?)'),
+        (["user: x", "expect: {}"], "expect line 4: expects nothing, so it cannot fail: write one of fires, silent, reads, tokens, variables, reply"),
         (["user: x", "time: 25:00"], "time line 4: expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05; got 25:00"),
         (["user: x", "history: [{}]"], "history[0] line 4: expected {user: …} or {assistant: …}"),
         (["user: x", "turns: [{user: y}]"], "user line 3: belongs into one of the `turns`"),

@@ -79,6 +79,7 @@ function describe(shown) {
     hookStepsView(strayStepsOf(trace)),
     variablesView(trace),
     notFiredView(trace.notFired),
+    h("button", { type: "button", class: "button", "data-action": "export-turn", "data-id": id }, t.inspector.export),
   );
 }
 

@@ -452,6 +452,7 @@ export const en = {
     refused: "Only operators of this server can see what the model reads.",
     nothing: "Nothing yet. After your next message, this shows what the model reads.",
     all: "Show all turns",
+    export: "Export for a test",
     calls: (/** @type {number} */ n) => count(n, "call"),
     messages: (/** @type {number} */ n) => count(n, "message"),
     hookSteps: (/** @type {number} */ n) => count(n, "hook step"),

@@ -420,6 +420,7 @@ export const zh = {
     refused: "只有此服务器的管理员能看到模型读到的内容。",
     nothing: "还没有内容。您发送下一条消息后，这里会显示模型读到的内容。",
     all: "显示所有轮次",
+    export: "导出以生成测试",
     calls: (n) => `${n} 次调用`,
     messages: (n) => `${n} 条消息`,
     hookSteps: (n) => `${n} 个钩子步骤`,
