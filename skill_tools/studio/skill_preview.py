@@ -54,6 +54,8 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Other skills that are left out."""
     skills_on: Annotated[list[Name], Meta(max_length=5000)] = []
     """Other skills that are off by default and take part."""
+    context: wire.Context = {}
+    """Facts of the application around the client."""
 
     def skills(self, current: SkillsSnapshot, folder: Path, place: Path) -> EditedSkills:
         """Return the skills that play, this one as the files in `place` give it."""
@@ -93,8 +95,6 @@ class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fiel
     """Kinds of what comes with the words."""
     variables: Annotated[dict[Name, Value], Meta(max_length=16)] = {}
     """Values of the skill's variables before the turns that are played, where they are not as in the state."""
-    context: wire.Context = {}
-    """Facts of the application around the client."""
     seed: Name = ""
     """Seed of what is drawn at random."""
     spoken: bool = False

@@ -107,7 +107,8 @@ class SkillTrialRoutes:
         messages.append(wire.Message(role="user", content=request.text))
         failure = None
         try:
-            settings = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
+            chosen = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
+            settings = chosen.with_context(request.context)
             state = self._trial.read_state(request.state)
             await self._trial.answer(call.principal, snapshot, messages, lines, settings, state)
         except (ProviderError, TurnError) as error:

@@ -377,3 +377,64 @@ async def test_what_is_broken_shows_the_version_that_stays_in_use_and_says_so(ta
     await open_file(tab, "hooks/hooks.json")
     await write(tab, before)
     await expect(reading).not_to_contain_text("last working version")
+
+
+@pytest.fixture
+def quiz(calm: Path) -> Path:
+    """A skill that counts, answers to a name once and knows the plan."""
+    hook = {"timing": "after_user_input", "role": "user", "persistent": False, "vars": True}
+    document = {
+        "variables": {"score": 0, "done": False},
+        "hooks": [
+            {
+                "name": "right",
+                "timing": "after_user_input",
+                "when": {"user_text": ["paris"]},
+                "set": {"score": {"add": 1}},
+            },
+            {**hook, "name": "score", "file": "score.md"},
+            {**hook, "name": "once", "file": "once.md", "when": {"context": {"plan": "pro"}}, "once": "conversation"},
+        ],
+    }
+    (calm / "hooks" / "hooks.json").write_text(json.dumps(document))
+    (calm / "hooks" / "score.md").write_text("The score is {{var.score}}.")
+    (calm / "hooks" / "once.md").write_text("Thank them.")
+    write_skill(calm.parent, "other", "Is another one.", {"mood": ("after_user_input", False)})
+    return calm
+
+
+async def test_a_conversation_of_several_turns_is_played_with_its_variables_and_context(tab: Page, quiz: Path) -> None:
+    await tab.reload()
+    reading = tab.get_by_role("region", name="What the model reads")
+    question = reading.get_by_label("The user says", exact=True)
+    await question.fill("Paris")
+    await expect(reading).to_contain_text("The score is 1.")
+    await expect(reading).to_contain_text("score = 1 by calm / right")
+    await reading.get_by_text("More about the turn").click()
+    await reading.get_by_label("Context").fill("plan=pro; timezone=Asia/Tokyo")
+    await expect(reading.get_by_text("calm / once")).to_be_visible()
+
+    await reading.get_by_role("button", name="Go on with another turn").press("Enter")
+    await expect(question).to_be_focused()
+    await tab.keyboard.type("Paris!")
+    await expect(reading).to_contain_text("The score is 2.")
+    await expect(reading).to_contain_text("once a conversation: it has fired already")
+    await reading.locator("summary", has_text="Turn 1").press("Enter")
+    await reading.get_by_label("The user says in turn 1").fill("Rome")
+    await expect(reading).not_to_contain_text("The score is 2.")
+
+    score = reading.get_by_role("spinbutton", name="score")
+    await expect(score).to_have_value("0")
+    await score.fill("41")
+    await expect(reading).to_contain_text("The score is 42.")
+    await reading.get_by_role("button", name="Back to the start values").click()
+    await expect(reading).to_contain_text("The score is 1.")
+    own = reading.locator(".read-message", has_text="The score is 1.").last
+    await expect(own).to_contain_text("this skill")
+    await expect(own).to_contain_text("≈ 4 tokens")
+    await expect(reading).to_contain_text("The text of other/mood.")
+    await reading.get_by_label("Only this skill").check()
+    await expect(reading).not_to_contain_text("The text of other/mood.")
+    await reading.get_by_role("button", name="Remove turn 1").click()
+    await expect(reading.get_by_text("Turn 1", exact=True)).to_have_count(0)
+    shutil.rmtree(quiz.parent / "other")

@@ -7,7 +7,7 @@
  */
 
 import { lineOf } from "../editor/problem_lines.js";
-import { PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
+import { FIRST_TURN, PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
 import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
@@ -29,26 +29,49 @@ function withoutBuffer(state, path) {
 /** Ask the server for the preview of what the model would read. @param {State} state @returns {State} */
 function previewing(state) {
   if (!state.skill || !state.listing) return state;
-  const { text, tools, hasTools, channel, language, model, user, time } = state.question;
+  const { before, variables, hasTools, seed, spoken, channel, language, model, user, time } = state.question;
   const asked = state.asked + 1;
   const known = { channel, language: language || null, model: model || null, user: user || null, time: time || null };
-  const question = {
-    text: text || s.defaultQuestion,
-    ...conversationOf(state),
-    rounds: roundsOf(tools),
-    tools: hasTools,
-    ...known,
-  };
+  const { reply: _reply, ...turn } = turnOf(state.question);
+  const played = { ...turn, before: before.map(turnOf), variables, seed, spoken, tools: hasTools, ...known };
   return withEffects(
     { ...state, asked },
-    { type: "preview", skill: state.skill, asked, files: editsOf(state), ...question },
+    { type: "preview", skill: state.skill, asked, files: editsOf(state), ...conversationOf(state), ...played },
   );
 }
 
-/** The conversation that the question goes on with, as a request sends it. @param {State} state */
-function conversationOf({ question, history, hookState, skillsOff, skillsOn }) {
+/** A turn as a request sends it. @param {import("./state.js").Turn} turn */
+function turnOf({ text, tools, reply, interrupted, image, document }) {
+  const attachments = [...(image ? ["image"] : []), ...(document ? ["document"] : [])];
+  const said = { text: text || s.defaultQuestion, reply: reply || s.defaultReply };
+  return { ...said, rounds: roundsOf(tools), interrupted, attachments };
+}
+
+/** The conversation that the first turn goes on with, as a request sends it. @param {State} state */
+function conversationOf({ question, history, hookState, skill, skills, skillsOff, skillsOn }) {
   const before = question.hasHistory ? { history, state: hookState } : { history: [], state: null };
-  return { ...before, skills_off: skillsOff, skills_on: skillsOn };
+  const others = (skills ?? []).map(({ name }) => name).filter((name) => name !== skill);
+  const chosen = question.isAlone
+    ? { skills_off: others, skills_on: [] }
+    : { skills_off: skillsOff, skills_on: skillsOn };
+  return { ...before, ...chosen, context: contextOf(question.context) };
+}
+
+/** Facts as they are written: `plan=pro; level=3`. @param {string} text */
+function contextOf(text) {
+  const pairs = text.split(/[;\n]/).map((pair) => /^\s*([A-Za-z_]\w{0,63})\s*=\s*(.*?)\s*$/.exec(pair));
+  return Object.fromEntries(pairs.flatMap((found) => (found ? [[found[1], valueOf(found[2] ?? "")]] : [])));
+}
+
+/** @param {string} text a number, a boolean, a list of texts; else a text */
+function valueOf(text) {
+  try {
+    const value = JSON.parse(text);
+    const isTexts = Array.isArray(value) && value.every((item) => typeof item === "string");
+    return isTexts || typeof value === "number" || typeof value === "boolean" ? value : text;
+  } catch {
+    return text;
+  }
 }
 
 /** Tool calls as they are written: `a, b: error; c` are two rounds. @param {string} text */
@@ -268,7 +291,32 @@ const REDUCERS = {
   download: (state) => withEffects(state, { type: "download", skill: state.skill }),
 
   /** Change a field of the question that is previewed and tried. */
-  ask: (state, { name, value }) => previewing({ ...state, question: { ...state.question, [name]: value } }),
+  ask(state, { name, value, turn }) {
+    const { question } = state;
+    if (turn === undefined) return previewing({ ...state, question: { ...question, [name]: value } });
+    const before = question.before.map((one, at) => (at === Number(turn) ? { ...one, [name]: value } : one));
+    return previewing({ ...state, question: { ...question, before } });
+  },
+  /** Go on with another turn of the conversation that is played. */
+  next_turn(state) {
+    const { text, tools, reply, interrupted, image, document } = state.question;
+    const before = [...state.question.before, { text, tools, reply, interrupted, image, document }];
+    const next = previewing({ ...state, question: { ...state.question, ...FIRST_TURN, before } });
+    return withEffects(next, { type: "focus", ids: ["ask-text"] });
+  },
+  drop_turn(state, { turn }) {
+    const before = state.question.before.filter((_, at) => at !== Number(turn));
+    const next = previewing({ ...state, question: { ...state.question, before } });
+    return withEffects(next, { type: "focus", ids: ["ask-text"] });
+  },
+  /** Begin with another value of a variable. */
+  variable(state, { name, value }) {
+    const is = typeof state.preview?.variables[name];
+    const read = is === "number" ? Math.trunc(Number(value)) : value;
+    const variables = { ...state.question.variables, [name]: read };
+    return previewing({ ...state, question: { ...state.question, variables } });
+  },
+  start_values: (state) => previewing({ ...state, question: { ...state.question, variables: {} } }),
   /** Take over which skills are switched off and on on the page. */
   skills_chosen: (state, { off, on }) => previewing({ ...state, skillsOff: off, skillsOn: on }),
   conversation(state, { text, history, hookState }) {
@@ -288,7 +336,8 @@ const REDUCERS = {
     if (state.isTrying) return withEffects({ ...state, isTrying: false }, { type: "stop_trying" });
     if (!question.text.trim()) return state;
     const none = { text: "", tools: [], end: null };
-    const said = { text: question.text, ...conversationOf(state) };
+    const { history, state: kept } = state.preview ?? conversationOf(state);
+    const said = { text: question.text, ...conversationOf(state), history, state: kept };
     const body = { files: editsOf(state), tools: question.tryTools, ...said };
     return withEffects(
       { ...state, isTrying: true, trial: { saved: none, edited: none }, failure: null },
@@ -312,8 +361,9 @@ function stepping(state, way) {
 }
 
 /** Return the fields that stay when another skill is opened. @param {State} state */
-function keptAcrossSkills({ isOn, skills, schema, question, history, hookState, skillsOff, skillsOn, asked, ...rest }) {
+function keptAcrossSkills({ isOn, skills, schema, history, hookState, skillsOff, skillsOn, asked, ...rest }) {
   const { announcements, effects } = rest;
+  const question = { ...rest.question, variables: {} };
   const conversation = { question, history, hookState, skillsOff, skillsOn };
   return { isOn, skills, schema, ...conversation, asked, announcements, effects };
 }

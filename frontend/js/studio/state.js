@@ -13,15 +13,20 @@
  * @typedef {{name: string, etag: string, is_writable: boolean, files: readonly FileItem[],
  *   diagnostics: readonly Diagnostic[], undo: readonly Edit[], redo: readonly Edit[]}} Listing
  * @typedef {{etag: string | null, saved: string, text: string}} Buffer an opened file; etag null until it is on disk
- * @typedef {{skill: string, hook: string, timing: string, persistent: boolean}} HookMark
+ * @typedef {{skill: string, hook: string, timing: string, persistent: boolean, tokens: number}} HookMark
  * @typedef {{role: string, text: string, hook: HookMark | null}} Line
  * @typedef {{skill: string, hook: string, timing: string, reason: string, code: string, detail: string, path: string}} NotFiredHook
  * @typedef {{file: string, line: number, name: string, details: string}} FailedTest
  * @typedef {{count: number, failed: number, not_run: number, failures: readonly FailedTest[]}} Tests
+ * @typedef {string | number | boolean} Value of a variable
  * @typedef {{calls: readonly {title: string, lines: readonly Line[]}[], not_fired: readonly NotFiredHook[],
- *   diagnostics: readonly Diagnostic[], tests: Tests, is_last_working: boolean}} Preview
+ *   changes: readonly {skill: string, hook: string, name: string, value: Value}[]}} TurnPreview
+ * @typedef {TurnPreview & {before: readonly TurnPreview[], history: readonly ChatMessage[], state: string | null,
+ *   variables: Readonly<Record<string, Value>>, diagnostics: readonly Diagnostic[], tests: Tests,
+ *   is_last_working: boolean}} Preview
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
- * @typedef {{role: "user" | "assistant", content: string}} ChatMessage
+ * @typedef {{role: string, content: string, _hook?: string, _skill?: string, _sig?: string}} ChatMessage
+ * @typedef {typeof FIRST_TURN} Turn
  * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
@@ -32,6 +37,8 @@
 export const PAGE = "SKILL.md";
 export const HOOKS = "hooks/hooks.json";
 const MAX_ANNOUNCEMENTS = 3;
+
+export const FIRST_TURN = { text: "", tools: "", reply: "", interrupted: false, image: false, document: false };
 
 export const initialState = () => ({
   isOn: true,
@@ -46,8 +53,13 @@ export const initialState = () => ({
   isSaving: false,
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
   question: {
-    text: "",
-    tools: "",
+    ...FIRST_TURN,
+    before: /** @type {readonly Turn[]} */ ([]), // turns that are played before this one
+    variables: /** @type {Readonly<Record<string, Value>>} */ ({}), // those that begin with other values
+    context: "", // plan=pro; timezone=Asia/Tokyo
+    seed: "",
+    spoken: false,
+    isAlone: false, // without the other skills
     channel: "text",
     language: "",
     model: "",
