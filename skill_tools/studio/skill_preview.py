@@ -14,6 +14,7 @@ from server.gateway.rest.operation import Refusal
 from server.session.chat_handler import zone_of
 from server.wire import client_frames as wire
 from skill_tools.authoring.lint import lint_skill
+from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
@@ -56,6 +57,17 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Other skills that are off by default and take part."""
     context: wire.Context = {}
     """Facts of the application around the client."""
+
+    def read(self, files: SkillFiles, skill: str, path: str) -> str | None:
+        """Return the text of a file with its edits, or None if there is no such file. Raises EditError."""
+        if path in self.files:
+            return self.files[path]
+        try:
+            return files.read(skill, path)[0]
+        except EditError as error:
+            if error.code != "file_unknown":
+                raise
+            return None
 
     def skills(self, current: SkillsSnapshot, folder: Path, place: Path) -> EditedSkills:
         """Return the skills that play, this one as the files in `place` give it."""
@@ -185,6 +197,24 @@ class Preview(TurnPreview, frozen=True, kw_only=True):
     """Whether the last working version of the hooks plays, because the edited files have errors; saved, it would stay in use."""
 
 
+class CheckedEdits(NamedTuple):
+    edited: EditedSkills
+    diagnostics: list[Diagnostic]
+    tests: SkillTestReport
+
+
+def check_edits(trial: SkillTrial, folder: Path, request: EditedSkill) -> CheckedEdits:
+    """Lint the skill in `folder` with its edits, and run its scripted tests."""
+    began_s = time.monotonic()
+    with overlaid(folder, request.files) as place:
+        edited = request.skills(trial.services.skills.current, folder, place)
+        others = (hook for hook in edited.snapshot.hooks(None) if hook.skill != folder.name)
+        hooks = sorted((*edited.read.hooks_file.hooks, *others), key=lambda hook: hook.skill)
+        diagnostics = lint_skill(place, hooks=hooks)
+        tests = run_reload_tests(edited.snapshot, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+    return CheckedEdits(edited, diagnostics, tests.get(folder.name, SkillTestReport()))
+
+
 class _Conversation(NamedTuple):
     """A conversation as its client keeps it between two turns."""
 
@@ -194,14 +224,9 @@ class _Conversation(NamedTuple):
 
 def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     """Play the conversation of the request with its edits of the skill in `folder`, and run the skill's tests."""
-    began_s = time.monotonic()
     skill = folder.name
-    with overlaid(folder, request.files) as place:
-        edited = request.skills(trial.services.skills.current, folder, place)
-        hooks = edited.snapshot.hooks(None)
-        all_hooks = (*edited.read.hooks_file.hooks, *(hook for hook in hooks if hook.skill != skill))
-        diagnostics = lint_skill(place, hooks=sorted(all_hooks, key=lambda hook: hook.skill))
-        tests = run_reload_tests(edited.snapshot, [skill], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+    checked = check_edits(trial, folder, request)
+    edited, hooks = checked.edited, checked.edited.snapshot.hooks(None)
     facts = _facts(request, edited.snapshot, trial)
     changed = facts.state.variables
     facts = replace(
@@ -220,8 +245,8 @@ def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Pr
         variables={
             name: start if (value := first.value(skill, name)) is None else value for name, start in own.items()
         },
-        diagnostics=diagnostics,
-        tests=tests.get(skill, SkillTestReport()),
+        diagnostics=checked.diagnostics,
+        tests=checked.tests,
         is_last_working=edited.is_last_working,
     )
 

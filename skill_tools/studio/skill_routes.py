@@ -26,6 +26,8 @@ _STATUSES: Final = {
     "file_unknown": 404,
     "file_exists": 409,
     "skill_exists": 409,
+    "hook_exists": 409,
+    "hooks_unreadable": 409,
     "skill_full": 409,
     "nothing_to_undo": 409,
     "lock_invalid": 409,

@@ -2,20 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 from aiohttp import web
+from msgspec import Struct
 
+from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
-from skill_tools.studio.skill_files import SkillFiles
+from skill_tools.studio.hook_writer import NewHooks
+from skill_tools.studio.skill_draft import DraftRequest, write_drafts
+from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_preview import EditedSkill, Name, Preview, PreviewRequest, make_preview
 from skill_tools.studio.skill_routes import PATH, attempt, skill_operation
 from skill_tools.studio.skill_trial import SkillTrial, overlaid
@@ -40,23 +45,39 @@ class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether tools are offered; they run for real."""
 
 
+class HookFiles(Struct, frozen=True):
+    files: dict[str, str]
+    """Texts of the files that a new hook changes or makes, by path; nothing of it is saved."""
+
+
+class NewHookRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    added: NewHooks
+
+
 class SkillTrialRoutes:
     """Shows what a skill's edits would make of a turn, played without a model or answered by it."""
 
     def __init__(self, files: SkillFiles, trial: SkillTrial) -> None:
         self._files = files
         self._trial = trial
+        self._describing: set[str] = set()
+        """The accounts for which a draft is being written."""
         self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
         trial: dict[str, Any] = {"has_version": False, "refusals": (404, 422)}
         preview_summary = "What the model would read, without asking it"
         try_summary = "What the model answers with the saved and with the edited version, side by side"
+        draft_summary = "Let the model write a hook with its tests for a wish, and mend it; nothing is saved"
+        hooks_summary = "The files as they would be with new hooks; nothing is saved"
         jsonl = ("application/jsonl",)
+        draft = {**trial, "content_types": jsonl, "refusals": (404, 409, 422)}
         one, make = PATH + "/{skill}", skill_operation
         return (
             make("POST", one + "/preview", preview_summary, self._preview, Preview, PreviewRequest, **trial),
             make("POST", one + "/try", try_summary, self._try, None, TrialRequest, content_types=jsonl, **trial),
+            make("POST", one + "/describe", draft_summary, self._describe, None, DraftRequest, **draft),
+            make("POST", one + "/hooks", hooks_summary, self._write_hooks, HookFiles, NewHookRequest, **trial),
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
@@ -76,51 +97,91 @@ class SkillTrialRoutes:
         versions = await attempt(_versions, self._trial.services.skills.current, folder, request)
         try:
             with self._trial.place(call.principal), self._trial.place(call.principal):
-                return await self._answer(call, request, versions)
+                return await _streamed(
+                    call.request,
+                    *(partial(self._answer, call, request, version, each) for version, each in versions.items()),
+                )
         except TurnError as error:
             raise Refusal(429, error.code, str(error), Retry_After="2") from None
 
     async def _answer(
-        self, call: ApiCall, request: TrialRequest, versions: Mapping[Version, SkillsSnapshot]
-    ) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
-        await response.prepare(call.request)
-        writing = asyncio.Lock()
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                watch = tasks.create_task(_until_left(call.request), name="try: watch")
-                async with asyncio.TaskGroup() as turns:
-                    for version, snapshot in versions.items():
-                        turn = self._answer_one(call, request, snapshot, _VersionLines(response, writing, version))
-                        turns.create_task(turn, name=f"try: {version}")
-                watch.cancel()
-            await response.write_eof()
-        except* (ConnectionError, TimeoutError):  # the client has left, or does not read
-            if call.request.transport is not None:
-                call.request.transport.abort()
-        return response
-
-    async def _answer_one(
-        self, call: ApiCall, request: TrialRequest, snapshot: SkillsSnapshot, lines: "_VersionLines"
+        self, call: ApiCall, request: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_JsonLines"
     ) -> None:
+        out = _VersionLines(lines, version)
         messages = msgspec.convert(request.history, list[wire.Message], from_attributes=True)
         messages.append(wire.Message(role="user", content=request.text))
-        failure = None
+        chosen = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
+        settings, state = chosen.with_context(request.context), self._trial.read_state(request.state)
+        answering = self._trial.answer(call.principal, snapshot, messages, out, settings, state)
+        await out.send(end=await _end_of(answering))
+
+    async def _describe(self, call: ApiCall) -> web.StreamResponse:
+        request = await call.body(DraftRequest)
+        if not request.wish.strip():
+            raise Refusal(400, "body_invalid", "a wish is needed", path="$.wish")
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        if self._trial.services.model().is_included:
+            cure = "the included model is too small to write hooks; choose a larger one under Settings → Model"
+            raise Refusal(409, "model_too_small", cure)
+        if (account := call.principal.share.account) in self._describing:
+            raise Refusal(
+                429, "draft_busy", "another draft of yours is being written; wait or cancel it", Retry_After="5"
+            )
+        self._describing.add(account)
         try:
-            chosen = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
-            settings = chosen.with_context(request.context)
-            state = self._trial.read_state(request.state)
-            await self._trial.answer(call.principal, snapshot, messages, lines, settings, state)
-        except (ProviderError, TurnError) as error:
-            failure = {"code": error.code, "message": str(error)}
-        except TurnAborted as aborted:
-            failure = {"code": "turn_aborted", "message": aborted.reason}
-        except (ConnectionError, TimeoutError):
-            raise
-        except Exception:  # the boundary of a turn
-            logger.exception("a trial of a skill failed")
-            failure = {"code": "internal", "message": "something went wrong here; the server's log has more"}
-        await lines.send(end=failure or {"code": "completed"})
+            with self._trial.place(call.principal):
+                return await _streamed(call.request, lambda lines: self._draft(call.principal, folder, request, lines))
+        except TurnError as error:
+            raise Refusal(429, error.code, str(error), Retry_After="2") from None
+        finally:
+            self._describing.discard(account)
+
+    async def _draft(self, principal: Principal, folder: Path, request: DraftRequest, lines: "_JsonLines") -> None:
+        drafting = write_drafts(self._trial, self._files, principal, folder, request, lines.send)
+        await lines.send({"end": await _end_of(drafting)})
+
+    async def _write_hooks(self, call: ApiCall) -> ApiAnswer:
+        request = await call.body(NewHookRequest)
+        folder = await attempt(self._files.folder, call.request.match_info["skill"])
+        read = partial(request.read, self._files, folder.name)
+        return ApiAnswer(HookFiles(await attempt(request.added.written, read)))
+
+
+async def _end_of(work: Awaitable[None]) -> dict[str, str]:
+    """Return how it ends, as the last line says it."""
+    try:
+        await work
+    except (ProviderError, TurnError, EditError) as error:
+        return {"code": error.code, "message": str(error)}
+    except TurnAborted as aborted:
+        return {"code": "turn_aborted", "message": aborted.reason}
+    except (ConnectionError, TimeoutError):
+        raise
+    except Exception:  # the boundary of a turn
+        logger.exception("a trial of a skill failed")
+        return {"code": "internal", "message": "something went wrong here; the server's log has more"}
+    return {"code": "completed"}
+
+
+async def _streamed(
+    request: web.Request, *works: Callable[["_JsonLines"], Coroutine[Any, Any, None]]
+) -> web.StreamResponse:
+    """Let the works write lines, side by side; they end when the client leaves or does not read."""
+    response = web.StreamResponse(headers={"Content-Type": "application/jsonl", "Cache-Control": "no-store"})
+    await response.prepare(request)
+    lines = _JsonLines(response)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            watch = tasks.create_task(_until_left(request), name="trial: watch")
+            async with asyncio.TaskGroup() as turns:
+                for work in works:
+                    turns.create_task(work(lines), name="trial")
+            watch.cancel()
+        await response.write_eof()
+    except* (ConnectionError, TimeoutError):  # the client has left, or does not read
+        if request.transport is not None:
+            request.transport.abort()
+    return response
 
 
 async def _until_left(request: web.Request) -> None:
@@ -130,13 +191,24 @@ async def _until_left(request: web.Request) -> None:
     raise ConnectionResetError("the client has left")
 
 
-class _VersionLines:
-    """Writes the texts and tool calls of one version's turn as JSON lines (ChunkChannel)."""
+class _JsonLines:
+    """Writes JSON lines, those of several tasks in turns."""
 
-    def __init__(self, response: web.StreamResponse, writing: asyncio.Lock, version: Version) -> None:
-        """`writing` is shared by the versions, whose lines take turns."""
+    def __init__(self, response: web.StreamResponse) -> None:
         self._response = response
-        self._writing = writing
+        self._writing = asyncio.Lock()
+
+    async def send(self, line: object) -> None:
+        """Write one line. Raises ConnectionError, and TimeoutError for a reader that does not read."""
+        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
+            await self._response.write(msgspec.json.encode(line) + b"\n")
+
+
+class _VersionLines:
+    """Writes the texts and tool calls of one version's turn (ChunkChannel)."""
+
+    def __init__(self, lines: _JsonLines, version: Version) -> None:
+        self._lines = lines
         self._version = version
 
     async def put(self, *chunks: LLMChunk) -> None:
@@ -147,9 +219,7 @@ class _VersionLines:
                 await self.send(tool=chunk.tool_call.name)
 
     async def send(self, **line: Any) -> None:
-        """Write one line. Raises ConnectionError, and TimeoutError for a reader that does not read."""
-        async with self._writing, asyncio.timeout(SLOWEST_PIECE_S):
-            await self._response.write(msgspec.json.encode({"version": self._version, **line}) + b"\n")
+        await self._lines.send({"version": self._version, **line})
 
 
 def _versions(current: SkillsSnapshot, folder: Path, request: TrialRequest) -> dict[Version, SkillsSnapshot]:

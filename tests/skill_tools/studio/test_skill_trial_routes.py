@@ -315,7 +315,8 @@ async def test_a_preview_of_several_turns_reads_and_keeps_what_a_real_conversati
     said = ["Hello, my name is Anna", "Paris", "Paris again", "And now?", "Paris?"]
     texts = tuple(text_.partition("{{")[0] for text_ in QUIZ_TEXTS.values())
     history: list[dict[str, Any]] = []
-    state, read, states = None, [], []
+    state, read = None, []
+    states: list[str | None] = []
     async with client(server.ws_url) as user:
         for number, words_ in enumerate(said):
             model.requests.clear()

@@ -1,0 +1,266 @@
+"""skill_tools/studio/skill_draft.py and skill_tools/studio/hook_writer.py: a wish becomes a hook with tests, unsaved."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientSession
+
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.authoring.scaffold import new_skill
+from skill_tools.studio.hook_writer import NewHooks
+from skill_tools.studio.skill_files import EditError
+from tests.gateway.rest.conftest import Client
+from tests.skill_tools.studio.wishes import NIGHT_TESTS, WISHES, draft, hook
+from tests.support.openai_script import Gate, HttpError, Stream, Text, text
+from tests.support.openai_server import OpenAIServer
+from tests.support.parley import Parley, parley
+
+CALM = "/api/skills/calm"
+NIGHT_DRAFT = WISHES["Speak softly at night."][-1]
+
+
+@pytest.fixture
+def calm(tmp_path: Path) -> Path:
+    """To be named before the server, which reads the skills when it starts."""
+    return new_skill("calm", tmp_path / "skills", text="Be calm.")
+
+
+async def described(server: Parley, wish: str, **more: Any) -> list[dict[str, Any]]:
+    async with (
+        ClientSession() as http,
+        http.post(f"{server.url}{CALM}/describe", json={"wish": wish, **more}) as answer,
+    ):
+        assert answer.status == 200, await answer.text()
+        return [json.loads(line) async for line in answer.content]
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {str(path): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+async def test_each_of_twenty_wishes_becomes_a_hook_that_lints_and_passes_its_tests_within_three_drafts(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    before = contents(calm.parent)
+    right_at = Counter[int]()
+    for wish, replies in WISHES.items():
+        for reply in replies:
+            model.say(reply)
+        *steps, end = await described(server, wish)
+
+        assert end == {"end": {"code": "completed"}}
+        assert [step["draft"] for step in steps] == list(range(1, len(replies) + 1)), (wish, steps)
+        assert all(step["problems"] for step in steps[:-1]), wish
+        last = steps[-1]
+        assert (last["problems"], last["is_linted"], last["passed"]) == ([], True, last["tests"]), (wish, steps)
+        right_at[len(steps)] += 1
+
+    assert right_at == {1: 6, 2: 12, 3: 2}
+    assert contents(calm.parent) == before
+
+
+async def test_the_model_is_told_what_is_wrong_and_mends_it(calm: Path, server: Parley, model: OpenAIServer) -> None:
+    replies = WISHES["Warn when money comes up."]
+    for reply in replies:
+        model.say(reply)
+    steps = await described(server, "Warn when money comes up.")
+
+    first, second, third = model.requests
+    assert "before the assistant's model" in str(first.messages[0]["content"])
+    assert "- user_text: One is in the user's last message" in str(first.messages[0]["content"])
+    assert "hint.md" in str(first.messages[-1]["content"]), "the hooks.json that it is for"
+    assert "keywords" in second.messages[-1]["content"]
+    assert "test “warns of loans” fails" in third.messages[-1]["content"]
+    assert [step["is_linted"] for step in steps[:3]] == [False, True, True]
+    files = steps[2]["files"]
+    assert files["hooks/money.md"] == "Say that this is no advice.\n"
+    assert files["tests/money.yaml"].startswith("tests:\n- name: warns of loans\n")
+    assert [one["name"] for one in json.loads(files["hooks/hooks.json"])["hooks"]] == ["hint", "money"]
+
+
+async def test_a_third_draft_that_is_wrong_is_shown_with_what_is_wrong(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    wrong = draft(hook("night", "Softly.", when={"time": {"from": "22:00"}}), tests=NIGHT_TESTS)
+    for _ in range(3):
+        model.say(wrong)
+    *steps, end = await described(server, "Softly at night")
+
+    assert (len(steps), end["end"]["code"]) == (3, "completed")
+    assert (steps[-1]["passed"], steps[-1]["tests"]) == (2, 3)
+    assert "hooks/night.md" in steps[-1]["files"]
+
+
+BAD = {
+    "no JSON": ("I cannot do that.", "not JSON"),
+    "half of it": (NIGHT_DRAFT[:200], "not JSON"),
+    "a list": ("[1]", "Expected `object`"),
+    "brackets without end": ("{" + '"a":[' * 9000, "not JSON"),
+    "a path as a name": (draft(hook("../../night", "x"), tests=NIGHT_TESTS), "the name of a hook"),
+    "a path as a file": (draft(hook("night", "x", file="../../etc/passwd"), tests=NIGHT_TESTS), "write its `text`"),
+    "files of its own": (json.dumps({"files": {"tests/hint.yaml": None}, "hooks": [hook("a", "b")]}), "unknown field"),
+    "a name that is taken": (draft(hook("hint", "x"), tests=NIGHT_TESTS), "already"),
+    "two of one name": (draft(hook("night", "x"), hook("night", "y"), tests=NIGHT_TESTS), "already"),
+    "no text": (draft(hook("night", " "), tests=NIGHT_TESTS), "the text of night is empty"),
+    "tests that ask a model": (
+        draft(hook("night", "x"), tests=[{"name": "a", "user": "b", "ask": {}}] * 3),
+        "scripted",
+    ),
+    "two tests": (draft(hook("night", "x"), tests=NIGHT_TESTS[:2]), "expected 3 tests"),
+    "half a surrogate": (draft(hook("night", "x"), tests=NIGHT_TESTS).replace('"x"', '"\\ud800"'), "not JSON"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_what_cannot_be_used_is_told_to_the_model_and_changes_nothing(
+    calm: Path, server: Parley, model: OpenAIServer, case: str
+) -> None:
+    before, around = contents(calm.parent), set(calm.parents[1].iterdir())
+    reply, problem = BAD[case]
+    for _ in range(3):
+        model.say(reply)
+    *steps, end = await described(server, "Softly at night")
+
+    assert [(step["draft"], step["files"]) for step in steps] == [(1, {}), (2, {}), (3, {})]
+    assert all(problem in step["problems"][0] for step in steps), steps
+    assert end["end"]["code"] == "draft_invalid"
+    assert contents(calm.parent) == before
+    assert set(calm.parents[1].iterdir()) == around
+
+
+async def test_a_test_of_a_draft_that_calls_a_deleting_tool_runs_nothing(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    script = [
+        {"need_tools": "I delete it."},
+        {"calls": [{"tool": "delete_file", "arguments": {"path": str(calm / "SKILL.md")}, "result": "gone"}]},
+        {"answer": "Gone."},
+    ]
+    tests = [{**test, "script": script} for test in NIGHT_TESTS]
+    model.say(draft(hook("night", "Softly.", when={"time": {"from": "22:00", "to": "06:00"}}), tests=tests))
+    [step, _] = await described(server, "Softly at night")
+
+    assert (step["passed"], step["problems"]) == (3, [])
+    assert (calm / "SKILL.md").exists()
+
+
+async def test_a_reply_without_end_a_silent_model_and_a_failing_one_end_with_an_error(
+    calm: Path, server: Parley, model: OpenAIServer
+) -> None:
+    model.queue(Stream(steps=[Text("x" * 8192)] * 9))
+    [end] = await described(server, "Softly at night")
+    assert end["end"]["code"] == "draft_too_long"
+
+    model.queue(HttpError(status=401, body="no"))
+    [end] = await described(server, "Softly at night")
+    assert end["end"]["code"].startswith("provider_")
+
+
+async def test_one_draft_at_a_time_which_takes_the_place_of_a_turn_and_ends_with_its_client(
+    tmp_path: Path, calm: Path, model: OpenAIServer
+) -> None:
+    gate = Gate()
+    model.queue(text("{", gate, "}"))
+    async with parley(tmp_path, model.url, {"limits": {"turns": 1}}) as server, ClientSession() as http:
+        waiting = asyncio.create_task(described(server, "Softly at night"))
+        request = await model.request(0)
+        async with http.post(f"{server.url}{CALM}/describe", json={"wish": "And this"}) as busy:
+            assert (busy.status, (await busy.json())["error"]["code"]) == (429, "draft_busy")
+        async with http.post(f"{server.url}{CALM}/try", json={"text": "Hi"}) as full:
+            assert (full.status, (await full.json())["error"]["code"]) == (429, "too_many_turns")
+
+        waiting.cancel()
+        async with asyncio.timeout(10):
+            await request.ended.wait()
+        assert request.closed_early
+        model.say(NIGHT_DRAFT)
+        async with asyncio.timeout(10):
+            while True:
+                async with http.post(f"{server.url}{CALM}/describe", json={"wish": "Softly"}) as again:
+                    if again.status == 200:
+                        break
+                    await asyncio.sleep(0.05)
+
+
+async def test_a_wish_is_needed_and_a_place_for_the_hook(calm: Path, operator: Client, server: Parley) -> None:
+    refused = await operator.post(f"{CALM}/describe", {"wish": " "})
+    assert (refused.status, refused.code) == (400, "body_invalid")
+    unknown = await operator.post("/api/skills/none/describe", {"wish": "x"})
+    assert unknown.status == 404
+    [end] = await described(server, "Softly", files={"hooks/hooks.json": '{"hooks": ['})
+    assert end["end"]["code"] == "hooks_unreadable"
+
+
+async def test_only_operators_describe(calm: Path, anna: Client) -> None:
+    assert (await anna.post(f"{CALM}/describe", {"wish": "x"})).status == 403
+
+
+# --- written into what is there
+
+
+def written(document: str | None, *hooks: dict[str, Any], **more: Any) -> str:
+    files = {"hooks/hooks.json": document}
+    return NewHooks(hooks=list(hooks) or [hook("new", "x")], **more).written(files.get)["hooks/hooks.json"]
+
+
+NEW = '{"name": "new", "file": "new.md", "timing": "after_user_input", "role": "system", "persistent": false}'
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (None, f'{{\n  "hooks": [\n    {NEW}\n  ]\n}}\n'),
+        ("{}", f'{{\n  "hooks": [\n    {NEW}\n  ]\n}}'),
+        ('{"hooks": []}', f'{{"hooks": [\n  {NEW}\n]}}'),
+        ('{"hooks": [ {"name": "a"} ]}\n', f'{{"hooks": [ {{"name": "a"}}, {NEW} ]}}\n'),
+        (
+            '{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "a.md"}\n\t],\n\t"_more": 1\n}\n',
+            '{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "a.md"},\n\t\t'
+            + NEW
+            + '\n\t],\n\t"_more": 1\n}\n',
+        ),
+        ('{\n  "triggers": []\n}\n', f'{{\n  "triggers": [],\n  "hooks": [\n    {NEW}\n  ]\n}}\n'),
+    ],
+)
+def test_a_hook_is_written_behind_the_others_and_every_other_character_stays(
+    document: str | None, expected: str
+) -> None:
+    assert written(document) == expected
+
+
+def test_variables_are_written_beside_those_that_are_there() -> None:
+    assert written('{"variables": {"a": 1}, "hooks": []}', variables={"b": "ü"}).startswith(
+        '{"variables": {"a": 1, "b": "ü"}, "hooks": [\n'
+    )
+
+
+@pytest.mark.parametrize("document", ["[]", '{"hooks": {}}', "{", '{"hooks": [], "variables": 1}', "[" * 100_000])
+def test_a_file_that_has_no_place_for_a_hook_is_refused(document: str) -> None:
+    with pytest.raises(EditError, match="mend it first"):
+        written(document)
+
+
+def test_tests_and_texts_that_are_there_are_not_written_over() -> None:
+    there = {"hooks/hooks.json": "{}", "tests/new.yaml": "tests: []"}
+    files = NewHooks(hooks=[hook("new", "x")], tests=NIGHT_TESTS).written(there.get)
+    assert set(files) == {"hooks/hooks.json", "hooks/new.md", "tests/new-2.yaml"}
+    with pytest.raises(EditError, match="already"):
+        NewHooks(hooks=[hook("new", "x")]).written({"hooks/new.md": "y"}.get)
+
+
+async def test_the_form_gets_the_files_with_its_hook_and_nothing_is_saved(calm: Path, operator: Client) -> None:
+    before = contents(calm)
+    body = {"added": {"hooks": [hook("new", "Be new.", when={"user_text": ["x"]})]}, "files": {"SKILL.md": "Edited."}}
+    reply = await operator.post(f"{CALM}/hooks", body)
+
+    assert sorted(reply.body["files"]) == ["hooks/hooks.json", "hooks/new.md"]
+    assert contents(calm) == before
+    for path, written_ in reply.body["files"].items():
+        (calm / path).write_text(written_)
+    assert [one for one in lint_skill(calm) if one.severity == "error"] == []
+    again = await operator.post(f"{CALM}/hooks", {"added": {"hooks": [hook("new", "x")]}})
+    assert (again.status, again.code) == (409, "hook_exists")
