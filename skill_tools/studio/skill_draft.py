@@ -98,8 +98,11 @@ async def write_drafts(
 ) -> None:
     """Send each draft for the wish, until one is right or the last one is made.
 
-    Raises what `send` raises, TurnError, TurnAborted, ProviderError and EditError, the last where the skill has no place for a hook.
+    Raises what `send` raises, TurnError, TurnAborted, ProviderError and EditError, the last for a model that is too small,
+    a skill without a place for a hook, and three drafts of no use.
     """
+    if trial.services.model().is_included:
+        raise EditError("model_too_small", "the included model is too small to write hooks; choose a larger one")
     drafts = _Drafts(trial, files, folder, request)
     hooks = await asyncio.to_thread(drafts.prepare)
     about = f"The skill {folder.name} has this {HOOKS_JSON}:\n{hooks}\n\nThe wish: {request.wish}"

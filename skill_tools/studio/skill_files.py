@@ -121,6 +121,10 @@ class SkillFiles:
             redo=_without_texts(past.redo),
         )
 
+    def tag(self, skill: str) -> str:
+        """Return the tag that `show` would give."""
+        return _skill_tag(_listed(self.folder(skill)))
+
     def create(self, skill: str, make: Callable[[Path], object]) -> None:
         """Create a skill of this name below the root, which `make` writes."""
         self._require_on()

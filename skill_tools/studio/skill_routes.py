@@ -155,8 +155,13 @@ class SkillRoutes:
     async def _list(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(await asyncio.to_thread(self._folders))
 
-    async def _show(self, call: ApiCall) -> ApiAnswer:
-        return await self._state(call.request.match_info["skill"])
+    async def _show(self, call: ApiCall) -> ApiAnswer | web.StreamResponse:
+        skill = call.request.match_info["skill"]
+        if known := call.request.headers.get("If-None-Match"):  # a studio that is open asks often
+            version = _versioned(await attempt(self._files.tag, skill))
+            if known == version["ETag"]:
+                return web.Response(status=304, headers=version)
+        return await self._state(skill)
 
     async def _read(self, call: ApiCall) -> ApiAnswer:
         path = call.query.path

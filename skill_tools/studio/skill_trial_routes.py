@@ -71,12 +71,20 @@ class SkillTrialRoutes:
         draft_summary = "Let the model write a hook with its tests for a wish, and mend it; nothing is saved"
         hooks_summary = "The files as they would be with new hooks; nothing is saved"
         jsonl = ("application/jsonl",)
-        draft = {**trial, "content_types": jsonl, "refusals": (404, 409, 422)}
         one, make = PATH + "/{skill}", skill_operation
         return (
             make("POST", one + "/preview", preview_summary, self._preview, Preview, PreviewRequest, **trial),
             make("POST", one + "/try", try_summary, self._try, None, TrialRequest, content_types=jsonl, **trial),
-            make("POST", one + "/describe", draft_summary, self._describe, None, DraftRequest, **draft),
+            make(
+                "POST",
+                one + "/describe",
+                draft_summary,
+                self._describe,
+                None,
+                DraftRequest,
+                content_types=jsonl,
+                **trial,
+            ),
             make("POST", one + "/hooks", hooks_summary, self._write_hooks, HookFiles, NewHookRequest, **trial),
         )
 
@@ -120,9 +128,6 @@ class SkillTrialRoutes:
         if not request.wish.strip():
             raise Refusal(400, "body_invalid", "a wish is needed", path="$.wish")
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        if self._trial.services.model().is_included:
-            cure = "the included model is too small to write hooks; choose a larger one under Settings → Model"
-            raise Refusal(409, "model_too_small", cure)
         if (account := call.principal.share.account) in self._describing:
             raise Refusal(
                 429, "draft_busy", "another draft of yours is being written; wait or cancel it", Retry_After="5"

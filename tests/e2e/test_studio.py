@@ -16,6 +16,25 @@ from tests.support.openai_script import Answer, Gate, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess, endpoint
 
+NIGHT = json.dumps(
+    {
+        "hooks": [
+            {
+                "name": "night",
+                "text": "Speak softly.",
+                "timing": "after_user_input",
+                "role": "system",
+                "persistent": False,
+                "when": {"time": {"from": "22:00", "to": "06:00"}},
+            }
+        ],
+        "tests": [
+            {"name": "at night", "user": "Hi", "time": "23:00", "expect": {"reads": [{"contains": "softly"}]}},
+            {"name": "early", "user": "Hi", "time": "05:00", "expect": {"reads": [{"contains": "softly"}]}},
+            {"name": "not at noon", "user": "Hi", "time": "12:00", "expect": {"silent": ["night"]}},
+        ],
+    }
+)
 TEST = "tests:\n  - name: is calm\n    user: Hi\n    expect: {reads: [{contains: calm}]}\n"
 
 
@@ -438,3 +457,105 @@ async def test_a_conversation_of_several_turns_is_played_with_its_variables_and_
     await reading.get_by_role("button", name="Remove turn 1").click()
     await expect(reading.get_by_text("Turn 1", exact=True)).to_have_count(0)
     shutil.rmtree(quiz.parent / "other")
+
+
+async def test_a_wish_becomes_a_draft_whose_difference_is_shown_and_that_is_saved_only_when_it_is_taken(
+    tab: Page, calm: Path, model: OpenAIServer
+) -> None:
+    before = {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()}
+    model.say("Of course! I would speak softly.")
+    model.say(NIGHT)
+    await tab.get_by_label("Your wish, in a sentence").focus()
+    await tab.keyboard.type("Speak softly at night.")
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.press("Enter")
+
+    describe = tab.get_by_role("region", name="Describe a hook")
+    await expect(describe).to_contain_text("Draft 1: 1 problem, 0 of 0 tests pass")
+    await expect(describe).to_contain_text("Draft 2: no problems, 3 of 3 tests pass")
+    difference = tab.get_by_role("region", name="Difference that the draft makes")
+    await expect(difference).to_be_focused()
+    await expect(difference).to_contain_text('}, {"name": "night", "file": "night.md"')
+    await expect(difference).to_contain_text("+ Speak softly.")
+    assert {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()} == before
+
+    await difference.get_by_role("button", name="Take into the editor").press("Enter")
+    await expect(editor(tab, "hooks/hooks.json")).to_be_focused()
+    await expect(tab.get_by_role("region", name="Tests", exact=True)).to_contain_text("4 tests: all pass")
+    assert {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()} == before
+    await tab.get_by_role("button", name="Save all 3").press("Enter")
+    await expect(tab.get_by_role("log")).to_contain_text("hooks/hooks.json is saved.")
+    assert (calm / "hooks" / "night.md").read_text() == "Speak softly.\n"
+    assert [one["name"] for one in json.loads((calm / "hooks" / "hooks.json").read_text())["hooks"]] == [
+        "tone",
+        "night",
+    ]
+
+
+async def test_a_draft_is_cancelled_and_one_that_fails_says_why(tab: Page, calm: Path, model: OpenAIServer) -> None:
+    gate = Gate()
+    model.respond = lambda _: text("{", gate, "}")
+    describe = tab.get_by_role("region", name="Describe a hook")
+    await describe.get_by_label("Your wish, in a sentence").fill("Speak softly at night.")
+    await describe.get_by_role("button", name="Write a draft").click()
+    request = await model.request(0)
+    await expect(describe).to_contain_text("Draft 1 is being written…")
+    await describe.get_by_role("button", name="Stop").click()
+    async with asyncio.timeout(10):
+        await request.ended.wait()
+    assert request.closed_early
+
+    model.respond = lambda _: text("I cannot.")
+    await describe.get_by_role("button", name="Write a draft").click()
+    await expect(tab.get_by_role("alert")).to_contain_text("none of 3 drafts can be used")
+    await expect(describe.get_by_role("button", name="Write a draft")).to_be_enabled()
+
+
+async def test_a_file_that_changes_on_disk_appears_and_an_edit_of_it_is_asked_about(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/tone.md")
+    (calm / "hooks" / "tone.md").write_text("Theirs.")
+    await has_text(tab, "Theirs.")
+    (calm / "hooks" / "new.md").write_text("New.")
+    await expect(tab.get_by_role("list", name="Files").get_by_role("button", name="hooks/new.md")).to_be_visible()
+
+    await write(tab, "Mine.")
+    (calm / "hooks" / "tone.md").write_text("Theirs again.")
+    conflict = tab.get_by_role("region", name="hooks/tone.md was changed elsewhere")
+    await expect(conflict).to_contain_text("− Theirs again.")
+    await has_text(tab, "Mine.")
+    await expect(editor(tab, "hooks/tone.md")).to_be_focused()
+    await conflict.get_by_role("button", name="Take theirs").click()
+    await has_text(tab, "Theirs again.")
+    (calm / "hooks" / "new.md").unlink()
+
+
+async def test_a_hook_is_added_by_a_form_by_keyboard_and_the_rest_of_the_file_stays(tab: Page, calm: Path) -> None:
+    path = calm / "hooks" / "hooks.json"
+    before = json.dumps(json.loads(path.read_text()), indent=4)
+    path.write_text(before)
+    await tab.reload()
+    await tab.get_by_role("button", name="New hook").press("Enter")
+    await expect(tab.get_by_label("Name of the hook")).to_be_focused()
+    await tab.keyboard.type("refund")
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.type("Ask for the order number.")
+    await tab.get_by_role("button", name="Add a condition").press("Enter")
+    await expect(tab.get_by_label("Condition 1", exact=True).get_by_role("combobox")).to_be_focused()
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.type("refund, money back")
+    await tab.get_by_role("button", name="Add a condition").press("Enter")
+    second = tab.get_by_role("group", name="Condition 2")
+    await second.get_by_role("combobox").select_option("channel")
+    await second.get_by_label("Value").fill("voice")
+    await second.get_by_label("not").press("Space")
+    await tab.get_by_role("button", name="Write it into hooks.json").press("Enter")
+
+    await expect(editor(tab, "hooks/hooks.json")).to_be_focused()
+    value = await tab.locator("code-editor").evaluate("(editor) => editor.value")
+    [tone, added] = json.loads(value)["hooks"]
+    assert added["when"] == {"user_text": ["refund", "money back"], "not": {"channel": "voice"}}
+    assert value.startswith(before.rstrip().removesuffix("}").rstrip().removesuffix("]").rstrip())
+    assert path.read_text() == before
+    reading = tab.get_by_role("region", name="What the model reads")
+    await reading.get_by_label("The user says").fill("I want a refund")
+    await expect(reading).to_contain_text("Ask for the order number.")

@@ -6,8 +6,20 @@
  * @typedef {(state: State, event: any) => State} Reducer
  */
 
+import { hookOf } from "./hook_form.js";
 import { lineOf } from "../editor/problem_lines.js";
-import { FIRST_TURN, PAGE, announced, editsOf, hasEdits, initialState, isDirty, withEffects } from "./state.js";
+import {
+  FIRST_TURN,
+  HOOKS,
+  NEW_HOOK,
+  PAGE,
+  announced,
+  editsOf,
+  hasEdits,
+  initialState,
+  isDirty,
+  withEffects,
+} from "./state.js";
 import { s } from "../strings/studio.js";
 
 /** @param {State} state @param {Event} event @param {string} words asks whether to lose what is not saved */
@@ -96,9 +108,21 @@ function listed(state, listing, options) {
   const isKept = (/** @type {string} */ path, /** @type {Buffer} */ buffer) =>
     isDirty(buffer) || tags.get(path) === buffer.etag || (path === state.path && tags.has(path)); // that one until it is read anew
   const kept = Object.entries(state.buffers).filter(([path, buffer]) => isKept(path, buffer));
-  const next = { ...state, skill: listing.name, listing, buffers: Object.fromEntries(kept), failure: null };
+  /** @type {State} */
+  const shown = { ...state, skill: listing.name, listing, buffers: Object.fromEntries(kept), failure: null };
+  const next = kept.reduce(
+    (one, [path, buffer]) => (isDirty(buffer) && (tags.get(path) ?? null) !== buffer.etag ? overtaken(one, path) : one),
+    shown,
+  );
   const isThere = tags.has(state.path) || next.buffers[state.path];
   return opened(next, isThere ? state.path : (listing.files.find(({ etag }) => etag !== null)?.path ?? PAGE), options);
+}
+
+/** A file with edits was changed on disk: ask which version counts. @param {State} state @param {string} path @returns {State} */
+function overtaken(state, path) {
+  const isThere = state.listing?.files.some((file) => file.path === path);
+  if (isThere) return withEffects(state, { type: "load_file", skill: state.skill, path, focuses: false });
+  return announced({ ...state, conflict: { path, current: null, etag: "" } }, s.conflict(path));
 }
 
 /** @param {State} state @param {string} path @param {{focuses?: boolean, line?: number}} [options] focuses: the editor, once the file is there; line: there @returns {State} */
@@ -120,7 +144,8 @@ function skillOpened(state, skill, options) {
     { type: "load_skill", skill, ...options },
     { type: "address", fragment: `#/${encodeURIComponent(skill)}` },
   );
-  return state.isTrying ? withEffects(next, { type: "stop_trying" }) : next;
+  const effects = [...(state.isTrying ? ["stop_trying"] : []), ...(state.draft?.isRunning ? ["stop_describing"] : [])];
+  return effects.reduce((one, type) => withEffects(one, /** @type {any} */ ({ type })), next);
 }
 
 /** @type {Reducer} @param {State} state @param {{type?: string, failure: Failure}} event */
@@ -151,17 +176,37 @@ const REDUCERS = {
     skill === state.skill ? listed(state, listing, { focuses }) : state,
   open_file: (state, { path }) => opened(state, path, { focuses: true }),
   file_loaded(state, { skill, path, text, etag, focuses = false, line = 0 }) {
-    if (skill !== state.skill || isDirty(state.buffers[path])) return state;
+    const buffer = state.buffers[path];
+    if (skill !== state.skill) return state;
+    if (buffer && isDirty(buffer) && buffer.text !== text) {
+      if (buffer.etag === etag) return state;
+      return announced({ ...state, conflict: { path, current: text, etag } }, s.conflict(path));
+    }
     const next = withBuffer(state, path, { text, etag, saved: text });
     return focuses ? withEffects(next, line ? { type: "line", line } : { type: "begin" }) : next;
   },
   /** Read the skill again when the user comes back to the window, as others may have changed it. */
-  refresh: (state) => (state.skill ? withEffects(state, { type: "load_skill", skill: state.skill }) : state),
+  refresh(state) {
+    const next = state.isOn && state.skills ? withEffects(state, { type: "load_skills" }) : state;
+    return state.skill ? withEffects(next, { type: "load_skill", skill: state.skill }) : next;
+  },
+  /** See whether the skill's files have changed on disk. */
+  look(state) {
+    const { skill, listing, isSaving } = state;
+    return listing && !isSaving ? withEffects(state, { type: "look", skill, etag: listing.etag }) : state;
+  },
+  look_failed: (state, event) =>
+    event.failure.code === "skill_unknown" ? (REDUCERS.load_skill_failed?.(state, event) ?? state) : state,
 
   typed: (state, { value }) => previewing(withBuffer(state, state.path, { text: value })),
 
-  save(state) {
-    const { skill, path, listing, isSaving } = state;
+  /** Save all edits, hooks.json last: it names the others. */
+  save_all(state) {
+    const [first, ...queue] = Object.keys(editsOf(state)).sort((a, b) => Number(a === HOOKS) - Number(b === HOOKS));
+    return first ? (REDUCERS.save?.({ ...state, queue }, { path: first }) ?? state) : state;
+  },
+  save(state, { path = state.path }) {
+    const { skill, listing, isSaving } = state;
     const buffer = state.buffers[path];
     if (isSaving || !buffer || !isDirty(buffer) || !listing?.is_writable) return state;
     const { text, etag } = buffer;
@@ -169,16 +214,17 @@ const REDUCERS = {
   },
   saved(state, { skill, path, text, etag, listing }) {
     if (skill !== state.skill) return { ...state, isSaving: false };
-    const next = listed(
-      { ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict: null },
-      listing,
-    );
+    const conflict = state.conflict?.path === path ? null : state.conflict;
+    const next = listed({ ...withBuffer(state, path, { etag, saved: text }), isSaving: false, conflict }, listing);
     const isStopped = (/** @type {import("./state.js").Diagnostic} */ { severity, file }) =>
       severity === "error" && !file.startsWith("tests/");
     const errors = listing.diagnostics.filter(isStopped).length;
-    return announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
+    const done = announced(next, errors ? s.savedWithErrors(path, errors) : s.saved(path));
+    const [following, ...queue] = state.queue;
+    return following ? (REDUCERS.save?.({ ...done, queue }, { path: following }) ?? done) : done;
   },
-  save_failed(state, { path, failure }) {
+  save_failed(before, { path, failure }) {
+    const state = { ...before, queue: [] };
     if (failure.code !== "version_stale") return failed(state, { failure });
     const conflict = { path, current: failure.current, etag: failure.etag };
     return withEffects(announced({ ...state, isSaving: false, conflict }, s.conflict(path)), {
@@ -204,7 +250,7 @@ const REDUCERS = {
     const next = withBuffer({ ...state, conflict: null }, conflict.path, {
       etag: conflict.current === null ? null : conflict.etag,
     });
-    return REDUCERS.save?.({ ...next, path: conflict.path }, {}) ?? next;
+    return REDUCERS.save?.({ ...next, path: conflict.path }, { path: conflict.path }) ?? next;
   },
   discard(state) {
     const { path } = state;
@@ -226,12 +272,14 @@ const REDUCERS = {
     const name =
       { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
     if (state.form === form) return { ...state, form: null };
+    if (form === "hook") return withEffects(withHooksRead({ ...state, form }), { type: "focus", ids: ["hook-name"] });
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
   name: (state, { value }) => ({ ...state, name: value }),
   submit(state, { isConfirmed = false }) {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
+    if (form === "hook") return withHooksRead(addingHook(state));
     if (!form || !name) return state;
     if (form.endsWith("skill") && !isConfirmed && hasEdits(state))
       return confirming(state, { type: "submit" }, s.leaveEdits);
@@ -331,6 +379,62 @@ const REDUCERS = {
     return opened(state, path, { focuses: true, line: Number(line) });
   },
 
+  /** Change a field of the hook's form, or of one of its conditions. */
+  hook_field(state, { name, value, row }) {
+    const { hook } = state;
+    if (row === undefined) return { ...state, hook: { ...hook, [name]: value } };
+    const rows = hook.rows.map((one, at) => (at === Number(row) ? { ...one, [name]: value } : one));
+    return { ...state, hook: { ...hook, rows } };
+  },
+  add_row(state) {
+    const rows = [...state.hook.rows, { key: "user_text", value: "", isNot: false }];
+    const next = { ...state, hook: { ...state.hook, rows } };
+    return withEffects(next, { type: "focus", ids: [`hook-row-${rows.length - 1}`] });
+  },
+  drop_row(state, { row }) {
+    const rows = state.hook.rows.filter((_, at) => at !== Number(row));
+    return withEffects({ ...state, hook: { ...state.hook, rows } }, { type: "focus", ids: ["add-row"] });
+  },
+  hook_added(state, { skill, files }) {
+    if (skill !== state.skill) return state;
+    const name = state.hook.name;
+    return announced(withTexts({ ...state, form: null, hook: NEW_HOOK }, files), s.hookAdded(name));
+  },
+
+  wish: (state, { value }) => ({ ...state, wish: value }),
+  /** Let the model write a hook for the wish, or stop it. */
+  describe(state) {
+    const { skill, draft } = state;
+    const wish = state.wish.trim();
+    if (draft?.isRunning)
+      return withEffects({ ...state, draft: { ...draft, isRunning: false } }, { type: "stop_describing" });
+    if (!wish) return state;
+    const { history: _history, state: _state, ...skills } = conversationOf(state);
+    const next = { ...state, draft: { steps: [], isRunning: true, before: hooksVersion(state) }, failure: null };
+    return withEffects(withHooksRead(next), { type: "describe", skill, wish, files: editsOf(state), ...skills });
+  },
+  draft_step(state, { end, type: _type, ...step }) {
+    const { draft } = state;
+    if (!draft) return state;
+    if (!end) return announced({ ...state, draft: { ...draft, steps: [...draft.steps, step] } }, s.drafted(step));
+    const ended = { ...state, draft: { ...draft, isRunning: false } };
+    if (end.code === "completed") return withEffects(announced(ended, s.draftReady), { type: "focus", ids: ["draft"] });
+    return failed(ended, {
+      failure: { kind: "refused", code: end.code, message: end.message, current: null, etag: "" },
+    });
+  },
+  describe_failed: (state, event) => failed({ ...state, draft: null }, event),
+  /** Take the draft into the editor, unsaved. */
+  take_draft(state, { isConfirmed = false }) {
+    const { draft } = state;
+    const files = draft?.steps.at(-1)?.files;
+    if (!draft || !files) return state;
+    const isOver = draft.before !== hooksVersion(state);
+    if (isOver && !isConfirmed) return confirming(state, { type: "take_draft" }, s.draftOver);
+    return announced(withTexts({ ...state, draft: null }, files), s.draftTaken);
+  },
+  drop_draft: (state) => withEffects({ ...state, draft: null }, { type: "focus", ids: ["wish"] }),
+
   try_it(state) {
     const { skill, question } = state;
     if (state.isTrying) return withEffects({ ...state, isTrying: false }, { type: "stop_trying" });
@@ -353,6 +457,31 @@ const REDUCERS = {
   },
   tried: (state) => announced({ ...state, isTrying: false }, s.tried),
 };
+
+/** Return what differs after each change of hooks.json, here or on disk. @param {State} state */
+function hooksVersion({ listing, buffers }) {
+  const tag = listing?.files.find((file) => file.path === HOOKS)?.etag;
+  return JSON.stringify([tag, isDirty(buffers[HOOKS]) && buffers[HOOKS]?.text]);
+}
+
+/** Read hooks.json, which is about to be added to. @param {State} state @returns {State} */
+function withHooksRead(state) {
+  const isThere = state.listing?.files.some((file) => file.path === HOOKS);
+  if (state.buffers[HOOKS] || !isThere) return state;
+  return withEffects(state, { type: "load_file", skill: state.skill, path: HOOKS, focuses: false });
+}
+
+/** @param {State} state @returns {State} */
+function addingHook(state) {
+  const added = { hooks: [hookOf(state.hook)] };
+  return withEffects(state, { type: "add_hook", skill: state.skill, files: editsOf(state), added });
+}
+
+/** Take texts in as edits that are not saved, and show hooks.json. @param {State} state @param {Readonly<Record<string, string>>} files @returns {State} */
+function withTexts(state, files) {
+  const next = Object.entries(files).reduce((one, [path, text]) => withBuffer(one, path, { text }), state);
+  return opened(next, HOOKS, { focuses: true });
+}
 
 /** @param {State} state @param {"undo" | "redo"} way */
 function stepping(state, way) {

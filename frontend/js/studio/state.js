@@ -24,10 +24,12 @@
  * @typedef {TurnPreview & {before: readonly TurnPreview[], history: readonly ChatMessage[], state: string | null,
  *   variables: Readonly<Record<string, Value>>, diagnostics: readonly Diagnostic[], tests: Tests,
  *   is_last_working: boolean}} Preview
+ * @typedef {{draft: number, problems: readonly string[], broken: readonly string[], tests: number, passed: number,
+ *   files: Readonly<Record<string, string>>}} DraftStep a draft of the model, with what is wrong with it
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
  * @typedef {{role: string, content: string, _hook?: string, _skill?: string, _sig?: string}} ChatMessage
  * @typedef {typeof FIRST_TURN} Turn
- * @typedef {"skill" | "file" | "rename" | "rename_skill"} Form
+ * @typedef {"skill" | "file" | "rename" | "rename_skill" | "hook"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
@@ -38,6 +40,14 @@ export const PAGE = "SKILL.md";
 export const HOOKS = "hooks/hooks.json";
 const MAX_ANNOUNCEMENTS = 3;
 
+export const NEW_HOOK = {
+  name: "",
+  text: "",
+  timing: "after_user_input",
+  role: "system",
+  once: false,
+  rows: /** @type {readonly import("./hook_form.js").Row[]} */ ([]),
+};
 export const FIRST_TURN = { text: "", tools: "", reply: "", interrupted: false, image: false, document: false };
 
 export const initialState = () => ({
@@ -51,6 +61,7 @@ export const initialState = () => ({
   form: /** @type {Form | null} */ (null),
   name: "", // as it stands in that form
   isSaving: false,
+  queue: /** @type {readonly string[]} */ ([]), // files that are saved after this one
   conflict: /** @type {{path: string, current: string | null, etag: string} | null} */ (null),
   question: {
     ...FIRST_TURN,
@@ -77,6 +88,9 @@ export const initialState = () => ({
   asked: 0, // number of the newest preview; answers to earlier ones are dropped
   trial: /** @type {Record<"saved" | "edited", Answer> | null} */ (null),
   isTrying: false,
+  hook: NEW_HOOK, // as it stands in its form
+  wish: "",
+  draft: /** @type {{steps: readonly DraftStep[], isRunning: boolean, before: string} | null} */ (null), // before: the version of hooks.json when it began
   failure: /** @type {Failure | null} */ (null),
   announcements: /** @type {readonly {n: number, text: string}[]} */ ([]), // for screen readers, the last few
   effects: /** @type {readonly Effect[]} */ ([]), // of the last event, to be carried out once

@@ -3,23 +3,30 @@
 import asyncio
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
+from server.accounts.principal import Principal
+from server.llm.language_model import ModelInfo
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.authoring.scaffold import new_skill
 from skill_tools.studio.hook_writer import NewHooks
-from skill_tools.studio.skill_files import EditError
+from skill_tools.studio.skill_draft import DraftRequest, write_drafts
+from skill_tools.studio.skill_files import EditError, SkillFiles
+from skill_tools.studio.skill_trial import SkillTrial
 from tests.gateway.rest.conftest import Client
+from tests.session.fakes import FakeAgent, SessionHarness
 from tests.skill_tools.studio.wishes import NIGHT_TESTS, WISHES, draft, hook
 from tests.support.openai_script import Gate, HttpError, Stream, Text, text
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
 CALM = "/api/skills/calm"
+LOCAL = Principal("127.0.0.1", is_local=True, is_operator=True)
 NIGHT_DRAFT = WISHES["Speak softly at night."][-1]
 
 
@@ -193,6 +200,18 @@ async def test_a_wish_is_needed_and_a_place_for_the_hook(calm: Path, operator: C
     assert unknown.status == 404
     [end] = await described(server, "Softly", files={"hooks/hooks.json": '{"hooks": ['})
     assert end["end"]["code"] == "hooks_unreadable"
+
+
+async def test_the_included_model_is_not_asked(calm: Path, tmp_path: Path) -> None:
+    agent = FakeAgent()
+    included = ModelInfo(name="SmolLM2", host="this machine", location="local", is_included=True)
+    async with SessionHarness(agent) as harness:
+        trial = SkillTrial(replace(harness.services, model=lambda: included))
+        files = SkillFiles(calm.parent, tmp_path / "data")
+        with pytest.raises(EditError, match="choose a larger one") as refused:
+            await write_drafts(trial, files, LOCAL, calm, DraftRequest(wish="x"), [].append)  # type: ignore[arg-type]
+
+    assert (refused.value.code, agent.asked) == ("model_too_small", [])
 
 
 async def test_only_operators_describe(calm: Path, anna: Client) -> None:

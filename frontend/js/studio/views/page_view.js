@@ -9,6 +9,7 @@ import { icon } from "../../render/icons.js";
 import { t } from "../../strings.js";
 import { isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
+import { describeView, hookFormView } from "./author_view.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
 import { previewView } from "./preview_view.js";
@@ -30,7 +31,13 @@ export function pageView(state) {
         h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
       listing &&
-        h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
+        h("div", { class: "studio-middle", key: "middle" }, [
+          hookFormView(state),
+          editorView(state),
+          describeView(state),
+          testsView(state),
+          trialView(state),
+        ]),
       listing && previewView(state),
     ]),
     h(
@@ -86,6 +93,7 @@ function filesView(state) {
       ),
     isWritable &&
       h("div", { class: "studio-bar", key: "of-file" }, [
+        formButton("hook", s.newHook, form),
         formButton("file", s.newFile, form),
         formButton("rename", s.rename, form, !state.buffers[state.path]?.etag || isDirty(state.buffers[state.path])),
         button("delete_file", s.remove, { disabled: !state.buffers[state.path] }),
