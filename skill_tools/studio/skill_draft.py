@@ -8,21 +8,23 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
+import yaml
 from msgspec import Meta, Struct
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.wire import frames as wire
-from skill_tools.studio.hook_writer import NewHooks
 from skill_tools.studio.skill_files import EditError, SkillFiles
-from skill_tools.studio.skill_preview import EditedSkill, check_edits
+from skill_tools.studio.skill_preview import CheckedEdits, EditedSkill, check_edits
 from skill_tools.studio.skill_trial import SkillTrial
 from skills_engine import TIMINGS, Diagnostic, HookState, SkillsSnapshot
+from skills_engine.conditions.turn_facts import Value
 from skills_engine.conditions.when_entry import WhenEntry
 from skills_engine.diagnostics import FailedTest
 from skills_engine.hook_entries import HookEntry
 from skills_engine.hooks_config import HOOKS_JSON
+from skills_engine.skills_config import is_spec_name
 
 MAX_DRAFTS: Final = 3
 """Drafts for one wish: the first, and those that mend it."""
@@ -58,6 +60,14 @@ class DraftRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields
     """The wish, in a sentence or a few."""
 
 
+class HookDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the model writes: hooks, each with its `text` in place of a `file`, and their tests."""
+
+    hooks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=8)]
+    variables: Annotated[dict[str, Value], Meta(max_length=16)] = {}
+    tests: Annotated[list[dict[str, Any]], Meta(min_length=TESTS, max_length=32)]
+
+
 class DraftStep(Struct, frozen=True, kw_only=True):
     """One draft, and what is wrong with it."""
 
@@ -71,8 +81,11 @@ class DraftStep(Struct, frozen=True, kw_only=True):
     """Tests of the skill that would fail, and pass without it."""
     tests: int = 0
     passed: int = 0
+    hooks: list[dict[str, Any]] = []
+    """Entries for hooks.json; none where the draft cannot be used."""
+    variables: dict[str, Value] = {}
     files: dict[str, str] = {}
-    """Texts of the files that it would change or make, by path; none where the draft cannot be read."""
+    """The files that go with them, by path: texts and tests, none of which exists yet."""
 
 
 class _Reply:
@@ -128,7 +141,7 @@ async def write_drafts(
         if not limit.expired():
             raise
         raise TurnError("draft_timeout", f"the drafts took longer than {LIMIT_S:g} s and were ended") from None
-    if not step.files:
+    if not step.hooks:
         cure = "say the wish in other words, or choose another model"
         raise EditError("draft_invalid", f"none of {MAX_DRAFTS} drafts can be used: {cure}; {step.problems[0]}")
 
@@ -154,54 +167,92 @@ class _Drafts:
         self._folder = folder
         self._request = request
         self._read = partial(request.read, files, folder.name)
+        self._document: Any = {}
         self._known: set[str] = set()  # what is wrong without a draft
 
     def prepare(self) -> str:
         """Note what is wrong already; return the hooks.json. Raises EditError."""
-        NewHooks(hooks=[{"name": "draft", "text": "A draft."}]).written(self._read)
+        self._document = _read_json(self._read(HOOKS_JSON) or "{}", HOOKS_JSON)
+        kinds = {"hooks": list, "variables": dict}
+        whole = self._document if isinstance(self._document, dict) else {"hooks": None}
+        if not all(isinstance(whole.get(key, kind()), kind) for key, kind in kinds.items()):
+            raise EditError("draft_invalid", f"{HOOKS_JSON} has no list of hooks: mend it first")
         checked = check_edits(self._trial, self._folder, self._request)
         self._known = {*map(_line, checked.diagnostics), *(_place(test) for test in checked.tests.failures)}
-        return self._read(HOOKS_JSON) or "{}"
+        return json.dumps(self._document, ensure_ascii=False)
 
     def check(self, number: int, reply: str) -> DraftStep:
         try:
-            draft = msgspec.convert(_read_json(reply), NewHooks)
+            draft = msgspec.convert(_read_json(reply[max(reply.find("{"), 0) :], "the answer"), HookDraft)
             if scripted := [key for test in draft.tests for key in _ASKING if key in test]:
                 raise EditError("draft_invalid", f"tests: {scripted[0]}: write scripted tests only")
-            if len(draft.tests) < TESTS:
-                raise EditError("draft_invalid", f"expected {TESTS} tests, got {len(draft.tests)}")
-            files = draft.written(self._read)
-            edits = {**self._request.files, **files}
-            checked = check_edits(self._trial, self._folder, msgspec.structs.replace(self._request, files=edits))
+            hooks, files = self._entries(draft)
+            checked = self._checked(draft, hooks, files)
         except (EditError, msgspec.ValidationError, RecursionError) as error:
             return DraftStep(draft=number, problems=[str(error)])
         lint = [
             line for one in checked.diagnostics if one.severity != "info" and (line := _line(one)) not in self._known
         ]
         failed = [test for test in checked.tests.failures if test.file in files]
+        others = [
+            place
+            for test in checked.tests.failures
+            if test not in failed and (place := _place(test)) not in self._known
+        ]
         return DraftStep(
             draft=number,
             problems=[*lint, *(f"{_place(test)} fails:\n{test.details}" for test in failed)][:MAX_PROBLEMS],
             is_linted=not lint,
-            broken=[
-                _place(test)
-                for test in checked.tests.failures
-                if test not in failed and _place(test) not in self._known
-            ],
+            broken=others,
             tests=len(draft.tests),
             passed=len(draft.tests) - len(failed),
+            hooks=hooks,
+            variables=draft.variables,
             files=files,
         )
 
+    def _entries(self, draft: HookDraft) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """Return the entries for hooks.json, and the files that go with them. Raises EditError."""
+        names = {str(hook.get("name")) for hook in self._document.get("hooks", []) if isinstance(hook, dict)}
+        entries, files = [], {}
+        for hook in draft.hooks:
+            name, text = str(hook.get("name")), hook.get("text")
+            if not is_spec_name(name) or "file" in hook:
+                cure = "a hook has a `name` of lower-case letters, digits and hyphens, a `text`, and no `file`"
+                raise EditError("draft_invalid", f"{name}: {cure}")
+            if name in names or self._read(f"hooks/{name}.md") is not None:
+                raise EditError("draft_invalid", f"there is a hook, or a text, {name} already; choose another name")
+            names.add(name)
+            entry = {key: value for key, value in hook.items() if key != "text"}
+            if "text" in hook:
+                if not isinstance(text, str) or not text.strip():
+                    raise EditError("draft_invalid", f"the text of {name} is empty")
+                files[f"hooks/{name}.md"] = f"{text.strip()}\n"
+                entry = {"name": name, "file": f"{name}.md", **entry}
+            entries.append(entry)
+        paths = (f"tests/{draft.hooks[0]['name']}{number}.yaml" for number in ("", *range(2, 1000)))
+        free = next(path for path in paths if self._read(path) is None)
+        files[free] = yaml.safe_dump({"tests": draft.tests}, sort_keys=False, allow_unicode=True, width=100)
+        return entries, files
 
-def _read_json(reply: str) -> Any:
-    """Return the object in the reply, which may stand in a fence or behind a sentence. Raises EditError."""
-    start = max(reply.find("{"), 0)
+    def _checked(self, draft: HookDraft, hooks: list[dict[str, Any]], files: dict[str, str]) -> CheckedEdits:
+        there = self._document
+        document = {
+            **there,
+            "variables": {**there.get("variables", {}), **draft.variables},
+            "hooks": [*there.get("hooks", []), *hooks],
+        }
+        edits = {**self._request.files, **files, HOOKS_JSON: json.dumps(document)}
+        return check_edits(self._trial, self._folder, msgspec.structs.replace(self._request, files=edits))
+
+
+def _read_json(text: str, what: str) -> Any:
+    """Return the object at the beginning of the text. Raises EditError."""
     try:
-        value = json.JSONDecoder().raw_decode(reply, start)[0]
+        value = json.JSONDecoder().raw_decode(text.lstrip())[0]
         json.dumps(value, ensure_ascii=False).encode()  # half of a surrogate pair cannot be written
     except (ValueError, RecursionError) as error:
-        raise EditError("draft_invalid", f"the answer is not JSON that can be read: {error}") from None
+        raise EditError("draft_invalid", f"{what} is not JSON that can be read: {error}") from None
     return value
 
 

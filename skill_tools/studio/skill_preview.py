@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from server.gateway.rest.operation import Refusal
 from server.session.chat_handler import zone_of
@@ -32,13 +32,10 @@ Name = Annotated[str, Meta(max_length=256)]
 Words = Annotated[str, Meta(max_length=65_536)]
 
 
-class SpokenMessage(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    role: Literal["system", "user", "assistant"]
+class SpokenMessage(wire.Message, kw_only=True, omit_defaults=True):
+    """A message of the history: words, or a persistent hook as the server sent it."""
+
     content: Words
-    hook: Name | None = field(name="_hook", default=None)
-    """Name of the persistent hook that it came from; `_skill` and `_sig` go with it, as the server sent them."""
-    skill: Name | None = field(name="_skill", default=None)
-    sig: Name | None = field(name="_sig", default=None)
 
 
 class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -26,8 +26,6 @@ _STATUSES: Final = {
     "file_unknown": 404,
     "file_exists": 409,
     "skill_exists": 409,
-    "hook_exists": 409,
-    "hooks_unreadable": 409,
     "skill_full": 409,
     "nothing_to_undo": 409,
     "lock_invalid": 409,
@@ -101,6 +99,8 @@ class SkillRoutes:
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
         undo, redo = partial(self._step, is_redo=False), partial(self._step, is_redo=True)
+        new: dict[str, Any] = {"has_version": False, "refusals": (409,)}
+        put: dict[str, Any] = {"query": FileName, "may_create": True}
         make = skill_operation
         return (
             Operation(
@@ -111,40 +111,15 @@ class SkillRoutes:
                 answer=HooksSchema,
             ),
             make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
-            make(
-                "POST",
-                PATH,
-                "Create a skill with one hook, to adapt",
-                self._create,
-                SkillState,
-                NewSkill,
-                has_version=False,
-                refusals=(409,),
-            ),
-            make(
-                "GET",
-                one,
-                "The files of a skill, and what is wrong with them",
-                self._show,
-                SkillState,
-                has_version=True,
-            ),
+            make("POST", PATH, "Create a skill with one hook, to adapt", self._create, SkillState, NewSkill, **new),
+            make("GET", one, "Files of a skill, and what is wrong with them", self._show, SkillState, has_version=True),
             make("DELETE", one, "Put a skill into the bin", self._remove, Done),
             make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
             make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
             make("POST", one + "/redo", "Repeat what was undone", redo, SkillState),
             make("GET", one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
             make("GET", file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
-            make(
-                "PUT",
-                file,
-                "Replace a file in one step, or create it",
-                self._write,
-                SkillFileSaved,
-                FileText,
-                query=FileName,
-                may_create=True,
-            ),
+            make("PUT", file, "Replace a file in one step, or create it", self._write, SkillFileSaved, FileText, **put),
             make("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
             make("POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName),
         )

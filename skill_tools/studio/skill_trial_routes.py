@@ -9,7 +9,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 from aiohttp import web
-from msgspec import Struct
 
 from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
@@ -18,7 +17,6 @@ from server.errors import ProviderError, TurnError
 from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
-from skill_tools.studio.hook_writer import NewHooks
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_preview import EditedSkill, Name, Preview, PreviewRequest, make_preview
@@ -45,15 +43,6 @@ class TrialRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether tools are offered; they run for real."""
 
 
-class HookFiles(Struct, frozen=True):
-    files: dict[str, str]
-    """Texts of the files that a new hook changes or makes, by path; nothing of it is saved."""
-
-
-class NewHookRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    added: NewHooks
-
-
 class SkillTrialRoutes:
     """Shows what a skill's edits would make of a turn, played without a model or answered by it."""
 
@@ -69,7 +58,6 @@ class SkillTrialRoutes:
         preview_summary = "What the model would read, without asking it"
         try_summary = "What the model answers with the saved and with the edited version, side by side"
         draft_summary = "Let the model write a hook with its tests for a wish, and mend it; nothing is saved"
-        hooks_summary = "The files as they would be with new hooks; nothing is saved"
         jsonl = ("application/jsonl",)
         one, make = PATH + "/{skill}", skill_operation
         return (
@@ -85,7 +73,6 @@ class SkillTrialRoutes:
                 content_types=jsonl,
                 **trial,
             ),
-            make("POST", one + "/hooks", hooks_summary, self._write_hooks, HookFiles, NewHookRequest, **trial),
         )
 
     async def _preview(self, call: ApiCall) -> ApiAnswer:
@@ -116,8 +103,7 @@ class SkillTrialRoutes:
         self, call: ApiCall, request: TrialRequest, version: Version, snapshot: SkillsSnapshot, lines: "_JsonLines"
     ) -> None:
         out = _VersionLines(lines, version)
-        messages = msgspec.convert(request.history, list[wire.Message], from_attributes=True)
-        messages.append(wire.Message(role="user", content=request.text))
+        messages = [*request.history, wire.Message(role="user", content=request.text)]
         chosen = wire.TurnSettings(voice=False, enable_tools=request.tools, language=request.language)
         settings, state = chosen.with_context(request.context), self._trial.read_state(request.state)
         answering = self._trial.answer(call.principal, snapshot, messages, out, settings, state)
@@ -144,12 +130,6 @@ class SkillTrialRoutes:
     async def _draft(self, principal: Principal, folder: Path, request: DraftRequest, lines: "_JsonLines") -> None:
         drafting = write_drafts(self._trial, self._files, principal, folder, request, lines.send)
         await lines.send({"end": await _end_of(drafting)})
-
-    async def _write_hooks(self, call: ApiCall) -> ApiAnswer:
-        request = await call.body(NewHookRequest)
-        folder = await attempt(self._files.folder, call.request.match_info["skill"])
-        read = partial(request.read, self._files, folder.name)
-        return ApiAnswer(HookFiles(await attempt(request.added.written, read)))
 
 
 async def _end_of(work: Awaitable[None]) -> dict[str, str]:

@@ -552,7 +552,7 @@ async def test_a_hook_is_added_by_a_form_by_keyboard_and_the_rest_of_the_file_st
 
     await expect(editor(tab, "hooks/hooks.json")).to_be_focused()
     value = await tab.locator("code-editor").evaluate("(editor) => editor.value")
-    [tone, added] = json.loads(value)["hooks"]
+    [_, added] = json.loads(value)["hooks"]
     assert added["when"] == {"user_text": ["refund", "money back"], "not": {"channel": "voice"}}
     assert value.startswith(before.rstrip().removesuffix("}").rstrip().removesuffix("]").rstrip())
     assert path.read_text() == before

@@ -137,7 +137,8 @@ export const en = {
   takeDraft: "Take into the editor",
   dropDraft: "Drop the draft",
   draftTaken: "The draft is in the editor, not saved yet.",
-  draftOver: "hooks.json has changed since the draft was begun, and the draft would replace that. Go on?",
+  hookExists: (/** @type {string} */ name) => `There is a text hooks/${name}.md already. Choose another name.`,
+  noPlace: "hooks.json has no list of hooks that one can be written into. Mend it first.",
 
   conflict: (/** @type {string} */ path) => `${path} was changed elsewhere since you read it.`,
   conflictHelp: "Removed lines are theirs, added lines are yours.",

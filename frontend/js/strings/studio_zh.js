@@ -125,7 +125,8 @@ export const zh = {
   takeDraft: "放入编辑器",
   dropDraft: "放弃草稿",
   draftTaken: "草稿已放入编辑器，尚未保存。",
-  draftOver: "开始写草稿后 hooks.json 有变动，草稿会取代这些变动。要继续吗？",
+  hookExists: (name) => `已经有 hooks/${name}.md，请换一个名称。`,
+  noPlace: "hooks.json 中没有可写入的钩子列表，请先修正。",
 
   conflict: (path) => `${path} 在您读取之后已在别处更改。`,
   conflictHelp: "删除的行是对方的，添加的行是您的。",

@@ -6,7 +6,7 @@
  * @typedef {(state: State, event: any) => State} Reducer
  */
 
-import { hookOf } from "./hook_form.js";
+import { hookOf, withHooks } from "./hook_form.js";
 import { lineOf } from "../editor/problem_lines.js";
 import {
   FIRST_TURN,
@@ -279,7 +279,7 @@ const REDUCERS = {
   submit(state, { isConfirmed = false }) {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
-    if (form === "hook") return withHooksRead(addingHook(state));
+    if (form === "hook") return withHookOfForm(state);
     if (!form || !name) return state;
     if (form.endsWith("skill") && !isConfirmed && hasEdits(state))
       return confirming(state, { type: "submit" }, s.leaveEdits);
@@ -288,10 +288,7 @@ const REDUCERS = {
       return listing ? withEffects(state, { type: "rename_skill", skill, name, etag: listing.etag }) : state;
     if (form === "rename")
       return withEffects(state, { type: "rename_file", skill, path, to: name, etag: buffers[path]?.etag });
-    if (!EDITABLE.test(name))
-      return failed(state, {
-        failure: { kind: "refused", code: "", message: s.notEditable(name), current: null, etag: "" },
-      });
+    if (!EDITABLE.test(name)) return refused(state, s.notEditable(name));
     const isThere = listing?.files.some((file) => file.path === name) || buffers[name];
     const made = isThere ? state : withBuffer(state, name, { etag: null });
     return opened(made, name, { focuses: true });
@@ -395,12 +392,6 @@ const REDUCERS = {
     const rows = state.hook.rows.filter((_, at) => at !== Number(row));
     return withEffects({ ...state, hook: { ...state.hook, rows } }, { type: "focus", ids: ["add-row"] });
   },
-  hook_added(state, { skill, files }) {
-    if (skill !== state.skill) return state;
-    const name = state.hook.name;
-    return announced(withTexts({ ...state, form: null, hook: NEW_HOOK }, files), s.hookAdded(name));
-  },
-
   wish: (state, { value }) => ({ ...state, wish: value }),
   /** Let the model write a hook for the wish, or stop it. */
   describe(state) {
@@ -410,7 +401,7 @@ const REDUCERS = {
       return withEffects({ ...state, draft: { ...draft, isRunning: false } }, { type: "stop_describing" });
     if (!wish) return state;
     const { history: _history, state: _state, ...skills } = conversationOf(state);
-    const next = { ...state, draft: { steps: [], isRunning: true, before: hooksVersion(state) }, failure: null };
+    const next = { ...state, draft: { steps: [], isRunning: true }, failure: null };
     return withEffects(withHooksRead(next), { type: "describe", skill, wish, files: editsOf(state), ...skills });
   },
   draft_step(state, { end, type: _type, ...step }) {
@@ -425,13 +416,9 @@ const REDUCERS = {
   },
   describe_failed: (state, event) => failed({ ...state, draft: null }, event),
   /** Take the draft into the editor, unsaved. */
-  take_draft(state, { isConfirmed = false }) {
-    const { draft } = state;
-    const files = draft?.steps.at(-1)?.files;
-    if (!draft || !files) return state;
-    const isOver = draft.before !== hooksVersion(state);
-    if (isOver && !isConfirmed) return confirming(state, { type: "take_draft" }, s.draftOver);
-    return announced(withTexts({ ...state, draft: null }, files), s.draftTaken);
+  take_draft(state) {
+    const step = state.draft?.steps.at(-1);
+    return step ? withNewHooks({ ...state, draft: null }, step.files, step.hooks, step.variables, s.draftTaken) : state;
   },
   drop_draft: (state) => withEffects({ ...state, draft: null }, { type: "focus", ids: ["wish"] }),
 
@@ -458,12 +445,6 @@ const REDUCERS = {
   tried: (state) => announced({ ...state, isTrying: false }, s.tried),
 };
 
-/** Return what differs after each change of hooks.json, here or on disk. @param {State} state */
-function hooksVersion({ listing, buffers }) {
-  const tag = listing?.files.find((file) => file.path === HOOKS)?.etag;
-  return JSON.stringify([tag, isDirty(buffers[HOOKS]) && buffers[HOOKS]?.text]);
-}
-
 /** Read hooks.json, which is about to be added to. @param {State} state @returns {State} */
 function withHooksRead(state) {
   const isThere = state.listing?.files.some((file) => file.path === HOOKS);
@@ -471,17 +452,36 @@ function withHooksRead(state) {
   return withEffects(state, { type: "load_file", skill: state.skill, path: HOOKS, focuses: false });
 }
 
-/** @param {State} state @returns {State} */
-function addingHook(state) {
-  const added = { hooks: [hookOf(state.hook)] };
-  return withEffects(state, { type: "add_hook", skill: state.skill, files: editsOf(state), added });
+/** Take the hook of the form in, unsaved. @param {State} state @returns {State} */
+function withHookOfForm(state) {
+  const { hook, listing, buffers } = state;
+  const entry = hookOf(hook);
+  const path = `hooks/${entry.file}`;
+  const isThere = listing?.files.some((file) => file.path === path) || buffers[path];
+  if (isThere) return refused(state, s.hookExists(hook.name));
+  const next = { ...state, form: null, hook: NEW_HOOK };
+  return withNewHooks(next, { [path]: `${hook.text.trim()}\n` }, [entry], {}, s.hookAdded(hook.name));
 }
 
-/** Take texts in as edits that are not saved, and show hooks.json. @param {State} state @param {Readonly<Record<string, string>>} files @returns {State} */
-function withTexts(state, files) {
-  const next = Object.entries(files).reduce((one, [path, text]) => withBuffer(one, path, { text }), state);
-  return opened(next, HOOKS, { focuses: true });
+/**
+ * Take texts and entries of hooks.json in as edits that are not saved, and show hooks.json.
+ *
+ * @param {State} state @param {Readonly<Record<string, string>>} files @param {readonly object[]} hooks
+ * @param {Readonly<Record<string, unknown>>} variables @param {string} done what is announced then @returns {State}
+ */
+function withNewHooks(state, files, hooks, variables, done) {
+  const document = withHooks(state.buffers[HOOKS]?.text ?? "", hooks, variables);
+  if (document === null) return refused(state, s.noPlace);
+  const next = Object.entries({ ...files, [HOOKS]: document }).reduce(
+    (one, [path, text]) => withBuffer(one, path, { text }),
+    state,
+  );
+  return announced(opened(next, HOOKS, { focuses: true }), done);
 }
+
+/** @param {State} state @param {string} message @returns {State} */
+const refused = (state, message) =>
+  failed(state, { failure: { kind: "refused", code: "", message, current: null, etag: "" } });
 
 /** @param {State} state @param {"undo" | "redo"} way */
 function stepping(state, way) {

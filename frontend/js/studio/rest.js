@@ -123,10 +123,6 @@ export const REQUESTS = {
   async preview({ type: _type, skill, asked, ...body }) {
     return { type: "previewed", asked, preview: await request(of(skill, "/preview"), { method: "POST", body }) };
   },
-  async add_hook({ type: _type, skill, ...body }) {
-    const { files } = await request(of(skill, "/hooks"), { method: "POST", body });
-    return { type: "hook_added", skill, files };
-  },
   async describe({ type: _type, skill, ...body }, dispatch) {
     await streamed("describe", of(skill, "/describe"), body, (line) => dispatch({ type: "draft_step", ...line }));
     return null;

@@ -25,7 +25,7 @@
  *   variables: Readonly<Record<string, Value>>, diagnostics: readonly Diagnostic[], tests: Tests,
  *   is_last_working: boolean}} Preview
  * @typedef {{draft: number, problems: readonly string[], broken: readonly string[], tests: number, passed: number,
- *   files: Readonly<Record<string, string>>}} DraftStep a draft of the model, with what is wrong with it
+ *   hooks: readonly object[], variables: Readonly<Record<string, Value>>, files: Readonly<Record<string, string>>}} DraftStep a draft of the model, with what is wrong with it
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
  * @typedef {{role: string, content: string, _hook?: string, _skill?: string, _sig?: string}} ChatMessage
  * @typedef {typeof FIRST_TURN} Turn
@@ -90,7 +90,7 @@ export const initialState = () => ({
   isTrying: false,
   hook: NEW_HOOK, // as it stands in its form
   wish: "",
-  draft: /** @type {{steps: readonly DraftStep[], isRunning: boolean, before: string} | null} */ (null), // before: the version of hooks.json when it began
+  draft: /** @type {{steps: readonly DraftStep[], isRunning: boolean} | null} */ (null),
   failure: /** @type {Failure | null} */ (null),
   announcements: /** @type {readonly {n: number, text: string}[]} */ ([]), // for screen readers, the last few
   effects: /** @type {readonly Effect[]} */ ([]), // of the last event, to be carried out once

@@ -1,4 +1,4 @@
-"""skill_tools/studio/skill_draft.py and skill_tools/studio/hook_writer.py: a wish becomes a hook with tests, unsaved."""
+"""skill_tools/studio/skill_draft.py: a wish becomes a hook with tests, unsaved."""
 
 import asyncio
 import json
@@ -12,9 +12,7 @@ from aiohttp import ClientSession
 
 from server.accounts.principal import Principal
 from server.llm.language_model import ModelInfo
-from skill_tools.authoring.lint import lint_skill
 from skill_tools.authoring.scaffold import new_skill
-from skill_tools.studio.hook_writer import NewHooks
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_trial import SkillTrial
@@ -86,7 +84,8 @@ async def test_the_model_is_told_what_is_wrong_and_mends_it(calm: Path, server: 
     files = steps[2]["files"]
     assert files["hooks/money.md"] == "Say that this is no advice.\n"
     assert files["tests/money.yaml"].startswith("tests:\n- name: warns of loans\n")
-    assert [one["name"] for one in json.loads(files["hooks/hooks.json"])["hooks"]] == ["hint", "money"]
+    [hook_] = steps[2]["hooks"]
+    assert (hook_["name"], hook_["file"]) == ("money", "money.md")
 
 
 async def test_a_third_draft_that_is_wrong_is_shown_with_what_is_wrong(
@@ -107,8 +106,8 @@ BAD = {
     "half of it": (NIGHT_DRAFT[:200], "not JSON"),
     "a list": ("[1]", "Expected `object`"),
     "brackets without end": ("{" + '"a":[' * 9000, "not JSON"),
-    "a path as a name": (draft(hook("../../night", "x"), tests=NIGHT_TESTS), "the name of a hook"),
-    "a path as a file": (draft(hook("night", "x", file="../../etc/passwd"), tests=NIGHT_TESTS), "write its `text`"),
+    "a path as a name": (draft(hook("../../night", "x"), tests=NIGHT_TESTS), "a hook has a `name`"),
+    "a path as a file": (draft(hook("night", "x", file="../../etc/passwd"), tests=NIGHT_TESTS), "a hook has a `name`"),
     "files of its own": (json.dumps({"files": {"tests/hint.yaml": None}, "hooks": [hook("a", "b")]}), "unknown field"),
     "a name that is taken": (draft(hook("hint", "x"), tests=NIGHT_TESTS), "already"),
     "two of one name": (draft(hook("night", "x"), hook("night", "y"), tests=NIGHT_TESTS), "already"),
@@ -117,7 +116,7 @@ BAD = {
         draft(hook("night", "x"), tests=[{"name": "a", "user": "b", "ask": {}}] * 3),
         "scripted",
     ),
-    "two tests": (draft(hook("night", "x"), tests=NIGHT_TESTS[:2]), "expected 3 tests"),
+    "two tests": (draft(hook("night", "x"), tests=NIGHT_TESTS[:2]), "length >= 3"),
     "half a surrogate": (draft(hook("night", "x"), tests=NIGHT_TESTS).replace('"x"', '"\\ud800"'), "not JSON"),
 }
 
@@ -193,13 +192,11 @@ async def test_one_draft_at_a_time_which_takes_the_place_of_a_turn_and_ends_with
                     await asyncio.sleep(0.05)
 
 
-async def test_a_wish_is_needed_and_a_place_for_the_hook(calm: Path, operator: Client, server: Parley) -> None:
+async def test_a_wish_is_needed_and_a_skill(calm: Path, operator: Client) -> None:
     refused = await operator.post(f"{CALM}/describe", {"wish": " "})
     assert (refused.status, refused.code) == (400, "body_invalid")
     unknown = await operator.post("/api/skills/none/describe", {"wish": "x"})
     assert unknown.status == 404
-    [end] = await described(server, "Softly", files={"hooks/hooks.json": '{"hooks": ['})
-    assert end["end"]["code"] == "hooks_unreadable"
 
 
 async def test_the_included_model_is_not_asked(calm: Path, tmp_path: Path) -> None:
@@ -218,68 +215,19 @@ async def test_only_operators_describe(calm: Path, anna: Client) -> None:
     assert (await anna.post(f"{CALM}/describe", {"wish": "x"})).status == 403
 
 
-# --- written into what is there
+async def test_texts_and_tests_of_a_draft_replace_nothing(calm: Path, server: Parley, model: OpenAIServer) -> None:
+    for path in ("tests/night.yaml", "hooks/night.md"):
+        (calm / path).write_text("tests: []\n")
+    model.say(NIGHT_DRAFT)
+    model.say(NIGHT_DRAFT.replace("night", "late"))
+    (calm / "tests" / "late.yaml").write_text("tests: []\n")
+    taken, free, _ = await described(server, "Softly at night")
 
-
-def written(document: str | None, *hooks: dict[str, Any], **more: Any) -> str:
-    files = {"hooks/hooks.json": document}
-    return NewHooks(hooks=list(hooks) or [hook("new", "x")], **more).written(files.get)["hooks/hooks.json"]
-
-
-NEW = '{"name": "new", "file": "new.md", "timing": "after_user_input", "role": "system", "persistent": false}'
-
-
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        (None, f'{{\n  "hooks": [\n    {NEW}\n  ]\n}}\n'),
-        ("{}", f'{{\n  "hooks": [\n    {NEW}\n  ]\n}}'),
-        ('{"hooks": []}', f'{{"hooks": [\n  {NEW}\n]}}'),
-        ('{"hooks": [ {"name": "a"} ]}\n', f'{{"hooks": [ {{"name": "a"}}, {NEW} ]}}\n'),
-        (
-            '{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "a.md"}\n\t],\n\t"_more": 1\n}\n',
-            '{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "a.md"},\n\t\t'
-            + NEW
-            + '\n\t],\n\t"_more": 1\n}\n',
-        ),
-        ('{\n  "triggers": []\n}\n', f'{{\n  "triggers": [],\n  "hooks": [\n    {NEW}\n  ]\n}}\n'),
-    ],
-)
-def test_a_hook_is_written_behind_the_others_and_every_other_character_stays(
-    document: str | None, expected: str
-) -> None:
-    assert written(document) == expected
-
-
-def test_variables_are_written_beside_those_that_are_there() -> None:
-    assert written('{"variables": {"a": 1}, "hooks": []}', variables={"b": "ü"}).startswith(
-        '{"variables": {"a": 1, "b": "ü"}, "hooks": [\n'
-    )
+    assert (taken["hooks"], "already" in taken["problems"][0]) == ([], True)
+    assert sorted(free["files"]) == ["hooks/late.md", "tests/late2.yaml"]
 
 
 @pytest.mark.parametrize("document", ["[]", '{"hooks": {}}', "{", '{"hooks": [], "variables": 1}', "[" * 100_000])
-def test_a_file_that_has_no_place_for_a_hook_is_refused(document: str) -> None:
-    with pytest.raises(EditError, match="mend it first"):
-        written(document)
-
-
-def test_tests_and_texts_that_are_there_are_not_written_over() -> None:
-    there = {"hooks/hooks.json": "{}", "tests/new.yaml": "tests: []"}
-    files = NewHooks(hooks=[hook("new", "x")], tests=NIGHT_TESTS).written(there.get)
-    assert set(files) == {"hooks/hooks.json", "hooks/new.md", "tests/new-2.yaml"}
-    with pytest.raises(EditError, match="already"):
-        NewHooks(hooks=[hook("new", "x")]).written({"hooks/new.md": "y"}.get)
-
-
-async def test_the_form_gets_the_files_with_its_hook_and_nothing_is_saved(calm: Path, operator: Client) -> None:
-    before = contents(calm)
-    body = {"added": {"hooks": [hook("new", "Be new.", when={"user_text": ["x"]})]}, "files": {"SKILL.md": "Edited."}}
-    reply = await operator.post(f"{CALM}/hooks", body)
-
-    assert sorted(reply.body["files"]) == ["hooks/hooks.json", "hooks/new.md"]
-    assert contents(calm) == before
-    for path, written_ in reply.body["files"].items():
-        (calm / path).write_text(written_)
-    assert [one for one in lint_skill(calm) if one.severity == "error"] == []
-    again = await operator.post(f"{CALM}/hooks", {"added": {"hooks": [hook("new", "x")]}})
-    assert (again.status, again.code) == (409, "hook_exists")
+async def test_a_skill_without_a_place_for_a_hook_is_told_so(calm: Path, server: Parley, document: str) -> None:
+    [end] = await described(server, "Softly", files={"hooks/hooks.json": document})
+    assert end["end"]["code"] == "draft_invalid"

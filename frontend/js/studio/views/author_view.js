@@ -6,7 +6,8 @@
 
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
-import { CONDITIONS } from "../hook_form.js";
+import { CONDITIONS, withHooks } from "../hook_form.js";
+import { HOOKS } from "../state.js";
 import { s } from "../../strings/studio.js";
 import { differenceView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
@@ -82,7 +83,9 @@ export function describeView(state) {
   const isRunning = Boolean(draft?.isRunning);
   const asking = { class: `button small ${isRunning ? "" : "primary"}`, disabled: !isRunning && !wish.trim() };
   const last = draft?.steps.at(-1);
-  const files = Object.entries(last?.files ?? {});
+  const before = state.buffers[HOOKS]?.text ?? "";
+  const document = withHooks(before, last?.hooks ?? [], last?.variables) ?? before;
+  const files = last?.hooks.length ? Object.entries({ ...last.files, [HOOKS]: document }) : [];
   return h("section", { class: "studio-describe studio-entry", "aria-labelledby": "describe-title", key: "describe" }, [
     h("h3", { id: "describe-title" }, s.describe),
     fine(s.describeHelp),
@@ -111,7 +114,7 @@ export function describeView(state) {
         last && last.broken.length > 0 && h("p", { class: "problem" }, `${s.draftBreaks} ${last.broken.join("; ")}`),
         files.map(([path, text]) => [
           h("h4", { key: path }, path),
-          differenceView(state.buffers[path]?.text ?? "", text, s.differenceOf(path)),
+          differenceView(path === HOOKS ? before : "", text, s.differenceOf(path)),
         ]),
         h("div", { class: "studio-bar" }, [
           button("take_draft", s.takeDraft, { class: "button small primary" }),
