@@ -16,7 +16,8 @@ from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
-from skill_tools.studio.skill_files import ANY, EditError, SkillFiles, SkillState
+from skill_tools.studio.skill_arrivals import ArrivalRequest, Arrivals, receive
+from skill_tools.studio.skill_files import ANY, BinnedSkill, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
 
 PATH: Final = "/api/skills"
@@ -79,6 +80,14 @@ class SkillName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=64)]
 
 
+class BinEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    entry: str
+
+
+class SkillBin(Struct, frozen=True, kw_only=True):
+    skills: list[BinnedSkill]
+
+
 class FileText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
 
@@ -95,6 +104,7 @@ class SkillRoutes:
         self._files = files
         self._audit = audit
         self._changing = asyncio.Lock()
+        self._receiving = asyncio.Lock()  # one source at a time: each may take a whole git repository
 
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
@@ -113,6 +123,17 @@ class SkillRoutes:
             make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
             make("POST", PATH, "Create a skill with one hook, to adapt", self._create, SkillState, NewSkill, **new),
             make("GET", one, "Files of a skill, and what is wrong with them", self._show, SkillState, has_version=True),
+            make(
+                "POST",
+                "/api/skill_arrivals",
+                "Look at a skill to add, then add it",
+                self._receive,
+                Arrivals,
+                ArrivalRequest,
+                **new,
+            ),
+            make("GET", "/api/skill_bin", "Skills that were deleted", self._list_bin, SkillBin),
+            make("POST", "/api/skill_bin", "Give a deleted skill back", self._restore, SkillState, BinEntry, **new),
             make("DELETE", one, "Put a skill into the bin", self._remove, Done),
             make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
             make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
@@ -160,6 +181,24 @@ class SkillRoutes:
             await attempt(self._files.create, new.name, partial(_scaffold, new))
         self._note(call, "created", new.name)
         return await self._state(new.name)
+
+    async def _receive(self, call: ApiCall) -> ApiAnswer:
+        request = await call.body(ArrivalRequest)
+        async with self._receiving:
+            arrivals = await attempt(receive, self._files, request)
+        for name in arrivals.names if arrivals.is_added else ():
+            self._note(call, "added", name, source=request.source)
+        return ApiAnswer(arrivals)
+
+    async def _list_bin(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(SkillBin(skills=await attempt(self._files.binned)))
+
+    async def _restore(self, call: ApiCall) -> ApiAnswer:
+        entry = (await call.body(BinEntry)).entry
+        async with self._changing:
+            name = await attempt(self._files.restore, entry)
+        self._note(call, "restored", name)
+        return await self._state(name)
 
     async def _remove(self, call: ApiCall) -> ApiAnswer:
         await self._change(call, "deleted", self._files.remove_skill)

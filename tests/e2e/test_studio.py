@@ -10,6 +10,8 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
+from skill_tools.authoring.scaffold import new_skill
+from skill_tools.sharing.bundle import pack_skill
 from tests.e2e.conftest import EXPECTED_ERRORS, write_skill
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Answer, Gate, text
@@ -559,3 +561,33 @@ async def test_a_hook_is_added_by_a_form_by_keyboard_and_the_rest_of_the_file_st
     reading = tab.get_by_role("region", name="What the model reads")
     await reading.get_by_label("The user says").fill("I want a refund")
     await expect(reading).to_contain_text("Ask for the order number.")
+
+
+async def test_a_skill_comes_in_as_a_zip_once_it_was_looked_at_and_comes_back_from_the_bin(
+    tab: Page, calm: Path, tmp_path: Path
+) -> None:
+    tab.on("dialog", lambda dialog: dialog.accept())
+    packed = tmp_path / "pirate.zip"
+    packed.write_bytes(pack_skill(new_skill("pirate", tmp_path / "elsewhere", text="Talk like a pirate.")))
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_label("A zip, or a lorebook").set_input_files(packed)
+    arrivals = tab.get_by_role("region", name="What comes in")
+    await expect(arrivals).to_be_focused()
+    await expect(arrivals).to_contain_text("Talk like a pirate.")
+    assert not (calm.parent / "pirate").exists()
+    await arrivals.get_by_role("button", name="Add pirate").press("Enter")
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("pirate")
+    assert (calm.parent / "pirate" / "SKILL.md").exists()
+
+    await tab.get_by_role("button", name="Delete skill").click()
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("calm")
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_role("button", name="Give back pirate").first.press("Enter")
+    await expect(tab.get_by_role("log")).to_contain_text("pirate is back.")
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("pirate")
+    shutil.rmtree(calm.parent / "pirate")
+
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_label("Or the address of a git repository").fill("/etc")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("alert")).to_contain_text("expected a file, or a git URL")

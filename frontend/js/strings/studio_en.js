@@ -115,6 +115,22 @@ export const en = {
   addHook: "Write it into hooks.json",
   hookAdded: (/** @type {string} */ name) => `${name} is in hooks.json, not saved yet.`,
 
+  addSkill: "Add a skill",
+  addHelp:
+    "Shows first what comes in. Your model may read the hooks of a stranger's skill in every turn, so read them.",
+  fileToAdd: "A zip, or a lorebook of SillyTavern (JSON)",
+  fileTooLarge: "This file is larger than 720 KiB: add it with python -m skills_engine add.",
+  address: "Or the address of a git repository",
+  look: "Look at it",
+  arrived: "This is what would come in.",
+  arrivals: "What comes in",
+  addThem: (/** @type {string} */ names) => `Add ${names}`,
+  added: (/** @type {string} */ names) => `${names} is added.`,
+  bin: "Deleted skills",
+  emptyBin: "The bin is empty.",
+  restore: (/** @type {string} */ name) => `Give back ${name}`,
+  restored: (/** @type {string} */ name) => `${name} is back.`,
+
   describe: "Describe a hook",
   describeHelp:
     "The model writes a text, an entry and three tests for your wish. They are checked and run, and it mends them up to twice. Nothing is saved by itself.",

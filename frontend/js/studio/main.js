@@ -94,6 +94,7 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("input", ({ target }) => {
   const element = /** @type {HTMLInputElement} */ (target);
   const { field = "", as = "value", ...data } = element.dataset;
+  if (element.type === "file") return element.files?.[0] && dispatch({ type: field, file: element.files[0] });
   const value = element.type === "checkbox" ? element.checked : element.value;
   if (field) dispatch({ ...data, type: field, [as]: value });
 });

@@ -150,7 +150,10 @@ function skillOpened(state, skill, options) {
 
 /** @type {Reducer} @param {State} state @param {{type?: string, failure: Failure}} event */
 const failed = (state, { type = "", failure }) =>
-  announced({ ...state, failure: { ...failure, of: type }, isSaving: false, isTrying: false }, failure.message);
+  announced(
+    { ...state, failure: { ...failure, of: type }, isSaving: false, isTrying: false, isReceiving: false },
+    failure.message,
+  );
 
 /** @type {Record<string, Reducer>} */
 const REDUCERS = {
@@ -158,7 +161,8 @@ const REDUCERS = {
   skills_loaded(state, { isOn, skills, schema }) {
     const next = { ...state, isOn, skills, schema, failure: null };
     const first = skills.find((/** @type {{name: string}} */ { name }) => name === state.skill) ?? skills[0];
-    return state.listing || !first ? next : skillOpened(next, first.name);
+    const isOpening = state.skills && first?.name === state.skill;
+    return state.listing || !first || isOpening ? next : skillOpened(next, first.name);
   },
   /** Open the skill that the page's address names. */
   show: (state, { skill }) =>
@@ -272,6 +276,7 @@ const REDUCERS = {
     const name =
       { skill: "", file: "hooks/", rename: state.path, rename_skill: state.skill }[/** @type {string} */ (form)] ?? "";
     if (state.form === form) return { ...state, form: null };
+    if (form === "add") return withEffects({ ...state, form, arrivals: null }, { type: "load_bin" });
     if (form === "hook") return withEffects(withHooksRead({ ...state, form }), { type: "focus", ids: ["hook-name"] });
     return withEffects({ ...state, form, name }, { type: "focus", ids: ["name"] });
   },
@@ -280,6 +285,7 @@ const REDUCERS = {
     const { form, skill, path, listing, buffers } = state;
     const name = state.name.trim();
     if (form === "hook") return withHookOfForm(state);
+    if (form === "add") return receiving(state, "");
     if (!form || !name) return state;
     if (form.endsWith("skill") && !isConfirmed && hasEdits(state))
       return confirming(state, { type: "submit" }, s.leaveEdits);
@@ -392,6 +398,32 @@ const REDUCERS = {
     const rows = state.hook.rows.filter((_, at) => at !== Number(row));
     return withEffects({ ...state, hook: { ...state.hook, rows } }, { type: "focus", ids: ["add-row"] });
   },
+  source: (state, { value }) => ({ ...state, source: { source: value, data: "" }, arrivals: null }),
+  /** Look at a file that was chosen. */
+  file_chosen: (state, { file }) => withEffects({ ...state, arrivals: null }, { type: "read_file", file }),
+  file_read: (state, { source, data }) => receiving({ ...state, source: { source, data } }, ""),
+  arrived(state, { names, text, digest, is_added: isAdded }) {
+    const next = { ...state, isReceiving: false };
+    if (!isAdded)
+      return withEffects(announced({ ...next, arrivals: { names, text, digest } }, s.arrived), {
+        type: "focus",
+        ids: ["arrivals"],
+      });
+    const told = announced(
+      { ...next, form: null, arrivals: null, source: { source: "", data: "" } },
+      s.added(names.join(", ")),
+    );
+    return withEffects(opensAnother(told, names[0]), { type: "load_skills" });
+  },
+  /** Add what was looked at. */
+  add_skill: (state) => (state.arrivals ? receiving(state, state.arrivals.digest) : state),
+  bin_loaded: (state, { skills }) => ({ ...state, bin: skills }),
+  restore: (state, { entry }) => withEffects({ ...state, failure: null }, { type: "restore", entry }),
+  restored(state, { listing }) {
+    const told = announced({ ...state, form: null }, s.restored(listing.name));
+    return withEffects(opensAnother(told, listing.name), { type: "load_skills" });
+  },
+
   wish: (state, { value }) => ({ ...state, wish: value }),
   /** Let the model write a hook for the wish, or stop it. */
   describe(state) {
@@ -444,6 +476,15 @@ const REDUCERS = {
   },
   tried: (state) => announced({ ...state, isTrying: false }, s.tried),
 };
+
+/** Look at the source of a skill, or add what was shown of it. @param {State} state @param {string} digest @returns {State} */
+function receiving(state, digest) {
+  if (state.isReceiving || !state.source.source.trim()) return state;
+  return withEffects({ ...state, isReceiving: true, failure: null }, { type: "receive", ...state.source, digest });
+}
+
+/** Open a skill that has come in, unless edits of another one are not saved. @param {State} state @param {string} skill */
+const opensAnother = (state, skill) => (hasEdits(state) ? state : skillOpened(state, skill, { focuses: true }));
 
 /** Read hooks.json, which is about to be added to. @param {State} state @returns {State} */
 function withHooksRead(state) {

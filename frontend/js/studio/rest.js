@@ -10,6 +10,8 @@ import { sessionHeaders } from "../storage.js";
 import { s } from "../strings/studio.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
+const FETCH_MS = 150_000; // git may take two minutes
+const MAX_FILE_BYTES = 740_000; // in base64 within what the server takes
 const ROOT = "/api/skills";
 
 /** @type {Record<string, AbortController>} of the trial and of the draft that run */
@@ -123,6 +125,22 @@ export const REQUESTS = {
   async preview({ type: _type, skill, asked, ...body }) {
     return { type: "previewed", asked, preview: await request(of(skill, "/preview"), { method: "POST", body }) };
   },
+  async read_file({ file }) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes.length > MAX_FILE_BYTES)
+      throw new Error("file", { cause: failureOf(413, { message: s.fileTooLarge }, "") });
+    const data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    return { type: "file_read", source: file.name, data };
+  },
+  async receive({ type: _type, ...body }) {
+    const signal = AbortSignal.timeout(FETCH_MS);
+    return { type: "arrived", ...(await request("/api/skill_arrivals", { method: "POST", body, signal })) };
+  },
+  load_bin: async () => ({ type: "bin_loaded", ...(await request("/api/skill_bin")) }),
+  restore: async ({ entry }) => ({
+    type: "restored",
+    listing: await request("/api/skill_bin", { method: "POST", body: { entry } }),
+  }),
   async describe({ type: _type, skill, ...body }, dispatch) {
     await streamed("describe", of(skill, "/describe"), body, (line) => dispatch({ type: "draft_step", ...line }));
     return null;

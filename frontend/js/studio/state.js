@@ -29,7 +29,7 @@
  * @typedef {{text: string, tools: readonly string[], end: {code: string, message?: string} | null}} Answer
  * @typedef {{role: string, content: string, _hook?: string, _skill?: string, _sig?: string}} ChatMessage
  * @typedef {typeof FIRST_TURN} Turn
- * @typedef {"skill" | "file" | "rename" | "rename_skill" | "hook"} Form
+ * @typedef {"skill" | "file" | "rename" | "rename_skill" | "hook" | "add"} Form
  *
  * @typedef {ReturnType<typeof initialState>} State
  * @typedef {{type: "focus", ids: readonly string[]} | {type: "begin"} | {type: "line", line: number}
@@ -90,6 +90,10 @@ export const initialState = () => ({
   isTrying: false,
   hook: NEW_HOOK, // as it stands in its form
   wish: "",
+  source: { source: "", data: "" }, // of a skill to add: an address, or a file's name with its bytes in base64
+  arrivals: /** @type {{names: readonly string[], text: string, digest: string} | null} */ (null), // what it would bring
+  isReceiving: false,
+  bin: /** @type {readonly {entry: string, name: string, at: string}[]} */ ([]),
   draft: /** @type {{steps: readonly DraftStep[], isRunning: boolean} | null} */ (null),
   failure: /** @type {Failure | null} */ (null),
   announcements: /** @type {readonly {n: number, text: string}[]} */ ([]), // for screen readers, the last few

@@ -7,6 +7,7 @@
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { CONDITIONS, withHooks } from "../hook_form.js";
+import { locale } from "../../strings.js";
 import { HOOKS } from "../state.js";
 import { s } from "../../strings/studio.js";
 import { differenceView } from "./editor_view.js";
@@ -75,6 +76,48 @@ function options(names, chosen) {
     h("option", { value, selected: value === chosen, key: value }, name),
   );
 }
+
+/** A skill from elsewhere, or from the bin. @param {State} state */
+export function addView({ form, source, arrivals, isReceiving, bin }) {
+  if (form !== "add") return null;
+  const address = { id: "source", type: "text", value: source.data ? "" : source.source, autocomplete: "off" };
+  return h("form", { class: "studio-form", "aria-labelledby": "add-title", key: "add-form" }, [
+    h("h3", { id: "add-title" }, s.addSkill),
+    fine(s.addHelp),
+    labelled(s.fileToAdd, h("input", { type: "file", accept: ".zip,.json", "data-field": "file_chosen" })),
+    labelled(
+      s.address,
+      h("input", { ...address, "data-field": "source", placeholder: "https://example.org/skills.git#pirate" }),
+    ),
+    h("div", { class: "studio-bar", key: "bar" }, [
+      h("button", { type: "submit", class: "button small primary" }, isReceiving ? s.loading : s.look),
+      button("form", s.cancel, { "data-form": "add" }),
+    ]),
+    arrivals &&
+      h("section", { id: "arrivals", tabindex: "-1", "aria-label": s.arrivals, key: "arrivals" }, [
+        h("pre", { class: "difference", tabindex: "0", role: "group", "aria-label": s.arrivals }, arrivals.text),
+        button("add_skill", s.addThem(arrivals.names.join(", ")), { class: "button small primary" }),
+      ]),
+    h("h4", { key: "bin-title" }, s.bin),
+    bin.length === 0 && fine(s.emptyBin),
+    h(
+      "ul",
+      { class: "studio-bin", key: "bin" },
+      bin.map(({ entry, name, at }) =>
+        h("li", { key: entry }, button("restore", s.restore(name), { "data-entry": entry }), ` ${shownDate(at)}`),
+      ),
+    ),
+  ]);
+}
+
+/** @param {string} at `20261128T183000.5` in UTC */
+function shownDate(at) {
+  const [, ...parts] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)/.exec(at) ?? [];
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0] = parts.map(Number);
+  return new Date(Date.UTC(year, month - 1, day, hour, minute)).toLocaleString(locale, DATE);
+}
+
+const DATE = /** @type {const} */ ({ dateStyle: "medium", timeStyle: "short" });
 
 /** @param {State} state */
 export function describeView(state) {

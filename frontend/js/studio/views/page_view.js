@@ -9,7 +9,7 @@ import { icon } from "../../render/icons.js";
 import { t } from "../../strings.js";
 import { isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
-import { describeView, hookFormView } from "./author_view.js";
+import { addView, describeView, hookFormView } from "./author_view.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
 import { previewView } from "./preview_view.js";
@@ -30,8 +30,10 @@ export function pageView(state) {
         !listing.is_writable &&
         h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
+      !listing && addView(state),
       listing &&
         h("div", { class: "studio-middle", key: "middle" }, [
+          addView(state),
           hookFormView(state),
           editorView(state),
           describeView(state),
@@ -79,6 +81,7 @@ function filesView(state) {
       : fine(s.noSkills),
     h("div", { class: "studio-bar" }, [
       isOn && formButton("skill", s.newSkill, form),
+      isOn && formButton("add", s.addSkill, form),
       isWritable && formButton("rename_skill", s.renameSkill, form),
       isWritable && button("delete_skill", s.removeSkill),
       listing && button("download", s.zip),
