@@ -16,7 +16,7 @@ from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.wire import frames as wire
 from skill_tools.studio.skill_files import EditError, SkillFiles
-from skill_tools.studio.skill_preview import CheckedEdits, EditedSkill, check_edits
+from skill_tools.studio.skill_preview import EditedSkill, check_edits
 from skill_tools.studio.skill_trial import SkillTrial
 from skills_engine import TIMINGS, Diagnostic, HookState, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Value
@@ -84,6 +84,7 @@ class DraftStep(Struct, frozen=True, kw_only=True):
     hooks: list[dict[str, Any]] = []
     """Entries for hooks.json; none where the draft cannot be used."""
     variables: dict[str, Value] = {}
+    """Variables that the skill has not yet, with their start values."""
     files: dict[str, str] = {}
     """The files that go with them, by path: texts and tests, none of which exists yet."""
 
@@ -129,7 +130,7 @@ async def write_drafts(
                 await trial.answer(principal, SkillsSnapshot(), messages, reply, settings, HookState())
                 step = await asyncio.to_thread(drafts.check, number, reply.text)
                 await send(step)
-                if not step.problems or number == MAX_DRAFTS:
+                if not step.problems:
                     break
                 wrong = "\n".join(f"- {problem}" for problem in step.problems)
                 said = f"This is wrong with it:\n{wrong}\nAnswer with the whole JSON object, mended."
@@ -174,9 +175,9 @@ class _Drafts:
         """Note what is wrong already; return the hooks.json. Raises EditError."""
         self._document = _read_json(self._read(HOOKS_JSON) or "{}", HOOKS_JSON)
         kinds = {"hooks": list, "variables": dict}
-        whole = self._document if isinstance(self._document, dict) else {"hooks": None}
-        if not all(isinstance(whole.get(key, kind()), kind) for key, kind in kinds.items()):
-            raise EditError("draft_invalid", f"{HOOKS_JSON} has no list of hooks: mend it first")
+        is_object = isinstance(self._document, dict)
+        if not is_object or not all(isinstance(self._document.get(key, kind()), kind) for key, kind in kinds.items()):
+            raise EditError("draft_invalid", f"{HOOKS_JSON} has no place for a hook: mend it first")
         checked = check_edits(self._trial, self._folder, self._request)
         self._known = {*map(_line, checked.diagnostics), *(_place(test) for test in checked.tests.failures)}
         return json.dumps(self._document, ensure_ascii=False)
@@ -187,7 +188,12 @@ class _Drafts:
             if scripted := [key for test in draft.tests for key in _ASKING if key in test]:
                 raise EditError("draft_invalid", f"tests: {scripted[0]}: write scripted tests only")
             hooks, files = self._entries(draft)
-            checked = self._checked(draft, hooks, files)
+            there = self._document.get("variables", {})
+            new = {name: start for name, start in draft.variables.items() if name not in there}
+            document = {"variables": {**there, **new}, "hooks": [*self._document.get("hooks", []), *hooks]}
+            edits = {**self._request.files, **files, HOOKS_JSON: json.dumps({**self._document, **document})}
+            request = msgspec.structs.replace(self._request, files=edits)
+            checked = check_edits(self._trial, self._folder, request)
         except (EditError, msgspec.ValidationError, RecursionError) as error:
             return DraftStep(draft=number, problems=[str(error)])
         lint = [
@@ -207,7 +213,7 @@ class _Drafts:
             tests=len(draft.tests),
             passed=len(draft.tests) - len(failed),
             hooks=hooks,
-            variables=draft.variables,
+            variables=new,
             files=files,
         )
 
@@ -234,16 +240,6 @@ class _Drafts:
         free = next(path for path in paths if self._read(path) is None)
         files[free] = yaml.safe_dump({"tests": draft.tests}, sort_keys=False, allow_unicode=True, width=100)
         return entries, files
-
-    def _checked(self, draft: HookDraft, hooks: list[dict[str, Any]], files: dict[str, str]) -> CheckedEdits:
-        there = self._document
-        document = {
-            **there,
-            "variables": {**there.get("variables", {}), **draft.variables},
-            "hooks": [*there.get("hooks", []), *hooks],
-        }
-        edits = {**self._request.files, **files, HOOKS_JSON: json.dumps(document)}
-        return check_edits(self._trial, self._folder, msgspec.structs.replace(self._request, files=edits))
 
 
 def _read_json(text: str, what: str) -> Any:

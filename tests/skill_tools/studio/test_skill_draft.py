@@ -227,6 +227,16 @@ async def test_texts_and_tests_of_a_draft_replace_nothing(calm: Path, server: Pa
     assert sorted(free["files"]) == ["hooks/late.md", "tests/late2.yaml"]
 
 
+async def test_a_variable_that_is_there_keeps_its_start_value(calm: Path, server: Parley, model: OpenAIServer) -> None:
+    document = {"hooks": [], "variables": {"score": 5}}
+    counted = {"name": "counts", "user": "Hi", "expect": {"variables": {"score": 6}}}
+    count = {"name": "count", "timing": "after_user_input", "set": {"score": {"add": 1}}}
+    model.say(json.dumps({"hooks": [count], "variables": {"score": 0, "more": 1}, "tests": [counted] * 3}))
+    [step, _] = await described(server, "Count", files={"hooks/hooks.json": json.dumps(document)})
+
+    assert (step["variables"], step["passed"]) == ({"more": 1}, 3), step
+
+
 @pytest.mark.parametrize("document", ["[]", '{"hooks": {}}', "{", '{"hooks": [], "variables": 1}', "[" * 100_000])
 async def test_a_skill_without_a_place_for_a_hook_is_told_so(calm: Path, server: Parley, document: str) -> None:
     [end] = await described(server, "Softly", files={"hooks/hooks.json": document})
