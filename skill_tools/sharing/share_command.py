@@ -35,7 +35,7 @@ OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
 
 _write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
-"""Where the commands of this thread write; it is changed for those who want the text."""
+"""The place to which commands write: the terminal, or the lines that `describe` returns."""
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

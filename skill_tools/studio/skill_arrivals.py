@@ -33,7 +33,7 @@ class ArrivalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Arrivals(Struct, frozen=True, kw_only=True):
     names: list[str]
     text: str
-    """What comes in: files, hooks with their texts, tools, what lint and tests say."""
+    """Files, hooks with their texts, tools, and the verdict of lint and tests, as the command `add` shows them."""
     digest: str
     is_added: bool
 

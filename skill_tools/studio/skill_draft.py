@@ -61,7 +61,7 @@ class DraftRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class HookDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the model writes: hooks, each with its `text` in place of a `file`, and their tests."""
+    """Hooks as the model writes them, each with its `text` in place of a `file`, and their tests."""
 
     hooks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=8)]
     variables: Annotated[dict[str, Value], Meta(max_length=16)] = {}
@@ -74,7 +74,7 @@ class DraftStep(Struct, frozen=True, kw_only=True):
     draft: int
     """Its number, from 1 on."""
     problems: list[str]
-    """What lint and tests say, in the words that the model reads; empty for a draft that is right."""
+    """Findings of lint and failed tests, in the words that the model reads; empty for a draft that is right."""
     is_linted: bool = False
     """Whether lint finds nothing in it."""
     broken: list[str] = []
