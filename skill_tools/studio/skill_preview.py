@@ -28,6 +28,8 @@ TESTS_LIMIT_S: Final = 2.0
 """Time for the scripted tests of a skill; those left are not run."""
 MAX_TURNS: Final = 60
 """Limit of turns that are played before the one that is asked about."""
+MAX_CHARS: Final = 8_000_000
+"""Limit for what all calls of the turns read together; a turn that exceeds it is the last to be played."""
 Name = Annotated[str, Meta(max_length=256)]
 Words = Annotated[str, Meta(max_length=65_536)]
 
@@ -225,23 +227,25 @@ def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Pr
     checked = check_edits(trial, folder, request)
     edited, hooks = checked.edited, checked.edited.snapshot.hooks(None)
     facts = _facts(request, edited.snapshot, trial)
-    changed = facts.state.variables
-    facts = replace(
-        facts, state=replace(facts.state, variables={**changed, skill: {**changed.get(skill, {}), **request.variables}})
-    )
-    played = list(_played(trial, hooks, request, facts))
-    turns = [_turn_preview(turn) for _, turn in played]
-    last, _ = played[-1]
     own = next((hook.variables for hook in hooks if hook.skill == skill and hook.variables), {})
-    first = TurnVariables({skill: own}, facts.state.variables)
+    came = facts.state.variables
+    came = {**came, skill: {**came.get(skill, {}), **request.variables}}
+    first = TurnVariables({skill: own}, came).changed
+    facts = replace(facts, state=replace(facts.state, variables=first))
+    turns: list[TurnPreview] = []
+    last, size = _Conversation([], None), 0
+    for sent, played in _played(trial, hooks, request, facts):
+        last = sent
+        turns.append(_turn_preview(played))
+        size += sum(len(line.text) for call in turns[-1].calls for line in call.lines)
+        if size > MAX_CHARS:  # each turn reads the ones before
+            raise EditError("preview_too_large", f"these turns read more than {MAX_CHARS} characters: play fewer")
     return Preview(
         **msgspec.structs.asdict(turns[-1]),
         before=turns[:-1],
         history=msgspec.convert(last.history, list[SpokenMessage]),
         state=last.state,
-        variables={
-            name: start if (value := first.value(skill, name)) is None else value for name, start in own.items()
-        },
+        variables={**own, **first.get(skill, {})},
         diagnostics=checked.diagnostics,
         tests=checked.tests,
         is_last_working=edited.is_last_working,

@@ -33,6 +33,7 @@ _STATUSES: Final = {
     "version_stale": 412,
     "file_too_large": 413,
     "file_unreadable": 422,
+    "preview_too_large": 422,
     "editing_off": 403,
     "skill_read_only": 403,
 }

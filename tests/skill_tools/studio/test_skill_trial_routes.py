@@ -380,6 +380,7 @@ async def test_a_preview_begins_with_other_values_context_and_chance(quiz: None,
     assert "Score 7, pro, turn 1." in [text_ for _, text_ in marked(reply)]
     assert {name for name, _ in marked(reply)} - {name for name, _ in marked(plain)} == {"calm/greet", "calm/pro"}
     assert reply.body["variables"] == {"score": 7, "name": "", "done": False}
+    assert '"calm":{"score":7}' in reply.body["state"], "what is no value of a variable is left out"
     assert (wrong.status, wrong.code) == (400, "body_invalid")
 
     chance = {"hooks/hooks.json": hooks(entry("luck", when={"chance": 0.5}))}
@@ -415,6 +416,13 @@ async def test_a_preview_knows_the_clock_of_the_context_and_the_tools_of_the_ser
 
     assert [name for name, _ in marked(plain)] == ["calm/tools", "other/hint"]
     assert marked(tokyo)[:2] == [("calm/night", "It is 23:30."), ("calm/cut", "Be calm.")]
+
+
+async def test_a_preview_of_more_than_can_be_shown_is_refused(calm: Path, operator: Client) -> None:
+    long = [{"text": "x" * 15_000, "rounds": [[{"tool": "read_file"}]] * 4} for _ in range(30)]
+    reply = await operator.post(f"{CALM}/preview", {"text": "Hi", "before": long})
+
+    assert (reply.status, reply.code) == (422, "preview_too_large")
 
 
 @pytest.fixture
