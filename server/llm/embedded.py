@@ -104,7 +104,14 @@ class EmbeddedModel:
 
     @property
     def info(self) -> ModelInfo:
-        return ModelInfo(name=MODEL_NAME, host="this machine", location="local", languages=("en",), options=_DEFAULTS)
+        return ModelInfo(
+            name=MODEL_NAME,
+            host="this machine",
+            location="local",
+            languages=("en",),
+            options=_DEFAULTS,
+            is_included=True,
+        )
 
     async def context_tokens(self) -> int | None:
         return self._settings.slot_tokens - EXAMPLE_TOKENS

@@ -107,6 +107,8 @@ class ModelInfo:
     """Languages (BCP 47) that the model knows; empty where they are not known."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Fields of its requests where the settings do not say otherwise, such as `temperature`."""
+    is_included: bool = False
+    """Whether it is the small model that comes with Parley."""
 
 
 class LanguageModel(Protocol):

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +34,9 @@ from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 
 OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
+
+_write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
+"""The place to which commands write: the terminal, or the lines that `describe` returns."""
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -83,8 +87,19 @@ def _asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do it without a question")
 
 
+def describe(arrival: Arrival, root: Path) -> str:
+    """Return what `add` shows of a skill that would come into `root`."""
+    lines: list[str] = []
+    token = _write.set(lines.append)
+    try:
+        _describe(arrival, root)
+    finally:
+        _write.reset(token)
+    return "\n".join(lines)
+
+
 def _show(text: str) -> None:
-    print(visible_text(text))
+    _write.get()(visible_text(text))
 
 
 def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) -> bool:

@@ -72,6 +72,14 @@ class SkillState(Struct, frozen=True, kw_only=True):
     redo: tuple[SkillEdit, ...]
 
 
+class BinnedSkill(Struct, frozen=True, kw_only=True):
+    """A skill that was deleted; `entry` names its place in the bin."""
+
+    entry: str
+    name: str
+    at: str
+
+
 class SkillFiles:
     """The skills below `root`, which may be edited, and those of further roots, which are only read.
 
@@ -82,7 +90,8 @@ class SkillFiles:
     def __init__(self, root: Path, data_dir: Path, *, further: Sequence[Path] = (), is_on: bool = True) -> None:
         """`is_on` says whether anything may be changed."""
         self.is_on = is_on
-        self._root = root
+        self.root = root
+        """The folder of the skills that may be edited."""
         self._roots = (root, *further)
         self._history = EditHistory(data_dir / "skill_history")
         self._bin = data_dir / "skill_bin"
@@ -105,7 +114,7 @@ class SkillFiles:
         )
 
     def is_writable(self, skill: str) -> bool:
-        return self.is_on and is_inside(self.folder(skill), self._root)
+        return self.is_on and is_inside(self.folder(skill), self.root)
 
     def show(self, skill: str) -> SkillState:
         folder = self.folder(skill)
@@ -121,12 +130,16 @@ class SkillFiles:
             redo=_without_texts(past.redo),
         )
 
+    def tag(self, skill: str) -> str:
+        """Return the tag that `show` would give."""
+        return _skill_tag(_listed(self.folder(skill)))
+
     def create(self, skill: str, make: Callable[[Path], object]) -> None:
         """Create a skill of this name below the root, which `make` writes."""
         self._require_on()
-        if is_segment(skill) and os.path.lexists(self._root / skill):
+        if is_segment(skill) and os.path.lexists(self.root / skill):
             raise EditError("skill_exists", f"there is a skill {skill} already; choose another name")
-        make(self._root)
+        make(self.root)
         self._history.forget(skill)  # that of an earlier skill of this name, deleted on disk
 
     def read(self, skill: str, path: str) -> tuple[str, str]:
@@ -186,31 +199,51 @@ class SkillFiles:
             raise EditError(
                 "name_invalid", "a skill's name has lower-case letters, digits and single hyphens, up to 64"
             )
-        if os.path.lexists(self._root / name):
+        if os.path.lexists(self.root / name):
             raise EditError("skill_exists", f"there is a skill {name} already; choose another name")
         page = find_skill_file(folder)
         with self._moved_pin(skill, name):
             if page is not None:
                 _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
-            folder.rename(self._root / name)
+            folder.rename(self.root / name)
         self._history.rename(skill, name)
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
         """Put the skill's folder into the bin."""
         folder = self._whole(skill, expected)
         # Gone at once, however long it takes to move it to another disk.
-        hidden = self._root / f".{secrets.token_hex()}.deleted"
+        hidden = self.root / f".{secrets.token_hex()}.deleted"
         with self._moved_pin(skill, None):
             folder.rename(hidden)
         with self._binned(skill) as place:
             shutil.move(hidden, place)
         self._history.forget(skill)
 
+    def binned(self) -> list[BinnedSkill]:
+        """Return the skills in the bin, the last one deleted first."""
+        entries = sorted((path.name for path in self._bin.iterdir() if path.is_dir()) if self._bin.is_dir() else ())
+        parts = [(entry, *entry.partition("-")) for entry in reversed(entries)]
+        return [BinnedSkill(entry=entry, name=name, at=at) for entry, at, _, name in parts]
+
+    def restore(self, entry: str) -> str:
+        """Put a deleted skill back under its name, which it returns."""
+        name = next((one.name for one in self.binned() if one.entry == entry), None)
+        if name is None:
+            raise EditError("skill_unknown", f"{entry[:100]!r} is not in the bin; it may have been given back")
+        hidden = self.root / f".{secrets.token_hex()}.restored"  # it appears whole, from whichever disk it comes
+
+        def make(root: Path) -> None:
+            shutil.move(self._bin / entry, hidden)
+            hidden.rename(root / name)
+
+        self.create(name, make)
+        return name
+
     @contextmanager
     def _moved_pin(self, skill: str, name: str | None) -> Iterator[None]:
         """Let skills.lock know the skill by its new name, or no more, once the block has moved it. Raises EditError."""
         try:
-            with moved_pin(self._root, skill, name):
+            with moved_pin(self.root, skill, name):
                 yield
         except SharingError as error:
             raise EditError("lock_invalid", str(error)) from error
@@ -282,7 +315,7 @@ class SkillFiles:
 
     def _read(self, target: Path) -> bytes | None:
         try:
-            with os.fdopen(open_beneath(self._root.resolve(), target), "rb") as file:
+            with os.fdopen(open_beneath(self.root.resolve(), target), "rb") as file:
                 return file.read()
         except (FileNotFoundError, NotADirectoryError):
             return None

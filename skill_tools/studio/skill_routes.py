@@ -16,7 +16,8 @@ from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
 from skill_tools.sharing.bundle import SharingError, pack_skill
-from skill_tools.studio.skill_files import ANY, EditError, SkillFiles, SkillState
+from skill_tools.studio.skill_arrivals import ArrivalRequest, Arrivals, receive
+from skill_tools.studio.skill_files import ANY, BinnedSkill, EditError, SkillFiles, SkillState
 from skills_engine.hook_entries import Timing
 
 PATH: Final = "/api/skills"
@@ -32,6 +33,7 @@ _STATUSES: Final = {
     "version_stale": 412,
     "file_too_large": 413,
     "file_unreadable": 422,
+    "preview_too_large": 422,
     "editing_off": 403,
     "skill_read_only": 403,
 }
@@ -79,6 +81,14 @@ class SkillName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=64)]
 
 
+class BinEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    entry: str
+
+
+class SkillBin(Struct, frozen=True, kw_only=True):
+    skills: list[BinnedSkill]
+
+
 class FileText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: str
 
@@ -95,10 +105,13 @@ class SkillRoutes:
         self._files = files
         self._audit = audit
         self._changing = asyncio.Lock()
+        self._receiving = asyncio.Lock()  # one source at a time: each may take a whole git repository
 
     def operations(self) -> tuple[Operation, ...]:
         one, file = PATH + "/{skill}", PATH + "/{skill}/file"
         undo, redo = partial(self._step, is_redo=False), partial(self._step, is_redo=True)
+        new: dict[str, Any] = {"has_version": False, "refusals": (409,)}
+        put: dict[str, Any] = {"query": FileName, "may_create": True}
         make = skill_operation
         return (
             Operation(
@@ -109,40 +122,26 @@ class SkillRoutes:
                 answer=HooksSchema,
             ),
             make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
+            make("POST", PATH, "Create a skill with one hook, to adapt", self._create, SkillState, NewSkill, **new),
+            make("GET", one, "Files of a skill, and what is wrong with them", self._show, SkillState, has_version=True),
             make(
                 "POST",
-                PATH,
-                "Create a skill with one hook, to adapt",
-                self._create,
-                SkillState,
-                NewSkill,
-                has_version=False,
-                refusals=(409,),
+                "/api/skill_arrivals",
+                "Look at a skill to add, then add it",
+                self._receive,
+                Arrivals,
+                ArrivalRequest,
+                **new,
             ),
-            make(
-                "GET",
-                one,
-                "The files of a skill, and what is wrong with them",
-                self._show,
-                SkillState,
-                has_version=True,
-            ),
+            make("GET", "/api/skill_bin", "Skills that were deleted", self._list_bin, SkillBin),
+            make("POST", "/api/skill_bin", "Give a deleted skill back", self._restore, SkillState, BinEntry, **new),
             make("DELETE", one, "Put a skill into the bin", self._remove, Done),
             make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
             make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
             make("POST", one + "/redo", "Repeat what was undone", redo, SkillState),
             make("GET", one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
             make("GET", file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
-            make(
-                "PUT",
-                file,
-                "Replace a file in one step, or create it",
-                self._write,
-                SkillFileSaved,
-                FileText,
-                query=FileName,
-                may_create=True,
-            ),
+            make("PUT", file, "Replace a file in one step, or create it", self._write, SkillFileSaved, FileText, **put),
             make("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
             make("POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName),
         )
@@ -153,8 +152,13 @@ class SkillRoutes:
     async def _list(self, _call: ApiCall) -> ApiAnswer:
         return ApiAnswer(await asyncio.to_thread(self._folders))
 
-    async def _show(self, call: ApiCall) -> ApiAnswer:
-        return await self._state(call.request.match_info["skill"])
+    async def _show(self, call: ApiCall) -> ApiAnswer | web.StreamResponse:
+        skill = call.request.match_info["skill"]
+        if known := call.request.headers.get("If-None-Match"):  # a studio that is open asks often
+            version = _versioned(await attempt(self._files.tag, skill))
+            if known == version["ETag"]:
+                return web.Response(status=304, headers=version)
+        return await self._state(skill)
 
     async def _read(self, call: ApiCall) -> ApiAnswer:
         path = call.query.path
@@ -178,6 +182,24 @@ class SkillRoutes:
             await attempt(self._files.create, new.name, partial(_scaffold, new))
         self._note(call, "created", new.name)
         return await self._state(new.name)
+
+    async def _receive(self, call: ApiCall) -> ApiAnswer:
+        request = await call.body(ArrivalRequest)
+        async with self._receiving:
+            arrivals = await attempt(receive, self._files, request)
+        for name in arrivals.names if arrivals.is_added else ():
+            self._note(call, "added", name, source=request.source)
+        return ApiAnswer(arrivals)
+
+    async def _list_bin(self, _call: ApiCall) -> ApiAnswer:
+        return ApiAnswer(SkillBin(skills=await attempt(self._files.binned)))
+
+    async def _restore(self, call: ApiCall) -> ApiAnswer:
+        entry = (await call.body(BinEntry)).entry
+        async with self._changing:
+            name = await attempt(self._files.restore, entry)
+        self._note(call, "restored", name)
+        return await self._state(name)
 
     async def _remove(self, call: ApiCall) -> ApiAnswer:
         await self._change(call, "deleted", self._files.remove_skill)

@@ -61,6 +61,7 @@ def play_turn(
     *,
     history: Sequence[Message],
     facts: HookFacts,
+    max_persistent: int = MAX_PERSISTENT,
 ) -> PlayedTurn:
     """Play one turn. A script that begins with calls needs tools; one that ends without an answer answers nothing.
 
@@ -77,9 +78,9 @@ def play_turn(
     if isinstance(beginning, TriggerInfo):
         if (stayed_out := _why_no_turn(beginning, history, facts)) is not None:
             return PlayedTurn(silent=[stayed_out], history=list(history), state=facts.state)
-        turn = _ScriptedTurn([*hooks, beginning.hook], None, history, facts)
+        turn = _ScriptedTurn([*hooks, beginning.hook], None, history, facts, max_persistent)
     else:
-        turn = _ScriptedTurn(hooks, beginning, history, facts)
+        turn = _ScriptedTurn(hooks, beginning, history, facts, max_persistent)
     turn.keep(turn.sequence.start())
     first = script[0] if script else StepSpec(answer="")
     if not facts.tools:
@@ -114,9 +115,9 @@ class _Recorder(HookManager):
     """Writes down what each injection put in and kept out."""
 
     def __init__(
-        self, played: PlayedTurn, messages: list[Message], hooks: Sequence[HookInfo], facts: HookFacts
+        self, played: PlayedTurn, messages: list[Message], hooks: Sequence[HookInfo], facts: HookFacts, limit: int
     ) -> None:
-        super().__init__(messages, hooks, max_persistent=MAX_PERSISTENT, facts=facts)
+        super().__init__(messages, hooks, max_persistent=limit, facts=facts)
         self._played = played
 
     def inject(self, timing: str, **facts: Any) -> list[dict[str, Any]]:
@@ -129,18 +130,19 @@ class _Recorder(HookManager):
 
 class _ScriptedTurn:
     def __init__(
-        self, hooks: Sequence[HookInfo], user: str | None, history: Sequence[Message], facts: HookFacts
+        self, hooks: Sequence[HookInfo], user: str | None, history: Sequence[Message], facts: HookFacts, limit: int
     ) -> None:
         asked: list[Message] = [] if user is None else [{"role": "user", "content": user}]
         self.stand_ins: list[Message] = [{"role": "system", "content": "(the system prompt and the catalogue)"}]
         self.messages: list[Message] = [*self.stand_ins, *history, *asked]
         self.played = PlayedTurn(history=[*history, *asked])
-        self.hooks = _Recorder(self.played, self.messages, hooks, facts)
+        self.hooks = _Recorder(self.played, self.messages, hooks, facts, limit)
         self.sequence = TurnSequence(self.hooks)
 
     def keep(self, persistent: Sequence[dict[str, Any]]) -> None:
         self.played.history += [
-            {"role": frame["role"], "content": frame["content"], "_hook": True} for frame in persistent
+            {"role": frame["role"], "content": frame["content"], "_hook": frame["name"], "_skill": frame["skill"]}
+            for frame in persistent
         ]
 
     def say(self, text: str | None) -> None:

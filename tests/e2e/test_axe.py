@@ -28,6 +28,8 @@ RUN: Final = """async () => (await axe.run(document, {
   })).violations
   .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).slice(0, 3).join(" | ")}`)"""
 REPLY: Final = "## Sky\n\nIt is *blue*.\n\n#### Why\n\n- air `scatters`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet x = 1;\n```"
+HOOK: Final = {"name": "axe", "text": "Softly.", "timing": "after_user_input", "role": "system", "persistent": False}
+TESTS: Final = [{"name": f"test {n}", "user": "Hi", "expect": {"reads": [{"contains": "softly"}]}} for n in range(3)]
 
 pytestmark = pytest.mark.skipif(not AXE.exists(), reason="no axe-core: run scripts/setup.sh test")
 
@@ -174,6 +176,16 @@ async def test_axe_finds_nothing_in_any_state_of_the_pages(
         if path.endswith("audit"):
             await expect(page.tab.locator("[data-action=toggle_entry]").first).to_be_visible()
         await judge.look(page.tab, path.replace("/", "-").replace(".html#", ""))
+    model.say("I cannot.")
+    model.say(json.dumps({"hooks": [HOOK], "tests": TESTS}))
+    await page.tab.locator("#wish").fill("Speak softly at night.")
+    await page.tab.locator("[data-action=describe]").click()
+    await page.tab.locator("#draft").wait_for()
+    await page.tab.locator("[data-action=next_turn]").click()
+    await page.tab.locator(".studio-turn > summary").click()
+    for form in ("hook", "add"):
+        await page.tab.locator(f"[data-form={form}][aria-expanded]").click()
+        await judge.look(page.tab, f"studio-{form}")
 
     assert judge.found == {}
 

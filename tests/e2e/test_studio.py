@@ -10,12 +10,33 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
+from skill_tools.authoring.scaffold import new_skill
+from skill_tools.sharing.bundle import pack_skill
 from tests.e2e.conftest import EXPECTED_ERRORS, write_skill
 from tests.e2e.parley_page import ParleyPage
 from tests.support.openai_script import Answer, Gate, text
 from tests.support.openai_server import OpenAIServer, Request
 from tests.support.server_process import ServerProcess, endpoint
 
+NIGHT = json.dumps(
+    {
+        "hooks": [
+            {
+                "name": "night",
+                "text": "Speak softly.",
+                "timing": "after_user_input",
+                "role": "system",
+                "persistent": False,
+                "when": {"time": {"from": "22:00", "to": "06:00"}},
+            }
+        ],
+        "tests": [
+            {"name": "at night", "user": "Hi", "time": "23:00", "expect": {"reads": [{"contains": "softly"}]}},
+            {"name": "early", "user": "Hi", "time": "05:00", "expect": {"reads": [{"contains": "softly"}]}},
+            {"name": "not at noon", "user": "Hi", "time": "12:00", "expect": {"silent": ["night"]}},
+        ],
+    }
+)
 TEST = "tests:\n  - name: is calm\n    user: Hi\n    expect: {reads: [{contains: calm}]}\n"
 
 
@@ -377,3 +398,196 @@ async def test_what_is_broken_shows_the_version_that_stays_in_use_and_says_so(ta
     await open_file(tab, "hooks/hooks.json")
     await write(tab, before)
     await expect(reading).not_to_contain_text("last working version")
+
+
+@pytest.fixture
+def quiz(calm: Path) -> Path:
+    """A skill that counts, answers to a name once and knows the plan."""
+    hook = {"timing": "after_user_input", "role": "user", "persistent": False, "vars": True}
+    document = {
+        "variables": {"score": 0, "done": False},
+        "hooks": [
+            {
+                "name": "right",
+                "timing": "after_user_input",
+                "when": {"user_text": ["paris"]},
+                "set": {"score": {"add": 1}},
+            },
+            {**hook, "name": "score", "file": "score.md"},
+            {**hook, "name": "once", "file": "once.md", "when": {"context": {"plan": "pro"}}, "once": "conversation"},
+        ],
+    }
+    (calm / "hooks" / "hooks.json").write_text(json.dumps(document))
+    (calm / "hooks" / "score.md").write_text("The score is {{var.score}}.")
+    (calm / "hooks" / "once.md").write_text("Thank them.")
+    write_skill(calm.parent, "other", "Is another one.", {"mood": ("after_user_input", False)})
+    return calm
+
+
+async def test_a_conversation_of_several_turns_is_played_with_its_variables_and_context(tab: Page, quiz: Path) -> None:
+    await tab.reload()
+    reading = tab.get_by_role("region", name="What the model reads")
+    question = reading.get_by_label("The user says", exact=True)
+    await question.fill("Paris")
+    await expect(reading).to_contain_text("The score is 1.")
+    await expect(reading).to_contain_text("score = 1 by calm / right")
+    await reading.get_by_text("More about the turn").click()
+    await reading.get_by_label("Context").fill("plan=pro; timezone=Asia/Tokyo")
+    await expect(reading.get_by_text("calm / once")).to_be_visible()
+
+    await reading.get_by_role("button", name="Go on with another turn").press("Enter")
+    await expect(question).to_be_focused()
+    await tab.keyboard.type("Paris!")
+    await expect(reading).to_contain_text("The score is 2.")
+    await expect(reading).to_contain_text("once a conversation: it has fired already")
+    await reading.locator("summary", has_text="Turn 1").press("Enter")
+    await reading.get_by_label("The user says in turn 1").fill("Rome")
+    await expect(reading).not_to_contain_text("The score is 2.")
+
+    score = reading.get_by_role("spinbutton", name="score")
+    await expect(score).to_have_value("0")
+    await score.fill("41")
+    await expect(reading).to_contain_text("The score is 42.")
+    await reading.get_by_role("button", name="Back to the start values").click()
+    await expect(reading).to_contain_text("The score is 1.")
+    own = reading.locator(".read-message", has_text="The score is 1.").last
+    await expect(own).to_contain_text("this skill")
+    await expect(own).to_contain_text("≈ 4 tokens")
+    await expect(reading).to_contain_text("The text of other/mood.")
+    await reading.get_by_label("Only this skill").check()
+    await expect(reading).not_to_contain_text("The text of other/mood.")
+    await reading.get_by_role("button", name="Remove turn 1").click()
+    await expect(reading.get_by_text("Turn 1", exact=True)).to_have_count(0)
+    shutil.rmtree(quiz.parent / "other")
+
+
+async def test_a_wish_becomes_a_draft_whose_difference_is_shown_and_that_is_saved_only_when_it_is_taken(
+    tab: Page, calm: Path, model: OpenAIServer
+) -> None:
+    before = {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()}
+    model.say("Of course! I would speak softly.")
+    model.say(NIGHT)
+    await tab.get_by_label("Your wish, in a sentence").focus()
+    await tab.keyboard.type("Speak softly at night.")
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.press("Enter")
+
+    describe = tab.get_by_role("region", name="Describe a hook")
+    await expect(describe).to_contain_text("Draft 1: 1 problem, 0 of 0 tests pass")
+    await expect(describe).to_contain_text("Draft 2: no problems, 3 of 3 tests pass")
+    difference = tab.get_by_role("region", name="Difference that the draft makes")
+    await expect(difference).to_be_focused()
+    await expect(difference).to_contain_text('}, {"name": "night", "file": "night.md"')
+    await expect(difference).to_contain_text("+ Speak softly.")
+    assert {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()} == before
+
+    await difference.get_by_role("button", name="Take into the editor").press("Enter")
+    await expect(editor(tab, "hooks/hooks.json")).to_be_focused()
+    await expect(tab.get_by_role("region", name="Tests", exact=True)).to_contain_text("4 tests: all pass")
+    assert {path.name: path.read_text() for path in calm.rglob("*") if path.is_file()} == before
+    await tab.get_by_role("button", name="Save all 3").press("Enter")
+    await expect(tab.get_by_role("log")).to_contain_text("hooks/hooks.json is saved.")
+    assert (calm / "hooks" / "night.md").read_text() == "Speak softly.\n"
+    assert [one["name"] for one in json.loads((calm / "hooks" / "hooks.json").read_text())["hooks"]] == [
+        "tone",
+        "night",
+    ]
+
+
+async def test_a_draft_is_cancelled_and_one_that_fails_says_why(tab: Page, calm: Path, model: OpenAIServer) -> None:
+    gate = Gate()
+    model.respond = lambda _: text("{", gate, "}")
+    describe = tab.get_by_role("region", name="Describe a hook")
+    await describe.get_by_label("Your wish, in a sentence").fill("Speak softly at night.")
+    await describe.get_by_role("button", name="Write a draft").click()
+    request = await model.request(0)
+    await expect(describe).to_contain_text("Draft 1 is being written…")
+    await describe.get_by_role("button", name="Stop").click()
+    async with asyncio.timeout(10):
+        await request.ended.wait()
+    assert request.closed_early
+
+    model.respond = lambda _: text("I cannot.")
+    await describe.get_by_role("button", name="Write a draft").click()
+    await expect(tab.get_by_role("alert")).to_contain_text("none of 3 drafts can be used")
+    await expect(describe.get_by_role("button", name="Write a draft")).to_be_enabled()
+
+
+async def test_a_file_that_changes_on_disk_appears_and_an_edit_of_it_is_asked_about(tab: Page, calm: Path) -> None:
+    await open_file(tab, "hooks/tone.md")
+    (calm / "hooks" / "tone.md").write_text("Theirs.")
+    await has_text(tab, "Theirs.")
+    (calm / "hooks" / "new.md").write_text("New.")
+    await expect(tab.get_by_role("list", name="Files").get_by_role("button", name="hooks/new.md")).to_be_visible()
+
+    await write(tab, "Mine.")
+    (calm / "hooks" / "tone.md").write_text("Theirs again.")
+    conflict = tab.get_by_role("region", name="hooks/tone.md was changed elsewhere")
+    await expect(conflict).to_contain_text("− Theirs again.")
+    await has_text(tab, "Mine.")
+    await expect(editor(tab, "hooks/tone.md")).to_be_focused()
+    await conflict.get_by_role("button", name="Take theirs").click()
+    await has_text(tab, "Theirs again.")
+    (calm / "hooks" / "new.md").unlink()
+
+
+async def test_a_hook_is_added_by_a_form_by_keyboard_and_the_rest_of_the_file_stays(tab: Page, calm: Path) -> None:
+    path = calm / "hooks" / "hooks.json"
+    before = json.dumps(json.loads(path.read_text()), indent=4)
+    path.write_text(before)
+    await tab.reload()
+    await tab.get_by_role("button", name="New hook").press("Enter")
+    await expect(tab.get_by_label("Name of the hook")).to_be_focused()
+    await tab.keyboard.type("refund")
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.type("Ask for the order number.")
+    await tab.get_by_role("button", name="Add a condition").press("Enter")
+    await expect(tab.get_by_label("Condition 1", exact=True).get_by_role("combobox")).to_be_focused()
+    await tab.keyboard.press("Tab")
+    await tab.keyboard.type("refund, money back")
+    await tab.get_by_role("button", name="Add a condition").press("Enter")
+    second = tab.get_by_role("group", name="Condition 2")
+    await second.get_by_role("combobox").select_option("channel")
+    await second.get_by_label("Value").fill("voice")
+    await second.get_by_label("not").press("Space")
+    await tab.get_by_role("button", name="Write it into hooks.json").press("Enter")
+
+    await expect(editor(tab, "hooks/hooks.json")).to_be_focused()
+    value = await tab.locator("code-editor").evaluate("(editor) => editor.value")
+    [_, added] = json.loads(value)["hooks"]
+    assert added["when"] == {"user_text": ["refund", "money back"], "not": {"channel": "voice"}}
+    assert value.startswith(before.rstrip().removesuffix("}").rstrip().removesuffix("]").rstrip())
+    assert path.read_text() == before
+    reading = tab.get_by_role("region", name="What the model reads")
+    await reading.get_by_label("The user says").fill("I want a refund")
+    await expect(reading).to_contain_text("Ask for the order number.")
+
+
+async def test_a_skill_comes_in_as_a_zip_once_it_was_looked_at_and_comes_back_from_the_bin(
+    tab: Page, calm: Path, tmp_path: Path
+) -> None:
+    tab.on("dialog", lambda dialog: dialog.accept())
+    packed = tmp_path / "pirate.zip"
+    packed.write_bytes(pack_skill(new_skill("pirate", tmp_path / "elsewhere", text="Talk like a pirate.")))
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_label("A zip, or a lorebook").set_input_files(packed)
+    arrivals = tab.get_by_role("region", name="What comes in")
+    await expect(arrivals).to_be_focused()
+    await expect(arrivals).to_contain_text("Talk like a pirate.")
+    assert not (calm.parent / "pirate").exists()
+    await arrivals.get_by_role("button", name="Add pirate").press("Enter")
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("pirate")
+    assert (calm.parent / "pirate" / "SKILL.md").exists()
+
+    await tab.get_by_role("button", name="Delete skill").click()
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("calm")
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_role("button", name="Give back pirate").first.press("Enter")
+    await expect(tab.get_by_role("log")).to_contain_text("pirate is back.")
+    await expect(tab.get_by_role("combobox", name="Skill", exact=True)).to_have_value("pirate")
+    shutil.rmtree(calm.parent / "pirate")
+
+    await tab.get_by_role("button", name="Add a skill").press("Enter")
+    await tab.get_by_label("Or the address of a git repository").fill("/etc")
+    await tab.keyboard.press("Enter")
+    await expect(tab.get_by_role("alert")).to_contain_text("expected a file, or a git URL")

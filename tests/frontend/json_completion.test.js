@@ -22,7 +22,7 @@ test("keys of a hook are offered, but those it has", () => {
   assert.ok(labels('{"hooks": [{"ti|": "x"}]}').includes("timing"));
   assert.deepEqual(
     labels('{"|'),
-    ["hooks", "triggers", "$schema"].filter((key) => labels('{"|').includes(key)),
+    ["hooks", "triggers", "variables", "$schema"].filter((key) => labels('{"|').includes(key)),
   );
 });
 

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import { lastQuestionOf } from "../../frontend/js/studio/conversation.js";
 import { lineOf } from "../../frontend/js/editor/problem_lines.js";
+import { hookOf, withHooks } from "../../frontend/js/studio/hook_form.js";
 import { inFile, reduce } from "../../frontend/js/studio/reduce.js";
 import { editsOf, initialState } from "../../frontend/js/studio/state.js";
 import { pluck } from "./support.js";
@@ -269,4 +270,127 @@ test("preview and trial go on from the last conversation, with the skills that a
   }
   const { history: none, state: nothing } = effect(alone, "preview");
   assert.deepEqual([none, nothing], [[], null]);
+});
+
+const NEW = { name: "new", when: { user_text: ["a, [ b ]"], not: { turn: { min: 2 } } } };
+const WRITTEN = '{"name": "new", "when": {"user_text": ["a, [ b ]"], "not": {"turn": {"min": 2}}}}';
+
+test("a hook is written behind the others, and every other character stays", () => {
+  for (const [text, expected] of [
+    ["", `{\n  "hooks": [\n    ${WRITTEN}\n  ]\n}\n`],
+    ["{}", `{\n  "hooks": [\n    ${WRITTEN}\n  ]\n}`],
+    ['{"hooks": []}', `{"hooks": [\n  ${WRITTEN}\n]}`],
+    ['{"hooks": [ {"name": "a"} ]}\n', `{"hooks": [ {"name": "a"}, ${WRITTEN} ]}\n`],
+    [
+      '{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "\\"a.md"}\n\t],\n\t"_more": 1\n}\n',
+      `{\n\t"$schema": "x",  "hooks": [\n\t\t{"name": "a [ ] }",\n\t\t\t"file": "\\"a.md"},\n\t\t${WRITTEN}\n\t],\n\t"_more": 1\n}\n`,
+    ],
+    ['{\n  "triggers": []\n}\n', `{\n  "triggers": [],\n  "hooks": [\n    ${WRITTEN}\n  ]\n}\n`],
+  ])
+    assert.equal(withHooks(text, [NEW]), expected);
+  assert.match(
+    withHooks('{"variables": {"a": 1}, "hooks": []}', [NEW], { b: "ü" }),
+    /^\{"variables": \{"a": 1, "b": "ü"\}/,
+  );
+  for (const text of ["[]", '{"hooks": {}}', "{", '{"variables": 1}']) assert.equal(withHooks(text, [NEW]), null);
+});
+
+test("conditions of the form become those of the entry", () => {
+  const when = (...rows) => {
+    const all = rows.map(([key, value, isNot = false]) => ({ key, value, isNot }));
+    return hookOf({ name: "a", text: "", timing: "after_user_input", role: "system", once: false, rows: all }).when;
+  };
+  assert.deepEqual(when(["user_text", "refund, money back"], ["spoken", ""]), {
+    user_text: ["refund", "money back"],
+    spoken: true,
+  });
+  assert.deepEqual(when(["turn", "3"], ["channel", " voice ", true]), { turn: 3, not: { channel: "voice" } });
+  assert.deepEqual(when(["turn", "5-20"]), { turn: { min: 5, max: 20 } });
+  assert.deepEqual(when(["time", "22:00-06:00 sat, sun"]), {
+    time: { from: "22:00", to: "06:00", days: ["sat", "sun"] },
+  });
+  assert.deepEqual(when(["time", "sat"]), { time: { days: ["sat"] } });
+  assert.deepEqual(when(["context", "plan=pro; level=3"]), { context: { plan: "pro", level: 3 } });
+  assert.deepEqual(when(["tool", "a", true], ["user", "b", true]), {
+    all: [{ not: { tool: ["a"] } }, { not: { user: ["b"] } }],
+  });
+  assert.equal(when(), undefined);
+});
+
+test("a turn goes on from those before it, with variables, context and this skill alone", () => {
+  const played = { calls: [], not_fired: [], changes: [] };
+  const preview = {
+    ...played,
+    before: [],
+    history: [],
+    state: null,
+    variables: { score: 0, name: "" },
+    diagnostics: [],
+  };
+  const asked = (name, value, more = {}) => ({ type: "ask", name, value, ...more });
+  const first = after(opened(), asked("text", "Paris"), { type: "previewed", asked: 3, preview });
+  const state = after(first, { type: "next_turn" }, asked("text", "Rome"), asked("reply", "Right!", { turn: "0" }));
+  const { before, text } = effect(state, "preview");
+  assert.deepEqual([before.map((turn) => [turn.text, turn.reply]), text], [[["Paris", "Right!"]], "Rome"]);
+  const known = after(
+    state,
+    { type: "previewed", asked: state.asked, preview },
+    asked("context", "plan=pro; n=3; x; a b=1"),
+  );
+  assert.deepEqual(effect(known, "preview").context, { plan: "pro", n: 3 });
+  const other = after(known, { type: "variable", name: "score", value: "7" }, asked("isAlone", true));
+  assert.deepEqual(effect(other, "preview").variables, { score: 7 });
+  assert.deepEqual(effect(other, "preview").skills_off, ["other"]);
+  assert.deepEqual(
+    effect(after(other, { type: "start_values" }, { type: "drop_turn", turn: "0" }), "preview").before,
+    [],
+  );
+});
+
+test("an edit of a file that changed on disk is asked about, and kept until then", () => {
+  const edited = after(opened(), typed("Mine."));
+  const changed = {
+    type: "skill_loaded",
+    skill: "calm",
+    listing: listing({ etag: "s2", files: [{ path: HINT, bytes: 1, etag: "h9" }] }),
+  };
+  const told = after(edited, changed);
+  assert.equal(effect(told, "load_file").path, HINT);
+  const read = (text) => ({ type: "file_loaded", skill: "calm", path: HINT, text, etag: "h9" });
+  assert.deepEqual(after(told, read("Theirs.")).conflict, { path: HINT, current: "Theirs.", etag: "h9" });
+  assert.equal(after(told, read("Theirs.")).buffers[HINT].text, "Mine.");
+  assert.deepEqual(editsOf(after(told, read("Mine."))), {}, "the same text is no conflict");
+  const gone = after(edited, { ...changed, listing: listing({ etag: "s3", files: [] }) });
+  assert.deepEqual([gone.conflict.current, gone.buffers[HINT].text], [null, "Mine."]);
+});
+
+test("a draft is taken into the editor, not saved, and all edits are saved in order", () => {
+  const files = { "hooks/night.md": "Softly.\n", "tests/night.yaml": "tests: []\n" };
+  const step = {
+    type: "draft_step",
+    draft: 1,
+    problems: [],
+    broken: [],
+    tests: 3,
+    passed: 3,
+    hooks: [NEW],
+    variables: {},
+    files,
+  };
+  const ready = after(opened(HOOKS, "{}"), { type: "wish", value: "Softly." }, { type: "describe" }, step, {
+    type: "draft_step",
+    end: { code: "completed" },
+  });
+  assert.deepEqual([ready.draft.isRunning, editsOf(ready)], [false, {}]);
+  const taken = after(ready, { type: "take_draft" });
+  assert.deepEqual(Object.keys(editsOf(taken)).sort(), [HOOKS, "hooks/night.md", "tests/night.yaml"]);
+  const order = [];
+  let state = after(taken, { type: "save_all" });
+  for (let one = effect(state, "save"); one; one = effect(state, "save")) {
+    order.push(one.path);
+    const there = listing({ files: order.map((path) => ({ path, bytes: 1, etag: "n" })) });
+    state = after(state, { type: "saved", skill: "calm", path: one.path, text: one.text, etag: "n", listing: there });
+  }
+  assert.deepEqual(order, ["hooks/night.md", "tests/night.yaml", HOOKS]);
+  assert.deepEqual(editsOf(state), {});
 });

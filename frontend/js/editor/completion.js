@@ -53,8 +53,8 @@ function variants(schema, root) {
       : [];
   }
   const several = anyOf ?? oneOf;
-  if (Array.isArray(several)) return several.flatMap((kind) => variants(kind, root));
-  return [schema];
+  const isWhole = !Array.isArray(several) || schema.properties; // beside properties, they only say what is required
+  return isWhole ? [schema] : several.flatMap((kind) => variants(kind, root));
 }
 
 /** Return the alternatives that do not contradict their object: one with `"type": "a"` is none of type b. @param {Schema[]} kinds @param {Texts} [texts] */

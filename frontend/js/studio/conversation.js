@@ -26,15 +26,16 @@ export function lastQuestionOf(history) {
   const messages = Array.isArray(history) ? history : [];
   const isSaid = (/** @type {any} */ { role, content, _hook }) =>
     (role === "user" || role === "assistant") && typeof content === "string" && content && !_hook;
+  const isKept = (/** @type {any} */ message) => isSaid(message) || (message._hook && message._sig);
   const at = messages.findLastIndex((message) => message.role === "user" && isSaid(message));
   if (at < 0) return null;
   const before = messages.slice(0, at);
   return {
     text: messages[at].content,
     history: before
-      .filter(isSaid)
+      .filter(isKept)
       .slice(-MAX_MESSAGES)
-      .map(({ role, content }) => ({ role, content })),
+      .map(({ role, content, _hook, _skill, _sig }) => ({ role, content, ...(_hook && { _hook, _skill, _sig }) })),
     hookState: before.findLast(({ _state }) => _state)?._state ?? null,
   };
 }

@@ -17,6 +17,7 @@ import { s, useStudioLanguage } from "../strings/studio.js";
 import { pageView } from "./views/page_view.js";
 
 const PREVIEW_MS = 250; // after the last letter
+const LOOK_MS = 2000; // between two looks at the disk
 
 const root = /** @type {Element} */ (document.getElementById("studio"));
 let state = initialState();
@@ -93,6 +94,7 @@ document.addEventListener("click", ({ target }) => {
 document.addEventListener("input", ({ target }) => {
   const element = /** @type {HTMLInputElement} */ (target);
   const { field = "", as = "value", ...data } = element.dataset;
+  if (element.type === "file") return element.files?.[0] && dispatch({ type: field, file: element.files[0] });
   const value = element.type === "checkbox" ? element.checked : element.value;
   if (field) dispatch({ ...data, type: field, [as]: value });
 });
@@ -106,6 +108,7 @@ document.addEventListener("keydown", (event) => {
   dispatch({ type: "save" });
 });
 window.addEventListener("focus", () => dispatch({ type: "refresh" }));
+window.setInterval(() => !document.hidden && dispatch({ type: "look" }), LOOK_MS);
 window.addEventListener("hashchange", showFromAddress);
 window.addEventListener("pagehide", () => state.isTrying && dispatch({ type: "try_it" })); // the browser may keep the page
 window.addEventListener("beforeunload", (event) => hasEdits(state) && event.preventDefault());

@@ -10,23 +10,28 @@ import { sessionHeaders } from "../storage.js";
 import { s } from "../strings/studio.js";
 
 const LIMIT_MS = 30_000; // a connection that hangs says nothing by itself for minutes
+const FETCH_MS = 150_000; // git may take two minutes
+const MAX_FILE_BYTES = 740_000; // in base64 within what the server takes
 const ROOT = "/api/skills";
 
-/** @type {AbortController | null} of the trial that runs */
-let trying = null;
+/** @type {Record<string, AbortController>} of the trial and of the draft that run */
+const running = {};
+let isLooking = false;
 
 /**
  * @param {string} path
- * @param {{method?: string, etag?: string | null, body?: unknown, signal?: AbortSignal}} [options] etag null if the file must not exist yet
+ * @param {{method?: string, etag?: string | null, known?: string, body?: unknown, signal?: AbortSignal}} [options] etag null if
+ *   the file must not exist yet; known: the version that need not be sent again
  * @returns {Promise<Response>}
  */
-async function fetched(path, { method = "GET", etag, body, signal = AbortSignal.timeout(LIMIT_MS) } = {}) {
+async function fetched(path, { method = "GET", etag, known, body, signal = AbortSignal.timeout(LIMIT_MS) } = {}) {
   const hasBody = method === "POST" || method === "PUT";
-  const condition = etag === null ? { "If-None-Match": "*" } : etag && { "If-Match": `"${etag}"` };
+  const unknown = etag === null ? "*" : known && `"${known}"`;
+  const condition = unknown ? { "If-None-Match": unknown } : etag && { "If-Match": `"${etag}"` };
   const headers = { ...sessionHeaders(), ...(hasBody && { "Content-Type": "application/json" }), ...condition };
   const sent = hasBody && { body: JSON.stringify(body ?? {}) };
   const answer = await fetch(path, { method, headers, cache: "no-store", signal, ...sent }).catch(() => null);
-  if (answer?.ok) return answer;
+  if (answer?.ok || answer?.status === 304) return answer;
   const read = await answer?.json().catch(() => null);
   throw new Error(path, { cause: failureOf(answer?.status ?? 0, read?.error, answer?.headers.get("ETag") ?? "") });
 }
@@ -65,6 +70,13 @@ export const REQUESTS = {
     focuses,
     listing: await request(of(skill)),
   }),
+  /** Read the skill again if its files have changed. */
+  async look({ skill, etag }) {
+    if (isLooking) return null;
+    isLooking = true;
+    const answer = await fetched(of(skill), { known: etag }).finally(() => (isLooking = false));
+    return answer.status === 304 ? null : { type: "skill_loaded", skill, listing: await answer.json() };
+  },
   async load_file({ skill, path, focuses, line }) {
     const { text, etag } = await request(fileOf(skill, path));
     return { type: "file_loaded", skill, path, text, etag, focuses, line };
@@ -113,24 +125,60 @@ export const REQUESTS = {
   async preview({ type: _type, skill, asked, ...body }) {
     return { type: "previewed", asked, preview: await request(of(skill, "/preview"), { method: "POST", body }) };
   },
+  async read_file({ file }) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes.length > MAX_FILE_BYTES)
+      throw new Error("file", { cause: failureOf(413, { message: s.fileTooLarge }, "") });
+    const data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    return { type: "file_read", source: file.name, data };
+  },
+  async receive({ type: _type, ...body }) {
+    const signal = AbortSignal.timeout(FETCH_MS);
+    return { type: "arrived", ...(await request("/api/skill_arrivals", { method: "POST", body, signal })) };
+  },
+  load_bin: async () => ({ type: "bin_loaded", ...(await request("/api/skill_bin")) }),
+  restore: async ({ entry }) => ({
+    type: "restored",
+    listing: await request("/api/skill_bin", { method: "POST", body: { entry } }),
+  }),
+  async describe({ type: _type, skill, ...body }, dispatch) {
+    await streamed("describe", of(skill, "/describe"), body, (line) => dispatch({ type: "draft_step", ...line }));
+    return null;
+  },
+  async stop_describing() {
+    running.describe?.abort();
+    return null;
+  },
   async try_it({ type: _type, skill, ...body }, dispatch) {
-    trying?.abort();
-    const { signal } = (trying = new AbortController());
-    try {
-      const { body: stream } = await fetched(of(skill, "/try"), { method: "POST", body, signal });
-      for await (const line of linesOf(stream))
-        if (!signal.aborted) dispatch({ type: "trial_piece", ...JSON.parse(line) });
-    } catch (error) {
-      if (!signal.aborted)
-        throw error instanceof Error && error.cause ? error : new Error("try", { cause: failureOf(0, null, "") });
-    }
-    return signal.aborted ? null : { type: "tried" };
+    const isWhole = await streamed("try", of(skill, "/try"), body, (line) =>
+      dispatch({ type: "trial_piece", ...line }),
+    );
+    return isWhole ? { type: "tried" } : null;
   },
   async stop_trying() {
-    trying?.abort();
+    running.try?.abort();
     return null;
   },
 };
+
+/**
+ * Read the lines of an answer until its end; a second one of the kind ends the first.
+ *
+ * @param {string} kind @param {string} path @param {unknown} body @param {(line: any) => void} take
+ * @returns {Promise<boolean>} false if it was stopped
+ */
+async function streamed(kind, path, body, take) {
+  running[kind]?.abort();
+  const { signal } = (running[kind] = new AbortController());
+  try {
+    const { body: stream } = await fetched(path, { method: "POST", body, signal });
+    for await (const line of linesOf(stream)) if (!signal.aborted) take(JSON.parse(line));
+  } catch (error) {
+    if (!signal.aborted)
+      throw error instanceof Error && error.cause ? error : new Error(kind, { cause: failureOf(0, null, "") });
+  }
+  return !signal.aborted;
+}
 
 /** @param {ReadableStream<Uint8Array> | null} stream */
 async function* linesOf(stream) {

@@ -53,7 +53,7 @@ async def test_a_preview_reads_the_edits_and_saves_nothing(calm: Path, operator:
     assert reply.status == 200, reply.body
     assert marked(reply) == [("calm/hint", "Be very calm."), ("calm/more", "More."), ("other/hint", "Be other.")]
     [hook, *_] = [line["hook"] for line in reply.body["calls"][0]["lines"] if line["hook"]]
-    assert hook == {"skill": "calm", "hook": "hint", "timing": "after_user_input", "persistent": False}
+    assert hook == {"skill": "calm", "hook": "hint", "timing": "after_user_input", "persistent": False, "tokens": 4}
     assert "Hello" in [line["text"] for line in reply.body["calls"][0]["lines"]]
     assert reply.body["diagnostics"] == []
     assert (calm / "hooks" / "hint.md").read_text() == "Be calm.\n"
@@ -267,6 +267,164 @@ async def test_a_hook_that_has_fired_stays_out_of_the_next_turn(
     assert second.body["not_fired"][0]["code"] == "once"
     assert len(model.requests) == 2
     assert not any("Be calm." in request.contents for request in model.requests)
+
+
+QUIZ_TEXTS = {
+    "score": "Score {{var.score}}, {{context.plan}}, turn {{turn}}.",
+    "greet": "Call them {{var.name}}.",
+    "note": "It has begun.",
+    "seldom": "Breathe.",
+    "again": "You said it.",
+    "pro": "They pay.",
+}
+QUIZ = {
+    "variables": {"score": 0, "name": "", "done": False},
+    "hooks": [
+        {"name": "right", "timing": "after_user_input", "when": {"user_text": ["paris"]}, "set": {"score": {"add": 1}}},
+        {
+            "name": "named",
+            "timing": "after_user_input",
+            "set": {"name": {"from": "user_text", "match": "/my name is ([A-Za-z]+)/i"}},
+        },
+        entry("score", file="score.md", vars=True, role="user"),
+        entry(
+            "greet",
+            file="greet.md",
+            vars=True,
+            role="user",
+            once="conversation",
+            when={"variables": {"score": {"min": 1}}},
+        ),
+        entry("note", file="note.md", persistent=True, when={"turn": 1}),
+        entry("seldom", file="seldom.md", cooldown=1),
+        entry("again", file="again.md", when={"last_reply": ["said so"]}),
+        entry("pro", file="pro.md", when={"context": {"plan": "pro"}, "spoken": True}),
+    ],
+}
+
+
+@pytest.fixture
+def quiz(calm: Path) -> None:
+    (calm / "hooks" / "hooks.json").write_text(json.dumps(QUIZ))
+    for name, text_ in QUIZ_TEXTS.items():
+        (calm / "hooks" / f"{name}.md").write_text(text_)
+
+
+@pytest.mark.rule("L1-50")
+async def test_a_preview_of_several_turns_reads_and_keeps_what_a_real_conversation_does(
+    quiz: None, operator: Client, server: Parley, model: OpenAIServer
+) -> None:
+    said = ["Hello, my name is Anna", "Paris", "Paris again", "And now?", "Paris?"]
+    texts = tuple(text_.partition("{{")[0] for text_ in QUIZ_TEXTS.values())
+    history: list[dict[str, Any]] = []
+    state, read = None, []
+    states: list[str | None] = []
+    async with client(server.ws_url) as user:
+        for number, words_ in enumerate(said):
+            model.requests.clear()
+            model.say(f"I said so in turn {number}.")
+            context = {"plan": "pro"}
+            frames = await user.turn(
+                words_, history=history, context=context, voice=False, **({"state": state} if state else {})
+            )
+            states.append(state)
+            [request] = model.requests
+            read.append([text for text in "\n".join(map(str, request.contents)).splitlines() if text.startswith(texts)])
+            kept = [
+                {
+                    "role": one["role"],
+                    "content": one["content"],
+                    "_hook": one["name"],
+                    "_skill": one["skill"],
+                    "_sig": one["sig"],
+                }
+                for one in frames
+                if one["type"] == "hook"
+            ]
+            answer = {"role": "assistant", "content": f"I said so in turn {number}."}
+            history = [*history, {"role": "user", "content": words_}, *kept, answer]
+            state = frames[-1]["state"]
+
+    turns = [{"text": text_, "reply": f"I said so in turn {number}."} for number, text_ in enumerate(said)]
+    body = {"before": turns[:-1], "text": said[-1], "context": {"plan": "pro"}}
+    reply = await operator.post(f"{CALM}/preview", body)
+
+    assert reply.status == 200, reply.body
+    played = [*reply.body["before"], reply.body]
+    assert [
+        [line["text"] for line in turn["calls"][0]["lines"] if line["text"].startswith(texts)] for turn in played
+    ] == read
+    assert reply.body["history"] == history[:-2]
+    assert reply.body["state"] == states[-1]
+    assert [[(one["name"], one["value"]) for one in turn["changes"]] for turn in played] == [
+        [("name", "Anna")], [("score", 1)], [("score", 2)], [], [("score", 3)]
+    ]  # fmt: skip
+    assert reply.body["variables"] == {"score": 0, "name": "", "done": False}
+
+    model.requests.clear()
+    await tried(server, {"text": said[-1], "history": reply.body["history"], "state": reply.body["state"]})
+    assert all("It has begun." in request.contents for request in model.requests)
+    assert not any("Call them" in request.contents for request in model.requests)
+
+
+@pytest.mark.rule("L1-50")
+async def test_a_preview_begins_with_other_values_context_and_chance(quiz: None, operator: Client) -> None:
+    body = {
+        "text": "Hi",
+        "variables": {"score": 7, "name": 5, "gone": True},
+        "spoken": True,
+        "context": {"plan": "pro"},
+    }
+    reply = await operator.post(f"{CALM}/preview", body)
+    plain = await operator.post(f"{CALM}/preview", {"text": "Hi"})
+    wrong = await operator.post(f"{CALM}/preview", {"text": "Hi", "context": {"a b": 1}})
+
+    assert "Score 7, pro, turn 1." in [text_ for _, text_ in marked(reply)]
+    assert {name for name, _ in marked(reply)} - {name for name, _ in marked(plain)} == {"calm/greet", "calm/pro"}
+    assert reply.body["variables"] == {"score": 7, "name": "", "done": False}
+    assert '"calm":{"score":7}' in reply.body["state"], "what is no value of a variable is left out"
+    assert (wrong.status, wrong.code) == (400, "body_invalid")
+
+    chance = {"hooks/hooks.json": hooks(entry("luck", when={"chance": 0.5}))}
+    drawn = [
+        marked(await operator.post(f"{CALM}/preview", {"files": chance, "text": "Hi", "seed": f"s{n}"}))[0][0]
+        for n in (*range(12), 0)
+    ]
+    assert set(drawn) == {"calm/luck", "other/hint"}
+    assert drawn[0] == drawn[-1]
+
+
+async def test_a_preview_knows_the_clock_of_the_context_and_the_tools_of_the_server(
+    calm: Path, operator: Client
+) -> None:
+    entries = [
+        entry("night", file="night.md", vars=True, when={"time": {"from": "22:00", "to": "06:00"}}),
+        entry("cut", when={"interrupted": True, "attachments": ["image"]}),
+        entry("tools", requires_tools=["search_text"]),
+    ]
+    turn = {
+        "files": {"hooks/hooks.json": hooks(*entries), "hooks/night.md": "It is {{time}}."},
+        "text": "Hi",
+        "time": "2026-11-22T12:00+00:00",
+    }
+    plain = await operator.post(f"{CALM}/preview", turn)
+    other = {
+        "context": {"timezone": "Asia/Tokyo"},
+        "time": "2026-11-22T23:30",
+        "interrupted": True,
+        "attachments": ["image"],
+    }
+    tokyo = await operator.post(f"{CALM}/preview", {**turn, **other})
+
+    assert [name for name, _ in marked(plain)] == ["calm/tools", "other/hint"]
+    assert marked(tokyo)[:2] == [("calm/night", "It is 23:30."), ("calm/cut", "Be calm.")]
+
+
+async def test_a_preview_of_more_than_can_be_shown_is_refused(calm: Path, operator: Client) -> None:
+    long = [{"text": "x" * 15_000, "rounds": [[{"tool": "read_file"}]] * 4} for _ in range(30)]
+    reply = await operator.post(f"{CALM}/preview", {"text": "Hi", "before": long})
+
+    assert (reply.status, reply.code) == (422, "preview_too_large")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import { diffLines, withContext } from "../../diff.js";
 import { h } from "../../render/dom.js";
 import { icon } from "../../render/icons.js";
 import { inFile } from "../reduce.js";
-import { HOOKS, diagnosticsOf, isDirty } from "../state.js";
+import { HOOKS, diagnosticsOf, editsOf, isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
 import { button, fine } from "./parts.js";
 
@@ -61,7 +61,8 @@ function codeView(state, value) {
 const LANGUAGES = { json: "json", md: "markdown", yaml: "yaml", yml: "yaml" };
 
 /** @param {State} state */
-function toolbarView({ path, buffers, listing, isSaving }) {
+function toolbarView(state) {
+  const { path, buffers, listing, isSaving } = state;
   const isWritable = Boolean(listing?.is_writable);
   const buffer = buffers[path];
   const can = isWritable && isDirty(buffer);
@@ -75,6 +76,8 @@ function toolbarView({ path, buffers, listing, isSaving }) {
   };
   return h("div", { class: "studio-bar", key: "bar" }, [
     button("save", isSaving ? s.saving : s.save, saving),
+    Object.keys(editsOf(state)).length > 1 &&
+      button("save_all", s.saveAll(Object.keys(editsOf(state)).length), { disabled: !isWritable || isSaving }),
     button("discard", s.discard, { disabled: !can }),
     button("undo", s.undo, { disabled: !isWritable || !last, title: last && s.undoOf(last.path) }),
     button("redo", s.redo, { disabled: !isWritable || !next, title: next && s.redoOf(next.path) }),
@@ -133,23 +136,23 @@ function problemView(state, { severity, file, path, message }) {
 function conflictView({ conflict, buffers }) {
   if (!conflict) return null;
   const { path, current } = conflict;
-  const lines = withContext(diffLines(current ?? "", buffers[path]?.text ?? ""));
   return h(
     "section",
     { class: "conflict", id: "conflict", tabindex: "-1", "aria-label": s.conflict(path), key: "conflict" },
     [
       h("p", {}, h("strong", {}, s.conflict(path)), " ", current === null ? s.gone : s.conflictHelp),
-      current !== null &&
-        h(
-          "pre",
-          { tabindex: "0" },
-          lines.map((line) =>
-            line ? h("span", { class: `diff diff-${line.kind}` }, `${SIGNS[line.kind]} ${line.text}\n`) : "…\n",
-          ),
-        ),
+      current !== null && differenceView(current, buffers[path]?.text ?? "", s.differenceOf(path)),
       h("div", { class: "studio-bar" }, button("take_theirs", s.takeTheirs), button("keep_mine", s.keepMine)),
     ],
   );
+}
+
+/** @param {string} before @param {string} after @param {string} label */
+export function differenceView(before, after, label) {
+  const lines = withContext(diffLines(before, after)).map((line) =>
+    line ? h("span", { class: `diff diff-${line.kind}` }, `${SIGNS[line.kind]} ${line.text}\n`) : "…\n",
+  );
+  return h("pre", { class: "difference", tabindex: "0", role: "group", "aria-label": label }, lines);
 }
 
 const SIGNS = { same: " ", removed: "−", added: "+" };

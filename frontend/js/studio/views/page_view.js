@@ -9,6 +9,7 @@ import { icon } from "../../render/icons.js";
 import { t } from "../../strings.js";
 import { isDirty } from "../state.js";
 import { s } from "../../strings/studio.js";
+import { addView, describeView, hookFormView } from "./author_view.js";
 import { editorView } from "./editor_view.js";
 import { button, fine } from "./parts.js";
 import { previewView } from "./preview_view.js";
@@ -29,8 +30,16 @@ export function pageView(state) {
         !listing.is_writable &&
         h("p", { class: "line line-warning", key: "read-only" }, s.readOnly),
       skills && filesView(state),
+      !listing && addView(state),
       listing &&
-        h("div", { class: "studio-middle", key: "middle" }, editorView(state), testsView(state), trialView(state)),
+        h("div", { class: "studio-middle", key: "middle" }, [
+          addView(state),
+          hookFormView(state),
+          editorView(state),
+          describeView(state),
+          testsView(state),
+          trialView(state),
+        ]),
       listing && previewView(state),
     ]),
     h(
@@ -72,6 +81,7 @@ function filesView(state) {
       : fine(s.noSkills),
     h("div", { class: "studio-bar" }, [
       isOn && formButton("skill", s.newSkill, form),
+      isOn && formButton("add", s.addSkill, form),
       isWritable && formButton("rename_skill", s.renameSkill, form),
       isWritable && button("delete_skill", s.removeSkill),
       listing && button("download", s.zip),
@@ -86,6 +96,7 @@ function filesView(state) {
       ),
     isWritable &&
       h("div", { class: "studio-bar", key: "of-file" }, [
+        formButton("hook", s.newHook, form),
         formButton("file", s.newFile, form),
         formButton("rename", s.rename, form, !state.buffers[state.path]?.etag || isDirty(state.buffers[state.path])),
         button("delete_file", s.remove, { disabled: !state.buffers[state.path] }),

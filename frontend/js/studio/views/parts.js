@@ -12,8 +12,8 @@ export function button(action, label, more = {}) {
 /** @param {...Child} text */
 export const fine = (...text) => h("p", { class: "fine" }, text);
 
-/** @param {string} name of the question's field @param {string} label @param {boolean} checked @param {boolean} [disabled] */
-export function box(name, label, checked, disabled = false) {
-  const field = { type: "checkbox", checked, disabled, "data-field": "ask", "data-name": name };
+/** @param {string} name of the question's field @param {string} label @param {boolean} checked @param {Attributes} [more] */
+export function box(name, label, checked, more = {}) {
+  const field = { type: "checkbox", checked, "data-field": "ask", "data-name": name, ...more };
   return h("label", { class: "studio-box", key: name }, h("input", field), label);
 }

@@ -1,0 +1,80 @@
+"""Skills that come in through the studio: a zip, a lorebook or a git repository; shown first, then added as shown."""
+
+import hashlib
+import re
+from base64 import b64decode
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from skill_tools.sharing.bundle import SharingError
+from skill_tools.sharing.install import add_skill, put_skill, require_free
+from skill_tools.sharing.lorebook import read_lorebook
+from skill_tools.sharing.share_command import describe
+from skill_tools.sharing.sources import Arrival, SkillSource, fetch, parse_source
+from skill_tools.studio.skill_files import EditError, SkillFiles
+
+_URL: Final = re.compile(r"https://[^/]+/.+")
+_ZIP: Final = b"PK"
+
+
+class ArrivalRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    source: Annotated[str, Meta(max_length=2000)]
+    """The https:// URL of a git repository, with `@REF` and `#PATH` as needed; or the name of a file that is sent."""
+    data: Annotated[str, Meta(max_length=1_000_000)] = ""
+    """The file in base64: the zip of a skill, or a lorebook."""
+    digest: str = ""
+    """The digest of what was shown, to add it; empty to look at it first."""
+
+
+class Arrivals(Struct, frozen=True, kw_only=True):
+    names: list[str]
+    text: str
+    """Files, hooks with their texts, tools, and the verdict of lint and tests, as the command `add` shows them."""
+    digest: str
+    is_added: bool
+
+
+def receive(files: SkillFiles, request: ArrivalRequest) -> Arrivals:
+    """Read the skills, and add them if they are those that were shown. Blocks. Raises EditError and OSError."""
+    try:
+        arrivals, notes = _read(request)
+        for one in arrivals:
+            require_free(files.root, one.name)
+        digest = hashlib.sha256("\n".join(f"{one.name} {one.bundle.digest}" for one in arrivals).encode()).hexdigest()
+        if request.digest and request.digest != digest:
+            raise EditError("version_stale", f"{request.source} is no longer what was shown: look at it again")
+        text = "\n\n".join([*(describe(one, files.root) for one in arrivals), *notes])
+        for one in arrivals if request.digest else ():
+            is_pinned = one.source.kind == "git"  # of a file, nothing leads back to its source
+            put = partial(add_skill, arrival=one) if is_pinned else partial(put_skill, name=one.name, bundle=one.bundle)
+            files.create(one.name, put)
+    except (SharingError, ValueError) as error:
+        raise EditError("source_invalid", str(error)) from error
+    return Arrivals(names=[one.name for one in arrivals], text=text, digest=digest, is_added=bool(request.digest))
+
+
+def _read(request: ArrivalRequest) -> tuple[list[Arrival], list[str]]:
+    """Return the skills, and what of a lorebook has no counterpart. Raises SharingError, ValueError and OSError."""
+    if not request.data:
+        if not _URL.fullmatch(request.source):  # a path would lead into the server's own files
+            raise SharingError("expected a file, or a git URL such as https://example.org/skills.git#path/of/skill")
+        return [fetch(parse_source(request.source))], []
+    data, stem = b64decode(request.data, validate=True), Path(request.source).stem
+    name = "-".join(re.findall(r"[a-z0-9]+", stem.lower()))[:50].strip("-") or "added"
+    source = SkillSource("zip", request.source)
+    if not data.startswith(_ZIP):
+        book = read_lorebook(data, name)
+        notes = [f"differs: {message}: {', '.join(hooks)}" for message, hooks in book.notes.items()]
+        return [Arrival(one, source, None, bundle) for one, bundle in book.skills.items()], notes
+    with TemporaryDirectory(prefix="parley-skill-") as scratch:
+        path = Path(scratch, f"{name}.zip")
+        path.write_bytes(data)
+        try:
+            arrival = fetch(parse_source(str(path)))
+        except SharingError as error:
+            raise SharingError(str(error).replace(str(path), request.source)) from error
+    return [Arrival(arrival.name, source, None, arrival.bundle)], []

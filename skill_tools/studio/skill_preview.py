@@ -1,0 +1,354 @@
+"""A conversation played without a model on a skill's edits: what each call would read, which hooks stay out, what is set."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from server.gateway.rest.operation import Refusal
+from server.session.chat_handler import zone_of
+from server.wire import client_frames as wire
+from skill_tools.authoring.lint import lint_skill
+from skill_tools.studio.skill_files import EditError, SkillFiles
+from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, with_skill
+from skill_tools.testing.reload_tests import run_reload_tests
+from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skill_tools.testing.tests_format import CallSpec, StepSpec
+from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
+from skills_engine.conditions.firing import tokens_of
+from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value
+from skills_engine.diagnostics import SkillTestReport
+
+TESTS_LIMIT_S: Final = 2.0
+"""Time for the scripted tests of a skill; those left are not run."""
+MAX_TURNS: Final = 60
+"""Limit of turns that are played before the one that is asked about."""
+MAX_CHARS: Final = 8_000_000
+"""Limit for what all calls of the turns read together; a turn that exceeds it is the last to be played."""
+Name = Annotated[str, Meta(max_length=256)]
+Words = Annotated[str, Meta(max_length=65_536)]
+
+
+class SpokenMessage(wire.Message, kw_only=True, omit_defaults=True):
+    """A message of the history: words, or a persistent hook as the server sent it."""
+
+    content: Words
+
+
+class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Edits that are not saved, and a conversation to try them on."""
+
+    files: Annotated[dict[Annotated[str, Meta(max_length=1024)], str | None], Meta(max_length=100)] = {}
+    """Texts of the edited files by path; null for a deleted file."""
+    text: Words = ""
+    """The words of the user in this turn."""
+    history: Annotated[list[SpokenMessage], Meta(max_length=400)] = []
+    state: Words | None = None
+    """`turn_end.state` of the last turn of the history; null if it had none."""
+    skills_off: Annotated[list[Name], Meta(max_length=5000)] = []
+    """Other skills that are left out."""
+    skills_on: Annotated[list[Name], Meta(max_length=5000)] = []
+    """Other skills that are off by default and take part."""
+    context: wire.Context = {}
+    """Facts of the application around the client."""
+
+    def read(self, files: SkillFiles, skill: str, path: str) -> str | None:
+        """Return the text of a file with its edits, or None if there is no such file. Raises EditError."""
+        if path in self.files:
+            return self.files[path]
+        try:
+            return files.read(skill, path)[0]
+        except EditError as error:
+            if error.code != "file_unknown":
+                raise
+            return None
+
+    def skills(self, current: SkillsSnapshot, folder: Path, place: Path) -> EditedSkills:
+        """Return the skills that play, this one as the files in `place` give it."""
+        return with_skill(current, folder, place, off=self.skills_off, on=self.skills_on)
+
+
+class PreviewToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    tool: Name
+    status: ToolStatus = "ok"
+    arguments: dict[str, Any] = {}
+    result: Words = ""
+    """The text that the model reads of it, or empty for a stand-in."""
+
+
+Rounds = Annotated[list[Annotated[list[PreviewToolCall], Meta(min_length=1, max_length=32)]], Meta(max_length=32)]
+Attachments = Annotated[list[Literal["image", "document"]], Meta(max_length=2)]
+
+
+class PreviewTurn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A turn that was before: what the user said, and what the model did and answered."""
+
+    text: Words = ""
+    rounds: Rounds = []
+    reply: Words = ""
+    interrupted: bool = False
+    attachments: Attachments = []
+
+
+class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    before: Annotated[list[PreviewTurn], Meta(max_length=MAX_TURNS)] = []
+    """Turns that are played between the history and the words."""
+    rounds: Rounds = []
+    """The tool calls of the model in each round; empty if it answers at once."""
+    interrupted: bool = False
+    """Whether the words end a running reply."""
+    attachments: Attachments = []
+    """Kinds of what comes with the words."""
+    variables: Annotated[dict[Name, Value], Meta(max_length=16)] = {}
+    """Values of the skill's variables before the turns that are played, where they are not as in the state."""
+    seed: Name = ""
+    """Seed of what is drawn at random."""
+    spoken: bool = False
+    """Whether the replies are spoken."""
+    tools: bool = True
+    channel: Channel = "text"
+    language: Name | None = None
+    model: Name | None = None
+    """Name of the model, or `local` or `cloud`, or null for the one that answers now."""
+    user: Name | None = None
+    """The name of the user who is logged in."""
+    is_operator: bool = True
+    time: Annotated[str, Meta(max_length=40)] | None = None
+    """Time of the turns: `2026-11-22T14:05`, in the zone of the context, or the server's, unless it names one; null for now."""
+
+    @property
+    def turns(self) -> tuple[PreviewTurn, ...]:
+        """The turns to play, the one that is asked about last."""
+        last = {name: getattr(self, name) for name in PreviewTurn.__struct_fields__ if name != "reply"}
+        return (*self.before, PreviewTurn(**last))
+
+
+class PreviewHook(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    persistent: bool
+    tokens: int
+    """Tokens of the text, estimated."""
+
+
+class PreviewLine(Struct, frozen=True, kw_only=True):
+    role: str
+    text: str
+    hook: PreviewHook | None
+    """Hook that put the line in, or null if none did."""
+
+
+class PreviewCall(Struct, frozen=True, kw_only=True):
+    title: str
+    lines: list[PreviewLine]
+
+
+class PreviewSilent(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    timing: str
+    reason: str
+    code: str
+    """The reason as a word that never changes, for pages that say it in their language."""
+    detail: str
+    """Name, number or path that the reason is about, such as the name of a group."""
+    path: str
+    """Path of the condition that failed, such as `when.not.channel`; "" if another key kept the hook out."""
+    fired: bool
+    """Whether it fired at another time of the turn."""
+
+
+class PreviewChange(Struct, frozen=True, kw_only=True):
+    skill: str
+    hook: str
+    """Hook that has set the variable."""
+    name: str
+    value: Value
+
+
+class TurnPreview(Struct, frozen=True, kw_only=True):
+    calls: list[PreviewCall]
+    """The model calls of the turn, with what each reads."""
+    not_fired: list[PreviewSilent]
+    changes: list[PreviewChange]
+    """The changes of variables, in order."""
+
+
+class Preview(TurnPreview, frozen=True, kw_only=True):
+    before: list[TurnPreview]
+    """The turns that were played before this one."""
+    history: list[SpokenMessage]
+    """The messages that a client would send before the words of this turn, with what hooks have left there."""
+    state: str | None
+    """The state that a client would send with them."""
+    variables: dict[str, Value]
+    """Variables of the skill as they are before the turns that are played."""
+    diagnostics: list[Diagnostic]
+    tests: SkillTestReport
+    """Outcome of the skill's scripted tests, with the edits."""
+    is_last_working: bool
+    """Whether the last working version of the hooks plays, because the edited files have errors; saved, it would stay in use."""
+
+
+class CheckedEdits(NamedTuple):
+    edited: EditedSkills
+    diagnostics: list[Diagnostic]
+    tests: SkillTestReport
+
+
+def check_edits(trial: SkillTrial, folder: Path, request: EditedSkill) -> CheckedEdits:
+    """Lint the skill in `folder` with its edits, and run its scripted tests."""
+    began_s = time.monotonic()
+    with overlaid(folder, request.files) as place:
+        edited = request.skills(trial.services.skills.current, folder, place)
+        others = (hook for hook in edited.snapshot.hooks(None) if hook.skill != folder.name)
+        hooks = sorted((*edited.read.hooks_file.hooks, *others), key=lambda hook: hook.skill)
+        diagnostics = lint_skill(place, hooks=hooks)
+        tests = run_reload_tests(edited.snapshot, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
+    return CheckedEdits(edited, diagnostics, tests.get(folder.name, SkillTestReport()))
+
+
+class _Conversation(NamedTuple):
+    """A conversation as its client keeps it between two turns."""
+
+    history: list[dict[str, Any]]
+    state: str | None
+
+
+def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
+    """Play the conversation of the request with its edits of the skill in `folder`, and run the skill's tests."""
+    skill = folder.name
+    checked = check_edits(trial, folder, request)
+    edited, hooks = checked.edited, checked.edited.snapshot.hooks(None)
+    facts = _facts(request, edited.snapshot, trial)
+    own = next((hook.variables for hook in hooks if hook.skill == skill and hook.variables), {})
+    came = facts.state.variables
+    came = {**came, skill: {**came.get(skill, {}), **request.variables}}
+    first = TurnVariables({skill: own}, came).changed
+    facts = replace(facts, state=replace(facts.state, variables=first))
+    turns: list[TurnPreview] = []
+    last, size = _Conversation([], None), 0
+    for sent, played in _played(trial, hooks, request, facts):
+        last = sent
+        turns.append(_turn_preview(played))
+        size += sum(len(line.text) for call in turns[-1].calls for line in call.lines)
+        if size > MAX_CHARS:  # each turn reads the ones before
+            raise EditError("preview_too_large", f"these turns read more than {MAX_CHARS} characters: play fewer")
+    return Preview(
+        **msgspec.structs.asdict(turns[-1]),
+        before=turns[:-1],
+        history=msgspec.convert(last.history, list[SpokenMessage]),
+        state=last.state,
+        variables={**own, **first.get(skill, {})},
+        diagnostics=checked.diagnostics,
+        tests=checked.tests,
+        is_last_working=edited.is_last_working,
+    )
+
+
+def _played(
+    trial: SkillTrial, hooks: list[HookInfo], request: PreviewRequest, facts: HookFacts
+) -> Iterator[tuple[_Conversation, PlayedTurn]]:
+    """Play the turns, each with what a client keeps of the one before; yield each with what its client sends."""
+    services = trial.services
+    sent = _Conversation(msgspec.to_builtins(request.history), request.state)
+    if request.variables:
+        sent = sent._replace(state=services.sign_state(facts.state))
+    for turn in request.turns:
+        steps = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in turn.rounds]
+        facts = replace(
+            facts,
+            interrupted=turn.interrupted,
+            attachments=frozenset(turn.attachments),
+            seed=f"{request.seed} {facts.state.turn}",
+        )
+        script = [*steps, StepSpec(answer=turn.reply)]
+        played = play_turn(
+            hooks,
+            turn.text,
+            script,
+            history=sent.history,
+            facts=facts,
+            max_persistent=services.limits.max_hook_frames_per_turn,
+        )
+        yield sent, played
+        history = [_signed(message, trial) for message in played.history]
+        state = sent.state if played.state is facts.state else services.sign_state(played.state)
+        sent = _Conversation(history, state)
+        facts = replace(facts, state=trial.read_state(state))
+
+
+def _signed(message: Mapping[str, Any], trial: SkillTrial) -> dict[str, Any]:
+    """Return a message of the history as its client keeps it: a persistent hook with its signature."""
+    if "_hook" not in message or "_sig" in message:
+        return dict(message)
+    origin = message["_skill"], message["_hook"], message["role"], message["content"]
+    return {**message, "_sig": trial.services.sign(*origin)}
+
+
+def _turn_preview(played: PlayedTurn) -> TurnPreview:
+    return TurnPreview(
+        calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
+        not_fired=[PreviewSilent(**{"path": "", **one.facts()}) for one in played.silent],
+        changes=[
+            PreviewChange(skill=one.hook.skill, hook=one.hook.name, name=one.name, value=one.value)
+            for one in played.changes
+        ],
+    )
+
+
+def _facts(request: PreviewRequest, snapshot: SkillsSnapshot, trial: SkillTrial) -> HookFacts:
+    called = [one.tool for turn in request.turns for batch in turn.rounds for one in batch]
+    handler, model = trial.services.handler, trial.services.model()
+    return HookFacts(
+        channel=request.channel,
+        language=request.language,
+        model=model.name if request.model is None else request.model,
+        is_local=(model.location if request.model is None else request.model) == "local",
+        user=request.user,
+        is_operator=request.is_operator,
+        spoken=request.spoken,
+        context={key: value for key, value in request.context.items() if value is not None},
+        skills=frozenset(skill.name for skill in snapshot.skills),
+        tools=frozenset((*handler.tool_names, *called)) if request.tools else frozenset(),
+        started_at=_clock(request),
+        hook_tokens=handler.hook_tokens,
+        state=trial.read_state(request.state),
+    )
+
+
+def _clock(request: PreviewRequest) -> datetime:
+    zone = zone_of(request.context)
+    try:
+        if request.time is None:
+            return datetime.now(UTC).astimezone(zone)
+        moment = datetime.fromisoformat(request.time)
+        return (moment if moment.tzinfo or zone is None else moment.replace(tzinfo=zone)).astimezone(zone)
+    except (ValueError, OverflowError):
+        raise Refusal(400, "body_invalid", "expected a time such as 2026-11-22T14:05", path="$.time") from None
+
+
+def _scripted(call: PreviewToolCall) -> CallSpec:
+    result = call.result or None
+    match call.status:
+        case "error":
+            return CallSpec(tool=call.tool, arguments=call.arguments, error=result or "(an error)")
+        case "refused":
+            return CallSpec(tool=call.tool, arguments=call.arguments, refused=result or "(refused)")
+    return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
+
+
+def _line(message: ReadMessage) -> PreviewLine:
+    origin = None
+    if (hook := message.hook) is not None:
+        tokens = tokens_of(message.text)
+        origin = PreviewHook(
+            skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent, tokens=tokens
+        )
+    return PreviewLine(role=message.role, text=message.text, hook=origin)
