@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from server.gateway.rest.operation import Refusal
-from server.session.chat_handler import zone_of
 from server.wire import client_frames as wire
 from skill_tools.authoring.lint import lint_skill
 from skill_tools.studio.skill_files import EditError, SkillFiles
@@ -21,7 +20,7 @@ from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
 from skills_engine.conditions.firing import tokens_of
-from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value
+from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value, zone_of
 from skills_engine.diagnostics import SkillTestReport
 
 TESTS_LIMIT_S: Final = 2.0
