@@ -87,17 +87,14 @@ class BuiltinHook:
                 result = await (call() if is_async else self._in_thread(call))
             if not _is_answer(stage, value, result):
                 raise TypeError(f"{stage} returned {type(result).__name__}")
-        except HookCallFailed as error:  # the hook was not asked
-            self._stats.add_failure(str(error))
-            raise
         except BaseException as error:  # the boundary to a hook
             ends_turn = isinstance(error, (asyncio.CancelledError, GeneratorExit)) and is_cancelled()
             if ends_turn or isinstance(error, KeyboardInterrupt):
                 raise
             failure = HookCallFailed("timed_out", f'hook "{self.name}" {stage} timed out')
             if not limit.expired():
-                text = f'hook "{self.name}" {stage} failed: {type(error).__name__}'
-                failure = HookCallFailed("failed", text, raised=error)
+                why = str(error) if isinstance(error, HookCallFailed) else type(error).__name__
+                failure = HookCallFailed("failed", f'hook "{self.name}" {stage} failed: {why}', raised=error)
             self._stats.add_failure(str(failure))
             raise failure from error
         if is_async and (due_s := limit.when()) is not None and due_s < asyncio.get_running_loop().time():
@@ -107,13 +104,9 @@ class BuiltinHook:
         return cast("StageValue | Decision | None", result)
 
     async def _in_thread(self, call: Callable[[], object]) -> object:
-        """Run the call, when a thread is free, in one that nothing waits for; cancelling abandons it.
-
-        Raises HookCallFailed if every thread is held by an abandoned call.
-        """
+        """Run the call, when a thread is free, in one that nothing waits for; cancelling abandons it."""
         if len(self._stuck) == MAX_THREADS:
-            text = f'hook "{self.name}" is stuck: {MAX_THREADS} of its calls ran past their time limit and still run'
-            raise HookCallFailed("failed", f"{text}; let its methods end in time, and restart the server")
+            raise HookCallFailed("failed", f"{MAX_THREADS} calls past their time limit still run; restart the server")
         await self._free.acquire()
         outcome = Future[object]()
         running = asyncio.wrap_future(outcome)

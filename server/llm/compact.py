@@ -30,37 +30,28 @@ _EXCHANGES = (
     ("Hi", "Hi! What can I do for you?"),
     ("Thank you", "You're welcome!"),
 )
-HANDS, WORDS = "hands", "words"  # what a sentence needs; one token each
-_DEEDS_AND_QUESTIONS = (  # most questions here sound like deeds: without such, others that do are refused
-    ("Turn off the radio.", "How do I turn off a radio?"),
-    ("Remind me to buy bread.", "Help me to learn Spanish."),
-    ("Send Tom a letter.", "Write a letter to Tom."),
-    ("Can you open the window?", "Can you help me?"),
-    ("Book a flight to Rome.", "Plan a week in Rome."),
-    ("Set an alarm for eight.", "Hello"),
-    ("Please play the radio.", "I want to play the piano."),
+DEVICE, ANSWER = "device", "answer"  # what a sentence needs; one token each
+_DEEDS_AND_QUESTIONS = (  # many questions here sound like deeds: without such, others that do are refused
+    ("Call my brother.", "Should I take a bus?"),
     ("Order new shoes.", "Pick a present for my aunt."),
-    ("Put eggs on my list.", "Let's have a chat."),
-    ("I want you to close the curtains.", "Could you explain rain?"),
-    ("Delete the old files.", "Divide 90 by 3."),
-    ("Buy a ticket for the train.", "Should I take a bus?"),
+    ("Book a flight to Rome.", "Plan a week in Rome."),
+    ("Add a dentist visit to my calendar.", "Add 90 and 3."),
+    ("Open the window.", "Help me."),
+    ("Remind me to buy bread.", "Remind me what a novel is."),
+    ("Delete the old files.", "Hello."),
+    ("Print this page.", "Make it shorter."),
+    ("Set a timer for one hour.", "How do I turn off a radio?"),
+    ("Play a song.", "Let's play a quiz."),
+    ("Send a message to Tom.", "Write a message for Tom."),
+    ("Turn off the radio.", "What is a radio?"),
 )
-_SORT = (
-    f"Say {WORDS} if you can answer by talking or writing, and {HANDS} if something must be done outside of this chat."
-)
+_POLITE = re.compile(r"\A(?:(?:can|could|would|will) you |please )+|,? please(?=\W*\Z)", re.IGNORECASE)
 _ROLES = ("user", "assistant")
 
-
-def _examples(exchanges: Iterable[tuple[str, str]]) -> tuple[Message, ...]:
-    return tuple({"role": role, "content": text} for each in exchanges for role, text in zip(_ROLES, each, strict=True))
-
-
-EXAMPLES = _examples(_EXCHANGES)
-SORTING: tuple[Message, ...] = (
-    {"role": "system", "content": _SORT},
-    *_examples(pair for deed, question in _DEEDS_AND_QUESTIONS for pair in ((deed, HANDS), (question, WORDS))),
+EXAMPLES: tuple[Message, ...] = tuple(
+    {"role": role, "content": text} for each in _EXCHANGES for role, text in zip(_ROLES, each, strict=True)
 )
-"""Messages after which the model says whether a sentence asks for a deed, for which words are not enough."""
+_SORTED = "".join(f"{deed} -> {DEVICE}\n{question} -> {ANSWER}\n" for deed, question in _DEEDS_AND_QUESTIONS)
 EXAMPLE_TOKENS = 300  # as the model counts, and room for the frame around the question
 MAX_SHOWN_MESSAGES = 4  # of the conversation: two exchanges
 MAX_SHOWN_CHARS = 200  # of each
@@ -161,6 +152,16 @@ def turn_to_prefill(messages: Sequence[Message], question: str, instructions: tu
     """Return a turn that may come after these messages, as `compact_turn` would, with the hooks of the turn before."""
     system, rest = _split_system(messages)
     return CompactTurn(system=system, history=_history(rest), question=question, instructions=instructions)
+
+
+def sorting_text(sentence: str) -> str:
+    """Return a text that the model continues by DEVICE or ANSWER: what the sentence needs.
+
+    A polite request stands there as a plain one, and so does one without punctuation: "Can you …?" looks like a question.
+    """
+    plain = _POLITE.sub("", sentence)
+    end = "?" if plain == sentence and sentence.endswith("?") else "."
+    return f"{_SORTED}{plain[:1].upper()}{plain[1:].rstrip('?!.')}{end} ->"
 
 
 def is_in_other_script(text: str) -> bool:

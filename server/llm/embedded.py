@@ -18,18 +18,18 @@ from server.errors import LanguageUnknown, ProviderError
 from server.llm import tool_choice
 from server.llm.client import OpenAICompatible
 from server.llm.compact import (
+    ANSWER,
+    DEVICE,
     EXAMPLE_TOKENS,
-    HANDS,
     MAX_LOOP_CHARS,
     NO_ANSWER,
-    SORTING,
-    WORDS,
     CompactTurn,
     ReplyGuard,
     compact_turn,
     is_in_other_script,
     is_looping,
     quotation,
+    sorting_text,
     turn_to_prefill,
     unlike,
 )
@@ -62,8 +62,8 @@ _DEFAULTS: Mapping[str, Any] = {"temperature": 0.1, "top_p": 0.9, "min_p": 0.1, 
 _ONE_LABEL: Mapping[str, Any] = {
     "temperature": 0,
     "max_tokens": 1,
-    "grammar": f'root ::= "{HANDS}" | "{WORDS}"',
-    "logit_bias": [[WORDS, 6.0]],  # a lower one takes questions for deeds (figures: docs/models.md)
+    "grammar": f'root ::= " {DEVICE}" | " {ANSWER}"',
+    "logit_bias": [[f" {ANSWER}", 0.3]],  # a lower one takes questions for deeds (figures: docs/models.md)
 }
 CANNOT = "I can't do that here: I have no tool for it."
 _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
@@ -71,9 +71,9 @@ _SECOND_TRY: Mapping[str, Any] = {"temperature": 0.7}
 
 async def asks_for_deed(client: OpenAICompatible, sentence: str) -> bool:
     """Let the model decide whether words are not enough to answer. Raises ProviderError."""
-    request = ModelRequest(messages=[*SORTING, {"role": "user", "content": sentence}])
+    request = ModelRequest(messages=[{"role": "assistant", "content": sorting_text(" ".join(sentence.split()))}])
     async with aclosing(client.stream_with(request, {**_ONE_LABEL})) as events:
-        return HANDS in [event.text async for event in events if isinstance(event, TextDelta)]
+        return f" {DEVICE}" in [event.text async for event in events if isinstance(event, TextDelta)]
 
 
 class EmbeddedModel:

@@ -12,6 +12,7 @@ from server.llm.compact import (
     is_looping,
     opening,
     quotation,
+    sorting_text,
     turn_to_prefill,
 )
 from server.llm.language_model import LateSystem, Message
@@ -251,3 +252,18 @@ def test_what_a_client_adds_to_the_system_prompt_stands_before_the_words_of_hook
     sent = adapt([m("system", prompt), m("user", "Hi"), m("system", "Be brief.")], "user", "4f1c")
 
     assert compact_turn(sent).messages()[0] == m("system", "You are Parley.\n\nRhyme.\n\nBe brief.")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("Can you set a timer?", "could you please set a timer?", "Please set a timer!", "Set a timer, please."),
+        *("set a timer", "Set a timer!"),
+    ],
+)
+def test_a_deed_is_sorted_alike_however_politely_it_is_asked_for(sentence: str) -> None:
+    assert sorting_text(sentence) == sorting_text("Set a timer.")
+
+
+def test_a_question_stays_one_when_it_is_sorted() -> None:
+    assert sorting_text("how do you set a timer?").endswith("\nHow do you set a timer? ->")

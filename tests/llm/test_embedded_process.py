@@ -106,6 +106,17 @@ async def test_of_twenty_deeds_at_least_fifteen_are_declined_and_no_question_is(
     assert declined["questions"] == []
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("Set a timer for five minutes.", "set a timer for five minutes", "Set a timer for five minutes, please!"),
+        *("Can you set a timer for five minutes?", "Please start a timer for twenty minutes."),
+    ],
+)
+async def test_a_timer_is_declined_in_whatever_words_it_is_asked_for(model: EmbeddedModel, question: str) -> None:
+    assert said(await ask(model, question, purpose="planning")) == CANNOT
+
+
 async def test_kill_9_in_mid_stream_is_one_error_and_the_next_call_works(model: EmbeddedModel) -> None:
     [before] = children_of(os.getpid(), WORKER)
     request = ModelRequest(messages=[SYSTEM, {"role": "user", "content": "Tell me a long story about a dragon."}])
