@@ -109,7 +109,7 @@ class Moment(NamedTuple):
         in_calls = (text for call in self.calls for text in (call.result, compact_json(call.arguments)))
         others = [self.turn.searched(text).size for text in (self.turn.facts.last_reply or "", *in_calls)]
         said = [self.turn.searched(text).size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
-        if max(*others, *said) > LONG_TEXT_BYTES:
+        if max([*others, *said]) > LONG_TEXT_BYTES:
             return MAX_INJECTION_WORK
         sizes = [sum(others), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
         return sum(steps * sizes[last] for last, steps in searches)
