@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, contextmanager
+from threading import Lock
 from typing import Any
 
 import aiohttp
@@ -40,6 +41,7 @@ class OpenAICompatible:
     def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
         self._client: OpenAIClient | None = None
+        self._making = Lock()  # a call may come while a thread makes the client, and needs the same imports
         self._discovery = Discovery(endpoint, lambda path: self._connected().get(path))
         self._responses: set[aiohttp.ClientResponse] = set()  # of the streams under way
 
@@ -58,11 +60,7 @@ class OpenAICompatible:
 
     async def start(self) -> None:
         """Load the client and find the model's name. Raises ProviderError where that cannot be found out now."""
-        client = await asyncio.to_thread(self._new_client)  # 0.8 s of imports, and certificates to read
-        if self._client is None:
-            self._client = client
-        else:  # a call came first
-            await client.aclose()
+        await asyncio.to_thread(self._connected)  # 0.8 s of imports, and certificates to read
         self._discovery.begin()
         await self._discovery.model()
 
@@ -223,12 +221,10 @@ class OpenAICompatible:
         return EventReader(is_whole=kind == "application/json")
 
     def _connected(self) -> OpenAIClient:
-        if self._client is None:
-            self._client = self._new_client()
-        return self._client
-
-    def _new_client(self) -> OpenAIClient:
-        return OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
+        with self._making:
+            if self._client is None:
+                self._client = OpenAIClient(self._endpoint, max_connections=_MAX_CONNECTIONS)
+            return self._client
 
     def _no_first_token(self) -> ProviderTimeout:
         return ProviderTimeout(

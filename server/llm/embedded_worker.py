@@ -13,15 +13,11 @@ from typing import Any, Final
 _SPIN_COUNT: Final = "1000"
 """Spins of a thread that waits for others before it sleeps. The default is millions: on a core that another program
 wants, a prompt of 40 tokens then took 3 s instead of 0.3; so few cost an idle machine nothing."""
-
 _CANNOT_LOAD: Final = "llama.cpp cannot load the file: damaged, too large for the memory, or of a kind it does not know"
 
 
 def serve(settings: dict[str, Any]) -> Any:
-    """Return the llama server, loaded and listening on a free port of this machine, for holders of the key.
-
-    Raises RuntimeError for a file that llama.cpp cannot load.
-    """
+    """Return the llama server, loaded and listening on a free port, for holders of the key. Raises RuntimeError."""
     os.environ.setdefault("GOMP_SPINCOUNT", _SPIN_COUNT)  # libgomp reads it when it is loaded
     import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 
@@ -47,17 +43,13 @@ def serve(settings: dict[str, Any]) -> Any:
 def main() -> None:
     try:
         server = serve(json.loads(sys.stdin.readline()))
+        answer = {"url": server.listening_address}
     except RuntimeError:  # which gives no reason; llama.cpp's threads still write theirs to standard error
-        _answer({"error": _CANNOT_LOAD})
-        sys.exit(1)
-    _answer({"url": server.listening_address})
+        answer = {"error": _CANNOT_LOAD}
+    print(json.dumps(answer), flush=True)  # noqa: T201  (the parent reads it)
     while sys.stdin.read(65536):
         pass
     os._exit(0)  # at once: what is under way has no reader any more
-
-
-def _answer(answer: dict[str, str]) -> None:
-    print(json.dumps(answer), flush=True)  # noqa: T201  (the parent reads it)
 
 
 if __name__ == "__main__":

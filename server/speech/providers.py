@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, Protocol, TypeVar
 
 from server.config import SpeechProviderSettings
@@ -120,27 +121,24 @@ class SpeechEndpointClient:
     def __init__(self, endpoint: SpeechEndpoint) -> None:
         self.endpoint = endpoint
         self._client: OpenAIClient | None = None
+        self._making = Lock()  # a request may come while a thread makes the client, and needs the same imports
         self._away_until = 0.0
         self.due_at = 0.0
         """Time of the event loop before which the server wants no request."""
 
     async def start(self) -> None:
-        client = await asyncio.to_thread(self._new_client)  # its imports take 0.8 s
-        if self._client is None:
-            self._client = client
-        else:  # a request came first
-            await client.aclose()
+        await asyncio.to_thread(self.connected)  # its imports take 0.8 s
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
 
-    @property
-    def api(self) -> OpenAIClient:
-        if self._client is None:
-            self._client = self._new_client()
-        return self._client
+    def connected(self) -> OpenAIClient:
+        with self._making:
+            if self._client is None:
+                self._client = OpenAIClient(self.endpoint, max_connections=_MAX_CONNECTIONS)
+            return self._client
 
     @property
     def is_passed_over(self) -> bool:
@@ -162,9 +160,6 @@ class SpeechEndpointClient:
         """Return the error of a request that the server has asked not to get yet."""
         wait_s = self.due_at - asyncio.get_running_loop().time()
         return SpeechBusy(f"{self.endpoint.host} is overloaded and wants no request for another {wait_s:.0f} s")
-
-    def _new_client(self) -> OpenAIClient:
-        return OpenAIClient(self.endpoint, max_connections=_MAX_CONNECTIONS)
 
 
 class EndpointProvider:

@@ -104,7 +104,7 @@ class OpenAIRecognizer(EndpointProvider):
         async def ask(server: SpeechEndpointClient) -> str:
             if server.endpoint.is_openai and server.endpoint.model.startswith("gpt-"):
                 return await self._stream(server, fields, file, on_partial)
-            answer = await server.api.upload("/audio/transcriptions", fields, file)
+            answer = await server.connected().upload("/audio/transcriptions", fields, file)
             try:
                 return msgspec.json.decode(answer, type=_Transcription).text
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -125,7 +125,7 @@ class OpenAIRecognizer(EndpointProvider):
 
         text = ""
         try:
-            events = await server.api.package.audio.transcriptions.create(**fields, file=file, stream=True)
+            events = await server.connected().package.audio.transcriptions.create(**fields, file=file, stream=True)
             async with aclosing(events):
                 async for event in events:
                     if event.type == "transcript.text.delta":

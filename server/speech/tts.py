@@ -181,7 +181,7 @@ class OpenAISynthesizer(EndpointProvider):
 
         async def ask(server: SpeechEndpointClient) -> _OpenAnswer:
             async with AsyncExitStack() as attempt:
-                response = await attempt.enter_async_context(server.api.stream("/audio/speech", body))
+                response = await attempt.enter_async_context(server.connected().stream("/audio/speech", body))
                 reader = self._reader_of(server.endpoint.host, response.headers.get("content-type", ""))
                 pieces = await attempt.enter_async_context(aclosing(pieces_of(response)))
                 first = await anext(pieces, None)

@@ -91,9 +91,8 @@ def build_registry(settings: config.ToolsSettings, *skills_dirs: Path) -> ToolRe
             return await run_search(roots, pattern, path, limit_s=search_limit_s, max_bytes=max_bytes)
 
     async def current_time(arguments: dict[str, Any]) -> str:
-        return await threads.in_thread(
-            _now, arguments.get("timezone"), turn_zone.get()
-        )  # the time zone may come from disk
+        wanted, own = arguments.get("timezone"), turn_zone.get()
+        return await threads.in_thread(_now, wanted, own)  # the time zone may come from disk
 
     return ToolRegistry(
         [

@@ -378,3 +378,10 @@ def test_what_stands_already_does_not_leave_for_the_budget() -> None:
     assert turn.inject() == ["a" * 8]
     assert turn.inject("before_planning") == []
     assert turn.messages == [{"role": "system", "content": "a" * 8}]
+
+
+@pytest.mark.rule("L1-43")
+def test_before_the_user_has_said_anything_there_is_nothing_to_search() -> None:
+    manager = Turn([hook("a", when=ASKED)]).manager
+
+    assert manager.search("after_user_input", None, (), 1).max_work == 0
