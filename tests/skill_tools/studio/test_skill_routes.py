@@ -54,6 +54,16 @@ async def test_a_new_skill_is_listed_with_its_files_and_can_be_read(operator: Cl
     assert (wrong.status, wrong.code) == (400, "skill_invalid")
 
 
+async def test_a_skill_that_has_not_changed_is_not_sent_again(operator: Client, calm: Path) -> None:
+    shown = await operator.get(CALM)
+    same = await operator.get(CALM, **{"If-None-Match": shown.tag})
+    (calm / "hooks" / "new.md").write_text("New.")
+    changed = await operator.get(CALM, **{"If-None-Match": shown.tag})
+
+    assert (same.status, same.tag) == (304, shown.tag)
+    assert (changed.status, "hooks/new.md" in str(changed.body["files"])) == (200, True)
+
+
 async def test_a_write_replaces_the_file_whole_and_brings_the_diagnostics(operator: Client, calm: Path) -> None:
     read = await operator.get(HINT)
     saved = await put(operator, HINT, "Breathe.\n", **{"If-Match": read.tag})
