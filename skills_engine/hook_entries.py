@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from skills_engine.conditions.condition import Condition
+from skills_engine.conditions.condition import Condition, TextSearch
 from skills_engine.conditions.set_entry import Changes, Declared, Owner, SetEntry, read_set
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
@@ -164,6 +164,14 @@ class HookInfo:
     def has_memory(self) -> bool:
         """Whether it matters in later turns in which turn it fired (L1-45)."""
         return self.once == "conversation" or self.cooldown is not None or self.sticky is not None
+
+    @cached_property
+    def searches(self) -> Sequence[TextSearch]:
+        return [search for one in (self.when, self.set) if one is not None for search in one.searches]
+
+    @cached_property
+    def search_steps(self) -> int:
+        return sum(search.steps * max(1, search.last) for search in self.searches)
 
     @property
     def memory_turns(self) -> int:

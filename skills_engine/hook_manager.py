@@ -66,9 +66,11 @@ class HookManager:
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
         self._updates: dict[str, list[HookInfo]] = {}  # by timing
+        self._steps: dict[str, int] = {}  # of the expressions, by timing
         self._declared: dict[str, Mapping[str, Value]] = {}  # by skill
         for hook in self.hooks:
             (self._updates if hook.is_update else self._hooks).setdefault(hook.timing, []).append(hook)
+            self._steps[hook.timing] = self._steps.get(hook.timing, 0) + hook.search_steps
             if hook.variables:
                 self._declared[hook.skill] = hook.variables
         self._always = {  # what needs no decision, ready to be put in
@@ -127,7 +129,7 @@ class HookManager:
         if (chosen := self._always.get(timing)) is None:
             if call is None and tool_name is not None:
                 call = CallFacts(name=tool_name)
-            moment = self._memory.moment(timing, call, calls, round)
+            moment = self._moment(timing, call, calls, round)
             if updates:
                 self._update(updates, moment)
             chosen = self._chosen(hooks, moment)
@@ -146,14 +148,15 @@ class HookManager:
     def search(self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int) -> Search:
         """Return the search for what the conditions of an injection look at."""
         updates = self._updates.get(timing, [])
-        others = [hook for hook in self._hooks.get(timing, ()) if hook.when is not None or hook.set is not None]
-        if not updates and not others:
+        asking = [
+            hook for hook in (*updates, *self._hooks.get(timing, ())) if hook.when is not None or hook.set is not None
+        ]
+        if not asking:
             return Search(0, list)
-        moment = self._memory.moment(timing, call, calls, round_number)
+        moment = self._moment(timing, call, calls, round_number)
         moment = moment._replace(variables=moment.variables.copy())
-        max_work = moment.max_work(
-            one for hook in (*updates, *others) for one in (hook.when, hook.set) if one is not None
-        )
+        works = moment.work_of(asking)
+        others = [hook for hook, work in zip(asking, works, strict=True) if work and not hook.is_update]
 
         def run() -> None:
             for hook in [hook for hook in updates if self._memory.decide(hook, moment) is None]:
@@ -162,7 +165,12 @@ class HookManager:
                 if self._memory.decide(hook, moment) is None:
                     self._memory.apply(hook, moment)
 
-        return Search(max_work, run)
+        return Search(sum(works), run)
+
+    def _moment(
+        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int | None
+    ) -> Moment:
+        return self._memory.moment(timing, call, calls, round_number, steps=self._steps[timing])
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""

@@ -5,10 +5,11 @@ None. Where several decide together, the path is that of the object or list that
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from math import inf
 from typing import NamedTuple, Protocol
 
 from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
@@ -18,6 +19,8 @@ MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
 MAX_LOOP_WORK = MAX_WORK // 20
 """Limit of what is searched on the event loop for one step of a turn: about 1 ms."""
+MAX_LOOKED_AT_BYTES = LONG_TEXT_BYTES // 4
+"""Size up to which the event loop finds out whether a text holds patterns at all."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -33,9 +36,8 @@ class SearchedCall:
         return SearchedText(self.facts.result)
 
     @cached_property
-    def sizes(self) -> tuple[int, int]:
-        """The bytes of result and arguments."""
-        return self.result.size, SearchedText(compact_json(self.facts.arguments)).size
+    def all_arguments(self) -> SearchedText:
+        return SearchedText(compact_json(self.facts.arguments))
 
     @cached_property
     def shown(self) -> "SearchedCall":
@@ -82,6 +84,10 @@ class SearchedTurn:
         return self._texts[:number]
 
     @cached_property
+    def last_text(self) -> SearchedText | None:
+        return next(iter(self.last_texts(1)), None)
+
+    @cached_property
     def last_reply(self) -> SearchedText | None:
         return None if self.facts.last_reply is None else SearchedText(self.facts.last_reply)
 
@@ -103,16 +109,21 @@ class SearchWork:
     So it depends on expressions and texts only. The first search that is too much ends those of expressions.
     """
 
-    def __init__(self, limit: int = MAX_INJECTION_WORK) -> None:
+    def __init__(self, limit: int = MAX_INJECTION_WORK, *, most: float = inf) -> None:
+        """Take the limit, and the most that may be asked for: within it, nothing is counted."""
         self.left = limit
+        self._is_counted = most > limit
         self._counted: set[tuple[str, int]] = set()
 
     def finds(self, patterns: Patterns, text: SearchedText) -> bool:
         """Return whether one of the patterns is found in the text. Raises SearchLimitError."""
-        for pattern in patterns.each:
+        is_out = patterns.grams is not None and text.lacks(patterns.grams)
+        if is_out and not self._is_counted:
+            return False
+        for pattern in patterns.expressions if is_out else patterns.each:
             if pattern.steps:
                 self._count(pattern, text)
-            if text.has(pattern):
+            if not is_out and text.has(pattern):
                 return True
         return False
 
@@ -122,10 +133,12 @@ class SearchWork:
         return text.capture(expression)
 
     def _count(self, expression: Pattern, text: SearchedText, purpose: str = "") -> None:
+        if not self._is_counted:
+            return
         search = purpose + expression.written, id(text)
         if search not in self._counted:
             self._counted.add(search)
-            self.left -= expression.steps * len(text.beginning(expression.max_bytes))
+            self.left -= expression.steps * text.extent(expression.max_bytes)
         if self.left < 0:
             raise SearchLimitError
 
@@ -145,23 +158,43 @@ class Moment(NamedTuple):
     has_words: bool = True
     """Whether the user has said something new, for an entry with `set`."""
 
-    def max_work(self, searching: Iterable["Searching"]) -> int:
-        """Return what these expressions search at most; a long text counts as all that an injection may."""
-        said = [text.size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
-        in_calls = [size for call in self.calls for size in call.sizes]
-        if max([self.turn.last_reply.size if self.turn.last_reply else 0, *said, *in_calls]) > LONG_TEXT_BYTES:
-            return MAX_INJECTION_WORK
-        other = sum(in_calls) + (self.turn.last_reply.size if self.turn.last_reply else 0)
-        sizes = [other, *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
-        return sum(steps * sizes[last] for one in searching for last, steps in one.searches)
+    def work_of(self, searching: Sequence["Searching"]) -> list[int]:
+        """Return what the expressions of each search at most; a long text counts as all that an injection may."""
+        said, other = self.texts()
+        if max([0, *(text.size for text in (*said, *other))]) > LONG_TEXT_BYTES:
+            return [MAX_INJECTION_WORK] * len(searching)
+        works = []
+        for one in searching:
+            work = 0
+            for search in one.searches:
+                for text in said[: search.last] if search.last else other:
+                    if text.size > MAX_LOOKED_AT_BYTES or search.grams is None or not text.lacks(search.grams):
+                        work += search.steps * text.size
+            works.append(work)
+        return works
+
+    def texts(self) -> tuple[list[SearchedText], list[SearchedText]]:
+        """Return the texts that may be searched: what the user said, the last first, and all others."""
+        other = [text for call in self.calls for text in (call.result, call.all_arguments)]
+        other += [self.turn.last_reply] if self.turn.last_reply else []
+        return self.turn.last_texts(MAX_SCAN_TURNS), other
+
+
+class TextSearch(NamedTuple):
+    """What one list of patterns searches with expressions."""
+
+    last: int
+    """Number of user messages, the last ones; 0: other texts."""
+    steps: int
+    grams: frozenset[str] | None = None
+    """Runs of characters of which one is in each text where something is found, if such are known."""
 
 
 class Searching(Protocol):
-    """A `when` or a `set`, of which the expressions search texts."""
+    """A hook, of whose conditions and changes the expressions search texts."""
 
     @property
-    def searches(self) -> Sequence[tuple[int, int]]:
-        """Number of user messages (0: other texts) and steps of the search for each list of patterns."""
+    def searches(self) -> Sequence[TextSearch]: ...
 
 
 class Node(Protocol):
@@ -176,8 +209,7 @@ class Condition:
 
     source: str
     root: Node = field(compare=False, repr=False)
-    searches: Sequence[tuple[int, int]] = field(default=(), compare=False, repr=False)
-    """Searches of its expressions, for Searching."""
+    searches: Sequence[TextSearch] = field(default=(), compare=False, repr=False)
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""
@@ -186,14 +218,14 @@ class Condition:
 
 class Leaf:
     def __init__(self, path: str, test: Callable[[Moment], bool]) -> None:
-        self._path = path
-        self._test = test
+        self.path = path
+        self.test = test
 
     def why_not(self, moment: Moment) -> str | None:
-        return None if self._test(moment) else self._path
+        return None if self.test(moment) else self.path
 
     def why(self, moment: Moment) -> str | None:
-        return self._path if self._test(moment) else None
+        return self.path if self.test(moment) else None
 
 
 class CallLeaf:
@@ -203,7 +235,9 @@ class CallLeaf:
         self.path = path
         self.test = test
 
-    def fitting(self, calls: Iterable[SearchedCall], moment: Moment) -> list[SearchedCall]:
+    def fitting(self, calls: Sequence[SearchedCall], moment: Moment) -> Sequence[SearchedCall]:
+        if len(calls) == 1:
+            return calls if self.test(calls[0], moment) else ()
         return [call for call in calls if self.test(call, moment)]
 
     def why(self, moment: Moment) -> str | None:
@@ -216,6 +250,8 @@ class AllOf:
     def __init__(self, path: str, parts: Sequence[Node | CallLeaf]) -> None:
         self._path = path
         self._parts = parts
+        plain = [(part.path, part.test) for part in parts if isinstance(part, Leaf)]
+        self._leaves = plain if len(plain) == len(parts) else None
 
     def why(self, moment: Moment) -> str | None:
         if len(self._parts) == 1:
@@ -223,6 +259,8 @@ class AllOf:
         return self._path if self.why_not(moment) is None else None
 
     def why_not(self, moment: Moment) -> str | None:
+        if self._leaves is not None:  # as most often: with no call for each of them
+            return next((path for path, test in self._leaves if not test(moment)), None)
         calls: Sequence[SearchedCall] = moment.calls
         for part in self._parts:
             if isinstance(part, CallLeaf):

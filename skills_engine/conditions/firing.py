@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Literal, NamedTuple
 
 from skills_engine.conditions.condition import Moment, SearchedCall, SearchedTurn, SearchLimitError, SearchWork
@@ -50,9 +51,26 @@ class TurnMemory:
         self._calls: dict[int, SearchedCall] = {}  # id → call; holding it keeps its id from being reused
 
     def moment(
+        self,
+        timing: str,
+        call: CallFacts | None,
+        calls: Iterable[CallFacts],
+        round_number: int | None,
+        *,
+        steps: float = inf,
+    ) -> Moment:
+        """Return the injection as conditions see it: they see of its facts those of its timing (L1-42).
+
+        `steps`: those of all its expressions, if they are known.
+        """
+        moment = self._moment(timing, call, calls, round_number)
+        said, other = moment.texts()
+        most = steps * max([1, *(text.size for text in (*said, *other))]) * max(1, len(moment.calls))
+        return moment._replace(work=SearchWork(most=most))
+
+    def _moment(
         self, timing: str, call: CallFacts | None, calls: Iterable[CallFacts], round_number: int | None
     ) -> Moment:
-        """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
         moment = Moment(self._turn, SearchWork(), variables=self.variables)
         match timing:
             case "after_tool_call" if call is not None:
@@ -70,7 +88,11 @@ class TurnMemory:
         """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
         if not hook.enabled:
             return "enabled", ""
-        if hook.timing == "after_tool_call" and not hook.fits_tool(moment.call.facts.name if moment.call else None):
+        if (
+            hook.tool_filter is not None
+            and hook.timing == "after_tool_call"
+            and not hook.fits_tool(moment.call.facts.name if moment.call else None)
+        ):
             return "tool_filter", ""
         if hook.is_plain:
             return None
@@ -91,7 +113,7 @@ class TurnMemory:
             if self._now <= turn + hook.memory_turns:
                 return "cooldown", ""
         try:
-            path = None if hook.when is None else hook.when.why_not(moment)
+            path = None if hook.when is None else hook.when.root.why_not(moment)
         except SearchLimitError:
             return "search_limit", ""
         return None if path is None else ("when", path)
@@ -126,7 +148,7 @@ class TurnMemory:
         fired = [
             Firing(hook.skill, hook.name, turn, None if hook.once == "conversation" else turn + hook.memory_turns)
             for hook in hooks
-            if (turn := self._last.get((hook.skill, hook.name))) is not None
+            if hook.has_memory and (turn := self._last.get((hook.skill, hook.name))) is not None
         ]
         return self._before.next(fired, self.variables.changed)
 

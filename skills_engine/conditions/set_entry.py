@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from skills_engine.conditions.condition import Moment, compact_json
+from skills_engine.conditions.condition import Moment, TextSearch, compact_json
 from skills_engine.conditions.text_patterns import Pattern, SearchedText, capturing
 from skills_engine.conditions.turn_facts import MAX_INTEGER, MAX_LINE_CHARS, Value, is_of_kind, is_value, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
@@ -74,8 +74,7 @@ class SetEntry:
 
     source: str
     changes: Sequence[tuple[str, Change]] = field(compare=False, repr=False)
-    searches: Sequence[tuple[int, int]] = field(compare=False, repr=False)
-    """Number of user messages (0: other texts) and steps of the search, as in conditions."""
+    searches: Sequence[TextSearch] = field(compare=False, repr=False)
 
 
 def read_variables(written: object, report: Report) -> dict[str, Value]:
@@ -112,7 +111,7 @@ def read_set(written: object, place: str, report: Report, owner: Owner, timing: 
             pattern = _pattern(value)
             changes.append((name, _change(name, value, owner.declared[name], pattern, timing)))
             if pattern is not None:
-                searches.append((int(value["from"] == "user_text"), pattern.steps))
+                searches.append(TextSearch(int(value["from"] == "user_text"), pattern.steps))
         except (ValueError, msgspec.ValidationError) as error:  # of the first, PatternError is one
             report.error(f"{place}.{name}", str(error))
     return SetEntry(json.dumps(written), changes, searches) if len(report.errors) == errors else None
@@ -171,7 +170,7 @@ def _looked_up(source: str, moment: Moment) -> tuple[object, SearchedText | None
     first, _, rest = source.partition(".")
     match first:
         case "user_text" if moment.has_words:
-            text = next(iter(moment.turn.last_texts(1)), None)
+            text = moment.turn.last_text
         case "user_text":
             text = None
         case "last_reply":

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import cached_property
+from string import ascii_letters, digits
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
@@ -20,6 +21,9 @@ LONG_TEXT_BYTES = 4 * 1024
 MAX_EXPRESSION_MEMORY_BYTES = 1 << 20
 MAX_EXPRESSION_STEPS = 2000
 """The size of a compiled expression."""
+
+GRAM_CHARS = 3
+"""Length of the runs of characters by which a text shows that it has none of many patterns."""
 
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -40,6 +44,15 @@ _SPACES = re.compile(r"\s+")
 _DIACRITICS = re2.compile(r"([\p{Latin}\p{Greek}])[\x{300}-\x{36f}]+")
 
 
+_TOKENS = re.compile(r"\\[pP]\{[^}]*\}|\\[pP]?.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{[0-9,]+\}|.", re.DOTALL)
+"""The parts of an expression: an escape, a class, a repetition, or a character."""
+_UNREAD_ESCAPE = re.compile(r"\\[^\WbBdDsSwWpPAz]")
+"""An escape that may stand for letters: `\\x41`, `\\Q`."""
+_LITERALS = frozenset(ascii_letters + digits)
+_FREQUENT = " etaoinsrhldcumfpgwybvk"
+"""Frequent characters, from the most frequent one on; what is not among them counts as rare."""
+
+
 class PatternError(ValueError):
     """The pattern is no expression that can be searched in linear time. The text says why."""
 
@@ -51,6 +64,7 @@ class SearchedText:
         # surrogatepass, ignore: half of a surrogate pair is left out; one byte more shows where a character ends
         self._encoded = text[: MAX_TEXT_BYTES + 1].encode(errors="surrogatepass")[: MAX_TEXT_BYTES + 1]
         self._found: dict[str, bool] = {}
+        self._asked = 0  # how often for a list of patterns
         self._captured: dict[str, str | None] = {}
 
     @property
@@ -70,6 +84,21 @@ class SearchedText:
     def plain(self) -> str:
         """The folded text without diacritics."""
         return _without_diacritics(self.folded)
+
+    @cached_property
+    def _grams(self) -> frozenset[str]:
+        """Every run of three characters of the folded text, with diacritics and without."""
+        texts = (self.folded,) if self.plain == self.folded else (self.folded, self.plain)
+        return frozenset(text[at : at + GRAM_CHARS] for text in texts for at in range(len(text) - GRAM_CHARS + 1))
+
+    def lacks(self, grams: frozenset[str]) -> bool:
+        """Return whether none of these is in the text; False also as long as that is not worth finding out."""
+        self._asked += 1
+        return self._asked > len(self._encoded) // 16 and self._grams.isdisjoint(grams)
+
+    def extent(self, size: int) -> int:
+        """Return the number of bytes of this beginning."""
+        return len(self._encoded) if len(self._encoded) <= size else len(self.beginning(size))
 
     def beginning(self, size: int) -> bytes:
         """Return at most so many bytes, in whole characters."""
@@ -159,6 +188,10 @@ class Patterns:
         expressions = {pattern: found for pattern in patterns if (found := _EXPRESSION.fullmatch(pattern))}
         words = (Pattern(one, words=WholeWords.of(one)) for one in patterns if one not in expressions)
         self.each = [*words, *(_expression(pattern, *found.groups()) for pattern, found in expressions.items())]
+        self.expressions = [pattern for pattern in self.each if pattern.steps]
+        literals = [text for one in self.each for text in ([one.words.text] if one.words else _literals(one.written))]
+        self.grams = frozenset(map(_rarest_gram, literals)) if min(map(len, literals)) >= GRAM_CHARS else None
+        """A run of characters of each pattern, of which one is in each text where something is found, if all have one."""
 
     def are_found_in(self, text: SearchedText) -> bool:
         return any(map(text.has, self.each))
@@ -179,6 +212,29 @@ def is_in_range(tag: str, language_range: str) -> bool:
     """Return whether the language tag is in the range by basic filtering (RFC 4647, 3.3.1)."""
     tag, language_range = tag.lower(), language_range.lower()
     return language_range in ("*", tag) or tag.startswith(f"{language_range}-")
+
+
+def _literals(expression: str) -> list[str]:
+    """Return for each alternative of an expression letters or digits that are in the folded text wherever it is found."""
+    runs, depth = [[""]], 0
+    for part in _TOKENS.findall(expression[1:].rpartition("/")[0]):
+        if _UNREAD_ESCAPE.match(part):
+            return [""]
+        depth += (part == "(") - (part == ")")
+        if depth == 0 and part == "|":
+            runs.append([""])
+        elif depth == 0 and part in _LITERALS:
+            runs[-1][-1] += part.lower()
+        else:
+            if depth == 0 and part[0] in "*?{":
+                runs[-1][-1] = runs[-1][-1][:-1]
+            runs[-1].append("")
+    return [max(of_alternative, key=len) for of_alternative in runs]
+
+
+def _rarest_gram(text: str) -> str:
+    grams = (text[at : at + GRAM_CHARS] for at in range(len(text) - GRAM_CHARS + 1))
+    return max(grams, key=lambda gram: sum(_FREQUENT.find(letter) % 32 for letter in gram))
 
 
 def _folded(text: str) -> str:

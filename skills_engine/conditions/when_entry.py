@@ -22,6 +22,7 @@ from skills_engine.conditions.condition import (
     Node,
     Not,
     SearchedCall,
+    TextSearch,
     is_in_span,
 )
 from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
@@ -190,7 +191,7 @@ class _Reader:
 
     def __init__(self, place: str, report: Report, known: Sequence[str] | None, owner: Owner) -> None:
         self.leaves = 0
-        self.searches: list[tuple[int, int]] = []
+        self.searches: list[TextSearch] = []
         self._known = known
         self._owner = owner
         self._place = place
@@ -243,8 +244,8 @@ class _Reader:
     def _patterns(self, patterns: Sequence[str], last: int = 0) -> Patterns:
         """Compile patterns that are searched in so many user messages, or in other texts. Raises PatternError."""
         compiled = Patterns(patterns)
-        if steps := sum(pattern.steps for pattern in compiled.each):
-            self.searches.append((last, steps))
+        if steps := sum(pattern.steps for pattern in compiled.expressions):
+            self.searches.append(TextSearch(last, steps, compiled.grams))
         return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
@@ -343,6 +344,12 @@ def _test(
     match key:
         case "user_text":
             patterns = compile_patterns(value, last)
+            if last == 1:
+                return lambda moment: (
+                    moment.has_words
+                    and (text := moment.turn.last_text) is not None
+                    and moment.work.finds(patterns, text)
+                )
             return lambda moment: (
                 moment.has_words and any(moment.work.finds(patterns, text) for text in moment.turn.last_texts(last))
             )
