@@ -16,6 +16,7 @@ from typing import Any
 from skill_tools.testing.tests_files import read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
+from skills_engine.conditions.condition import Condition
 from skills_engine.conditions.hook_variables import lasting_words, used_variables
 from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns
@@ -216,9 +217,11 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
     files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]
-    named = {(folder / "hooks" / file).resolve() for file in files}
-    texts = sorted((folder / "hooks").glob("**/*.md"))
-    orphans = (text.relative_to(folder).as_posix() for text in texts if text.resolve() not in named)
+    texts = {text.relative_to(folder).as_posix(): text for text in sorted((folder / "hooks").glob("**/*.md"))}
+    for file in files:
+        texts.pop(f"hooks/{file}", None)
+    named = {(folder / "hooks" / file).resolve() for file in files if texts}  # however they are written
+    orphans = [file for file, text in texts.items() if text.resolve() not in named]
     message = "no hook in hooks.json names this file"
     return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]
 
@@ -228,7 +231,7 @@ def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Repo
         leaves = list(_leaves(json.loads(hook.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _leaf_advice(hook, path, key, value, report)
-            _size_advice(path, key, value, report)
+            _size_advice(path, key, value, hook.when, report)
         _exclusion_advice(leaves, report)
     for name in hook.requires_tools:
         _tool_advice(name, f"{place}.requires_tools", report)
@@ -273,7 +276,7 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
         leaves = list(_leaves(json.loads(trigger.when.source), f"{place}.when"))
         for path, key, value in leaves:
-            _size_advice(path, key, value, report)
+            _size_advice(path, key, value, trigger.when, report)
             if message := _constant(key, value):
                 report.warning(path, message)
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
@@ -362,13 +365,14 @@ def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report
                 report.warning(path, f"{quoted(text)} is searched as a text: an expression ends with / or with /i")
 
 
-def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
+def _size_advice(path: str, key: str, value: Any, when: Condition, report: Report) -> None:
     """Say how much of a text large expressions look at."""
+    expressions = (one for search in when.searches for one in search.expressions)
+    large = {one.written: one for one in expressions if one.max_bytes < MAX_TEXT_BYTES}
     lists = value.values() if key == "tool_args" else [value] if key in ("user_text", "tool_result") else []
-    for one in (pattern for patterns in lists for pattern in Patterns(patterns).each):
-        if one.max_bytes < MAX_TEXT_BYTES:
-            extent = f"the first {one.max_bytes} bytes of a text"
-            report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
+    for one in (large[pattern] for patterns in lists for pattern in patterns if pattern in large):
+        extent = f"the first {one.max_bytes} bytes of a text"
+        report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
 
 
 def _constant(key: str, value: Any) -> str:

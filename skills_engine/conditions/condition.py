@@ -185,6 +185,7 @@ class TextSearch(NamedTuple):
 
     last: int
     """Number of user messages, the last ones; 0: other texts."""
+    expressions: Sequence[Pattern]
     steps: int
     grams: frozenset[str] | None = None
     """Runs of characters of which one is in each text where something is found, if such are known."""

@@ -111,7 +111,7 @@ def read_set(written: object, place: str, report: Report, owner: Owner, timing: 
             pattern = _pattern(value)
             changes.append((name, _change(name, value, owner.declared[name], pattern, timing)))
             if pattern is not None:
-                searches.append(TextSearch(int(value["from"] == "user_text"), pattern.steps))
+                searches.append(TextSearch(int(value["from"] == "user_text"), [pattern], pattern.steps))
         except (ValueError, msgspec.ValidationError) as error:  # of the first, PatternError is one
             report.error(f"{place}.{name}", str(error))
     return SetEntry(json.dumps(written), changes, searches) if len(report.errors) == errors else None

@@ -245,7 +245,7 @@ class _Reader:
         """Compile patterns that are searched in so many user messages, or in other texts. Raises PatternError."""
         compiled = Patterns(patterns)
         if steps := sum(pattern.steps for pattern in compiled.expressions):
-            self.searches.append(TextSearch(last, steps, compiled.grams))
+            self.searches.append(TextSearch(last, compiled.expressions, steps, compiled.grams))
         return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:
