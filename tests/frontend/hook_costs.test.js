@@ -132,3 +132,18 @@ test("without traces the skills panel says nothing of costs", () => {
 
   assert.doesNotMatch(textOf(skillsView(page.state)), /token|fired|Text/);
 });
+
+test("hooks that the server left out of its list are loaded one skill at a time", () => {
+  const page = new Page();
+  page.receive({ type: "skills", skills: [skill("calm", { hooks_omitted: 2 }), skill("kind")], diagnostics: [] });
+  assert.match(textOf(skillsView(page.state)), /Show 2 hooks/);
+
+  page.dispatch({ type: "show_hooks", skill: "calm" });
+  assert.deepEqual(page.effects.filter(({ type }) => type === "load_hooks"), [{ type: "load_hooks", skill: "calm" }]);
+  const hooks = [{ name: "mood", timing: "after_user_input", role: "system", persistent: false, tool_filter: null }];
+  page.dispatch({ type: "hooks_loaded", skill: "calm", hooks });
+
+  const text = textOf(skillsView(page.state));
+  assert.match(text, /1 hook.*mood/);
+  assert.doesNotMatch(text, /Show/);
+});

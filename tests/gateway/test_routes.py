@@ -16,7 +16,7 @@ TABLE = {
     Access.EVERYONE: "/login /api/login /api/logout /{path}",  # files of LOGIN_FILES and sdk/
     Access.FILE: "/media/{id} /{path}",
     Access.LOGGED_IN: (
-        "/stages /api/session /api/hooks/config /api/hooks/document /api/hooks/available /api/hooks/schema /api/audit "
+        "/stages /api/session /api/hooks/config /api/hooks/document /api/hooks/available /api/hooks/schema /api/hooks/skills/{skill} /api/audit "
         "/api/audit/export /api/approvals /api/approvals/{id} /api/sessions /api/sessions/{id} /api/{rest} "
         "/v1/realtime/client_secrets /openai/v1/realtime/client_secrets /v1/realtime/sessions /v1/models /openapi.json"
     ),

@@ -434,6 +434,8 @@ export const en = {
     studio: "Skill studio",
     unused: (/** @type {number} */ n) => `${count(n, "unused folder")}`,
     hooks: (/** @type {number} */ n) => count(n, "hook"),
+    showHooks: (/** @type {number} */ n) => `Show ${count(n, "hook")}`,
+    noHooks: (/** @type {string} */ skill) => `The hooks of ${skill} could not be loaded.`,
     speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",
     after: (/** @type {string} */ tools) => `after ${tools}`,

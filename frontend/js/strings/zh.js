@@ -403,6 +403,8 @@ export const zh = {
     studio: "技能工作室",
     unused: (n) => `${n} 个未使用的文件夹`,
     hooks: (n) => `${n} 个钩子`,
+    showHooks: (n) => `显示 ${n} 个钩子`,
+    noHooks: (skill) => `无法加载 ${skill} 的钩子。`,
     speaksFirst: (names) => `可以先开口：${names}`,
     persistent: "持久",
     after: (tools) => `在 ${tools} 之后`,
