@@ -5,10 +5,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
-from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
+from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners
 from skills_engine.conditions.hook_variables import fill
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, Value, Values
 from skills_engine.hook_entries import HookInfo
+from skills_engine.token_estimate import estimate_tokens
 
 Message = dict[str, Any]
 
@@ -176,7 +177,7 @@ class HookManager:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
         messages = self._removable.pop(timing, ())
         if self._budget is not None:
-            self._tokens -= sum(tokens_of(message["content"]) for message in messages)
+            self._tokens -= sum(estimate_tokens(message["content"]) for message in messages)
         self._take_out(messages)
 
     def inject_prompt(self, content: str, role: str = "system") -> Message:
@@ -247,12 +248,12 @@ class HookManager:
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
         """Leave out, while the sum exceeds the budget, of the lowest priority the last in order (L1-47)."""
-        self._tokens += sum(tokens_of(content) for _, content in chosen)
+        self._tokens += sum(estimate_tokens(content) for _, content in chosen)
         left_out = set()
         for index, (hook, content) in sorted(enumerate(chosen), key=lambda item: (item[1][0].priority, -item[0])):
             if self._tokens <= budget:
                 break
-            self._tokens -= tokens_of(content)
+            self._tokens -= estimate_tokens(content)
             self._give_up(hook, "budget")
             left_out.add(index)
         return [item for index, item in enumerate(chosen) if index not in left_out]

@@ -179,8 +179,3 @@ def group_winners(hooks: Iterable[HookInfo]) -> dict[str, HookInfo]:
         if hook.group is not None and (hook.group not in best or hook.priority > best[hook.group].priority):
             best[hook.group] = hook
     return best
-
-
-def tokens_of(text: str) -> int:
-    """Return what a hook's text costs, as budgets count it (L1-47)."""
-    return -(-len(text) // 4)
