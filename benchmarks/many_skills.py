@@ -129,11 +129,7 @@ def _entry(number: int, index: int) -> dict[str, Any]:
         when = {"tool": ["shop__*"], "tool_result": patterns, "not": {"user_text": ["later"]}}
     elif index == 5:
         when = {"any": [{"user_text": patterns, "scan_turns": 5}, {"language": ["fr"]}], "turn": {"min": 2}}
-    memories: dict[int, dict[str, Any]] = {
-        6: {"cooldown": 3},
-        7: {"once": "conversation"},
-        8: {"group": f"tone-{number % 3}"},
-    }.get(index, {})
+    memories: dict[int, Any] = {6: {"cooldown": 3}, 7: {"once": "conversation"}, 8: {"group": f"tone-{number % 3}"}}
     if number % 50 == 0 and index < 2:
         when = {"user_text": ["refund"], "channel": "text"}
     hook = {"name": f"hook-{index}", "file": f"hook-{index}.md", "timing": timing, "role": "system"}

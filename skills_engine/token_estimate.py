@@ -23,7 +23,7 @@ all others. Fitted to o200k, which needs up to a quarter more or less."""
 
 
 _LIGHT: Final = f"{ascii_letters}{whitespace}\x1c\x1d\x1e\x1f".encode()
-"""What counts 25 of ASCII."""
+"""ASCII characters that count 25."""
 
 
 def estimate_tokens(text: str) -> int:

@@ -21,7 +21,7 @@ class HookCost:
     hook: HookName
     tokens: int = 0
     cached_tokens: int = 0
-    """Those of them in the part that a prompt cache would have."""
+    """Tokens of these in the part that a prompt cache would have."""
     lost_calls: int = 0
     """The calls in which it kept a cache from tokens that were the same."""
     lost_tokens: int = 0

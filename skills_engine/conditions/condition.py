@@ -181,7 +181,7 @@ class Moment(NamedTuple):
 
 
 class TextSearch(NamedTuple):
-    """What one list of patterns searches with expressions."""
+    """A search for one list of patterns with expressions."""
 
     last: int
     """Number of user messages, the last ones; 0: other texts."""

@@ -339,3 +339,25 @@ def test_a_text_that_lacks_all_runs_of_a_list_holds_none_of_its_patterns(inner: 
         text = SearchedText(said)
         is_out = patterns.grams is not None and any(text.lacks(patterns.grams) for _ in range(8))
         assert not (is_out and patterns.are_found_in(text))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("/colou?r/", "color"),
+        ("/ab{0,2}cde?/", "acd"),
+        ("/xyz|abc/", "abc"),
+        (r"/\x41bc/", "Abc"),
+        (r"/\QABC\E/", "ABC"),
+        ("/(long)? way/", " way"),
+        ("/KELVIN/i", "\u212aelvin"),
+        ("/cafe/", "cafe\u0301"),
+        ("cafe", "cafe\u0301"),
+        ("[abc]*", "[abc]*"),
+    ],
+)
+def test_a_text_never_lacks_what_it_holds(pattern: str, text: str) -> None:
+    patterns, searched = Patterns([pattern]), SearchedText(text)
+
+    assert patterns.are_found_in(searched)
+    assert patterns.grams is None or not any(searched.lacks(patterns.grams) for _ in range(8))
