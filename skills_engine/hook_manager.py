@@ -167,13 +167,15 @@ class HookManager:
             return Search(0, list)
         moment = self._moment(timing, call, calls, round_number)
         moment = moment._replace(variables=TurnVariables(self._declared, self.variables))
+        works = moment.max_works([hook.searches for hook in (*updates, *hooks)])
+        searching = [hook for hook, work in zip(hooks, works[len(updates) :], strict=True) if work]
 
         def run() -> None:
-            for entries in (updates, hooks):
+            for entries in (updates, searching):
                 for hook in [one for one in entries if self._memory.decide(one, moment) is None]:
                     self._memory.apply(hook, moment)
 
-        return Search(moment.max_work(search for hook in (*updates, *hooks) for search in hook.searches), run)
+        return Search(sum(works), run)
 
     def _moment(
         self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int | None

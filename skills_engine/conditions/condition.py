@@ -107,7 +107,10 @@ class Moment(NamedTuple):
 
     def finds(self, patterns: Patterns, *texts: str) -> bool:
         """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
-        return any(self.work.finds(patterns, self.turn.searched(text)) for text in texts)
+        for text in texts:  # no generator: with many hooks, this is the way most often gone
+            if self.work.finds(patterns, self.turn.searched(text)):
+                return True
+        return False
 
     def texts(self) -> tuple[list[SearchedText], list[SearchedText]]:
         """Return the texts that may be searched: what the user said, the last first, and all others."""
@@ -115,17 +118,20 @@ class Moment(NamedTuple):
         in_calls = (text for call in self.calls for text in (call.result, compact_json(call.arguments)))
         return said, [self.turn.searched(text) for text in (self.turn.facts.last_reply or "", *in_calls)]
 
-    def max_work(self, searches: Iterable["TextSearch"]) -> int:
-        """Return what these search at most; a long text counts as all that an injection may."""
+    def max_works(self, hooks: Sequence[Sequence["TextSearch"]]) -> list[int]:
+        """Return what the searches of each hook may search; a long text counts as all that an injection may."""
         said, others = self.texts()
         if max(text.size for text in (*said, *others)) > LONG_TEXT_BYTES:
-            return MAX_INJECTION_WORK
-        return sum(
-            search.steps * text.size
-            for search in searches
-            for text in (said[: search.last] if search.last else others)
-            if text.size > MAX_LOOKED_AT_BYTES or not text.lacks(search.grams)
-        )
+            return [MAX_INJECTION_WORK] * len(hooks)
+        return [
+            sum(
+                search.steps * text.size
+                for search in searches
+                for text in (said[: search.last] if search.last else others)
+                if text.size > MAX_LOOKED_AT_BYTES or not text.lacks(search.grams)
+            )
+            for searches in hooks
+        ]
 
 
 class TextSearch(NamedTuple):
