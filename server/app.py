@@ -49,6 +49,7 @@ from server.realtime.realtime_routes import RealtimeRoutes
 from server.realtime.session_config import ServerTools
 from server.session.chat_handler import ChatHandler
 from server.session.services import Services
+from server.session.status_frames import hooks_of_skill
 from server.session.turn_limits import Preparation, TurnGate
 from server.speech.service import SpeechService
 from server.status import ServerStatus, mcp_notice
@@ -168,7 +169,7 @@ class App:
                 Probes(authenticator, self._status.readiness, self._metrics),
                 LoginRoutes(authenticator, accounts, FRONTEND),
                 MediaRoute(self.media, authenticator),
-                self._build_rest(authenticator, SkillTrial(services), realtime),
+                self._build_rest(authenticator, services, realtime),
                 StaticFiles(FRONTEND, LOGIN_FILES),
             ),
         )
@@ -325,7 +326,7 @@ class App:
             broker=self._broker,
         )
 
-    def _build_rest(self, authenticator: Authenticator, trial: SkillTrial, realtime: RealtimeRoutes) -> RestApi:
+    def _build_rest(self, authenticator: Authenticator, services: Services, realtime: RealtimeRoutes) -> RestApi:
         storage, skills = self.storage, self._settings.skills
         is_editable = self._settings.storage.url is None if skills.edit == "auto" else skills.edit
         skill_files = SkillFiles(skills.dir, self._data_dir, further=skills.dirs, is_on=is_editable)
@@ -338,11 +339,12 @@ class App:
                 *ModelRoutes(self.models, self._fetcher, storage.audit, free_memory_bytes=free_memory()).operations(),
                 *SessionRoutes(storage.page_sessions, storage.audit).operations(),
                 *SkillRoutes(skill_files, storage.audit).operations(),
-                *SkillTrialRoutes(skill_files, trial).operations(),
+                *SkillTrialRoutes(skill_files, SkillTrial(services)).operations(),
                 *realtime.operations(),
             ),
             processes=self.hooks.health,
             builtins=self._layers.builtin_health,
+            hooks_of_skill=partial(hooks_of_skill, services),
         )
 
     async def _warm_up(self, model: LanguageModel) -> list[Message]:

@@ -14,7 +14,7 @@ from typing import Any, cast, get_args
 
 from skill_tools.authoring.lint import diagnostic_line, is_skill_folder, line_of, lint
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
-from skill_tools.authoring.simulate import play, render, render_costs
+from skill_tools.authoring.simulate import play_turns, render, render_costs
 from skill_tools.sharing import share_command
 from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
@@ -142,6 +142,9 @@ def _add_simulate(commands: share_command.Commands) -> None:
         "--context", type=_context, action="append", metavar="KEY=VALUE", help="what the application says; repeatable"
     )
     simulate_command.add_argument("--seed", default="", metavar="TEXT", help="decides what is drawn at random")
+    simulate_command.add_argument(
+        "--turns", type=int, default=1, metavar="N", help="repeat the last --text until there are so many turns"
+    )
     ending = simulate_command.add_mutually_exclusive_group()
     ending.add_argument("--no-need", action="store_true", help="the model answers at once, without tools")
     ending.add_argument("--no-tools", action="store_true", help="tools are switched off")
@@ -263,8 +266,10 @@ def _simulate(arguments: argparse.Namespace) -> int:
             names = ", ".join(one.name for one in triggers) or "none"
             print(f"error: no trigger is called {arguments.trigger}; there are: {names}", file=sys.stderr)
             return USAGE
-    played = play(hooks, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
-    print(render(played), *([render_costs(played)] if arguments.cost else []), sep="\n\n", flush=True)
+    texts += texts[-1:] * (arguments.turns - len(texts))
+    replay = partial(play_turns, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)
+    costs = [render_costs(hooks, replay)] if arguments.cost else []
+    print(render(replay(hooks)[-1]), *costs, sep="\n\n", flush=True)
     return _print_mistakes(arguments.path)
 
 

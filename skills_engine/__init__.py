@@ -8,7 +8,8 @@ from skills_engine.hooks_config import scan_hooks
 from skills_engine.library import SkillsLibrary, SkillsSnapshot, load_snapshot
 from skills_engine.signing import SecretFileError, Signer
 from skills_engine.skills_config import Skill
-from skills_engine.skills_context_manager import Catalog, estimate_tokens
+from skills_engine.skills_context_manager import Catalog
+from skills_engine.token_estimate import estimate_tokens
 from skills_engine.trigger_entries import TriggerInfo
 
 __all__ = [

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -37,6 +38,25 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int, inner: str = "")
 
     Links are followed to where they stay inside; one that is swapped in meanwhile leads nowhere.
     """
+    try:
+        data = _read_plain(folder, f"{inner}/{relative}" if inner else relative, max_bytes)
+    except (OSError, ValueError):  # a link on the way, or the reason why it cannot be read
+        data = _read_resolved(folder, relative, max_bytes, inner)
+    if len(data) > max_bytes:
+        raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
+    return data
+
+
+def _read_plain(folder: Path, relative: str, max_bytes: int) -> bytes:
+    """Read a file to which no link leads below `folder`: most, at a tenth of the cost. Raises OSError, ValueError."""
+    parts = relative.split("/")
+    if not {"", ".", ".."}.isdisjoint(parts):
+        raise ValueError(f"not a plain path: {relative}")
+    with os.fdopen(_open_parts(folder, parts), "rb") as file:
+        return file.read(max_bytes + 1)
+
+
+def _read_resolved(folder: Path, relative: str, max_bytes: int, inner: str) -> bytes:
     out_of = f"leads out of {(folder / inner).name}/"
     try:
         paths = (folder, folder / inner, folder / inner / relative)
@@ -44,16 +64,13 @@ def read_inside(folder: Path, relative: str, *, max_bytes: int, inner: str = "")
         if not (target.is_relative_to(holder) and holder.is_relative_to(root)):
             raise UnreadableError(out_of if holder.is_relative_to(root) else f"leads out of {folder.name}/")
         with os.fdopen(open_beneath(root, target), "rb") as file:
-            data = file.read(max_bytes + 1)
+            return file.read(max_bytes + 1)
     except ValueError as error:  # no name that a file could have
         raise UnreadableError(out_of) from error
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnreadableError("does not exist") from error
     except OSError as error:
         raise UnreadableError(f"cannot be read ({error.strerror})" if error.strerror else str(error)) from error
-    if len(data) > max_bytes:
-        raise UnreadableError(f"is larger than {max_bytes // 1024} KiB")
-    return data
 
 
 def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
@@ -62,9 +79,12 @@ def open_beneath(folder: Path, target: Path, *, is_folder: bool = False) -> int:
     Follows no link on the way, so both paths must be resolved: a link that is met has been put there since.
     Raises OSError; also for what is no regular file, or no folder where one is wanted. Waits for nothing.
     """
+    return _open_parts(folder, target.relative_to(folder).parts, is_folder=is_folder)
+
+
+def _open_parts(folder: Path, parts: Sequence[str], *, is_folder: bool = False) -> int:
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
     last = os.O_DIRECTORY if is_folder else os.O_NONBLOCK | os.O_NOCTTY  # a pipe would wait for its writer
-    parts = target.relative_to(folder).parts
     descriptor = os.open(folder, flags | (os.O_DIRECTORY if parts else last))
     for number, part in enumerate(parts, 1):
         kind = last if number == len(parts) else os.O_DIRECTORY

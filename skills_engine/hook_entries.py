@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from skills_engine.conditions.condition import Condition, Searches
+from skills_engine.conditions.condition import Condition, TextSearch
 from skills_engine.conditions.set_entry import Changes, Declared, Owner, SetEntry, read_set
 from skills_engine.conditions.when_entry import CONDITIONS, Text, Texts, WhenEntry, read_when
 from skills_engine.diagnostics import Report, did_you_mean, quoted
@@ -184,10 +184,14 @@ class HookInfo:
         """Whether its text, or what it sets, holds values of the context."""
         return (self.vars and "{{context." in self.content) or (self.set is not None and '"context.' in self.set.source)
 
-    @property
-    def searches(self) -> Searches:
+    @cached_property
+    def searches(self) -> Sequence[TextSearch]:
         """Searches of its expressions, in `when` and in `set`."""
         return [search for part in (self.when, self.set) if part is not None for search in part.searches]
+
+    @cached_property
+    def search_steps(self) -> int:
+        return sum(search.steps * max(1, search.last) for search in self.searches)
 
     @property
     def memory_turns(self) -> int:

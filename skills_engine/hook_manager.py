@@ -5,10 +5,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
-from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners, tokens_of
+from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners
 from skills_engine.conditions.hook_variables import fill
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, TurnVariables, Value, Values
 from skills_engine.hook_entries import HookInfo
+from skills_engine.token_estimate import estimate_tokens
 
 Message = dict[str, Any]
 
@@ -68,9 +69,11 @@ class HookManager:
         self.hooks = tuple(hooks)  # pinned: a hot reload counts from the next turn (L1-31)
         self._hooks: dict[str, list[HookInfo]] = {}  # by timing
         self._updates: dict[str, list[HookInfo]] = {}  # by timing
+        self._steps: dict[str, int] = {}  # of the expressions, by timing
         self._declared: dict[str, Mapping[str, Value]] = {}  # by skill
         for hook in self.hooks:
             (self._updates if hook.is_update else self._hooks).setdefault(hook.timing, []).append(hook)
+            self._steps[hook.timing] = self._steps.get(hook.timing, 0) + hook.search_steps
             if hook.variables:
                 self._declared[hook.skill] = hook.variables
         self._always = {  # what needs no decision, ready to be put in
@@ -141,7 +144,7 @@ class HookManager:
         if (chosen := self._always.get(timing)) is None:
             if call is None and tool_name is not None:
                 call = CallFacts(name=tool_name)
-            moment = self._memory.moment(timing, call, calls, round)
+            moment = self._moment(timing, call, calls, round)
             if updates:
                 self._update(updates, moment)
             chosen = self._chosen(hooks, moment)
@@ -162,21 +165,28 @@ class HookManager:
         updates, hooks = self._updates.get(timing, []), self._hooks.get(timing, [])
         if all(hook.when is None and hook.set is None for hook in (*updates, *hooks)):
             return Search(0, list)
-        moment = self._memory.moment(timing, call, calls, round_number)
+        moment = self._moment(timing, call, calls, round_number)
         moment = moment._replace(variables=TurnVariables(self._declared, self.variables))
+        works = moment.max_works([hook.searches for hook in (*updates, *hooks)])
+        searching = [hook for hook, work in zip(hooks, works[len(updates) :], strict=True) if work]
 
         def run() -> None:
-            for entries in (updates, hooks):
+            for entries in (updates, searching):
                 for hook in [one for one in entries if self._memory.decide(one, moment) is None]:
                     self._memory.apply(hook, moment)
 
-        return Search(moment.max_work([search for hook in (*updates, *hooks) for search in hook.searches]), run)
+        return Search(sum(works), run)
+
+    def _moment(
+        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int | None
+    ) -> Moment:
+        return self._memory.moment(timing, call, calls, round_number, steps=self._steps[timing])
 
     def remove(self, timing: str) -> None:
         """Take this timing's hooks out again; persistent ones stay (L1-12)."""
         messages = self._removable.pop(timing, ())
         if self._budget is not None:
-            self._tokens -= sum(tokens_of(message["content"]) for message in messages)
+            self._tokens -= sum(estimate_tokens(message["content"]) for message in messages)
         self._take_out(messages)
 
     def inject_prompt(self, content: str, role: str = "system") -> Message:
@@ -244,12 +254,12 @@ class HookManager:
 
     def _within_budget(self, chosen: list[tuple[HookInfo, str]], budget: int) -> list[tuple[HookInfo, str]]:
         """Leave out, while the sum exceeds the budget, of the lowest priority the last in order (L1-47)."""
-        self._tokens += sum(tokens_of(content) for _, content in chosen)
+        self._tokens += sum(estimate_tokens(content) for _, content in chosen)
         left_out = set()
         for index, (hook, content) in sorted(enumerate(chosen), key=lambda item: (item[1][0].priority, -item[0])):
             if self._tokens <= budget:
                 break
-            self._tokens -= tokens_of(content)
+            self._tokens -= estimate_tokens(content)
             self._give_up(hook, "budget")
             left_out.add(index)
         return [item for index, item in enumerate(chosen) if index not in left_out]

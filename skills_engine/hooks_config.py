@@ -11,13 +11,14 @@ broken file drops the hooks of its skill, and each mistake becomes a Diagnostic.
 import codecs
 import json
 import logging
+import ntpath
 import os
 from collections import Counter
 from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -280,7 +281,7 @@ def _read_entry(
 def _read_content(folder: Path, file: str, place: str, report: Report) -> str:
     """Return the text of a hook, stripped, or an empty one with the reason in the report (L1-05)."""
     try:
-        if "\\" in file or PureWindowsPath(file).drive or Path(file).is_absolute():
+        if "\\" in file or ntpath.splitdrive(file)[0] or file.startswith("/"):
             raise UnreadableError("is not a path inside hooks/")
         if Path(file).suffix != ".md":
             raise UnreadableError("does not end in .md")

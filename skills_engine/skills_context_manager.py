@@ -6,13 +6,12 @@ on demand with `read_file`, as any other file.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil
 
 from skills_engine.diagnostics import without_invisible
 from skills_engine.skills_config import MAX_DESCRIPTION_CHARS, Skill
+from skills_engine.token_estimate import estimate_tokens
 
 HEAD = "Skills (read_file NAME/SKILL.md tells how):"
-CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,6 @@ def build_catalog(skills: Iterable[Skill], *, budget_tokens: int) -> Catalog:
         else:
             dropped.append(skill.name)
     return Catalog("" if text == HEAD else text, tuple(dropped))
-
-
-def estimate_tokens(text: str) -> int:
-    """Count roughly, without a tokenizer: 4 characters of ASCII, or one other character, a token."""
-    ascii_chars = len(text.encode("ascii", "ignore"))
-    return ceil(ascii_chars / CHARS_PER_TOKEN) + len(text) - ascii_chars
 
 
 def _entry(skill: Skill) -> str:

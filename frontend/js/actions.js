@@ -89,6 +89,8 @@ export function clicked(data, now) {
       return { type: "fold_talk" };
     case "talk-mode":
       return { type: "set", change: { turnDetection: data.mode === "push_to_talk" ? "push_to_talk" : "server_vad" } };
+    case "show-hooks":
+      return { type: "show_hooks", skill: data.name ?? "" };
     case "trace-on":
       return { type: "set", change: { trace: true } };
     default:

@@ -9,6 +9,7 @@
  * @property {string} skill
  * @property {string} hook
  * @property {number} tokens
+ * @property {number} cachedTokens those of them in the part that was the same as in the call before
  * @property {number} calls in which the model read it
  * @property {number} lostCalls in which it kept a cache from tokens that were the same as before
  * @property {number} lostTokens
@@ -86,16 +87,20 @@ function costsOfTurn(trace) {
   return costs;
 }
 
+const NOTHING = { tokens: 0, cachedTokens: 0, calls: 0, lostCalls: 0, lostTokens: 0 };
+
 /** @param {ModelCall} call @param {TurnTrace} trace @returns {HookCost[]} */
 function costsOfCall(call, trace) {
   const read = call.messages.flatMap((id) => {
     const tokens = tokensOf(trace, id);
     const { skill = "?", hook = "?" } = trace.messages[id]?.origin ?? {};
-    return tokens ? [{ skill, hook, tokens, calls: 1, lostCalls: 0, lostTokens: 0 }] : [];
+    return tokens ? [{ ...NOTHING, skill, hook, tokens, calls: 1 }] : [];
   });
+  for (const { skill, hook, tokens } of call.common?.hooks ?? [])
+    read.push({ ...NOTHING, skill, hook, cachedTokens: tokens });
   const { ended_by: by, lost_tokens: lostTokens = 0 } = call.common ?? {};
   if (!by?.hook || !lostTokens) return read;
-  return [...read, { skill: by.skill ?? "?", hook: by.hook, tokens: 0, calls: 0, lostCalls: 1, lostTokens }];
+  return [...read, { ...NOTHING, skill: by.skill ?? "?", hook: by.hook, lostCalls: 1, lostTokens }];
 }
 
 /** @param {TurnTrace} trace @param {string} id */
@@ -109,6 +114,7 @@ function added(a, b) {
   return {
     ...a,
     tokens: a.tokens + b.tokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
     calls: a.calls + b.calls,
     lostCalls: a.lostCalls + b.lostCalls,
     lostTokens: a.lostTokens + b.lostTokens,

@@ -7,7 +7,8 @@
  * @typedef {{id: string, role: string, content: unknown, tool_calls?: unknown, tool_call_id?: string, origin?: Origin,
  *   tokens?: number, cut?: boolean}} TraceMessage
  *   `tokens` of a prompt hook, estimated
- * @typedef {{tokens: number, share: number, ended_by: {skill: string | null, hook: string | null} | null, lost_tokens: number}} CommonStart
+ * @typedef {{tokens: number, share: number, ended_by: {skill: string | null, hook: string | null} | null, lost_tokens: number,
+ *   hooks?: {skill: string, hook: string, tokens: number}[]}} CommonStart
  *   what is the same as in the call before; `ended_by` without names means a process hook
  * @typedef {{call: number, purpose: string, round: number | null, attempt: number, messages: string[],
  *   sent_roles: Record<string, string>, trimmed: string[], shortened: string[], tools: string[], tool_choice: string, late_system: string,

@@ -15,7 +15,7 @@ import { listenToUser } from "./gestures.js";
 import { imageBudgetBytes } from "./images.js";
 import { lockConversation } from "./locks.js";
 import { askModels, askNames } from "./models.js";
-import { polls } from "./polls.js";
+import { askHooks, polls } from "./polls.js";
 import { reduce } from "./reduce.js";
 import { download } from "./render/dom.js";
 import * as page from "./render/page.js";
@@ -158,6 +158,14 @@ function perform(effect) {
       }, effect.afterMs);
     case "watch_hooks":
       return void ask.hooks();
+    case "load_hooks":
+      return void askHooks(effect.skill).then((hooks) =>
+        dispatch(
+          hooks
+            ? { type: "hooks_loaded", skill: effect.skill, hooks }
+            : { type: "warn", code: "hooks_not_loaded", message: t.skills.noHooks(effect.skill) },
+        ),
+      );
     case "log_in":
       return void leaveFor("/login");
     default:

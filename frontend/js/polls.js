@@ -47,6 +47,12 @@ export function polls(dispatch, state) {
   return { readiness, hooks };
 }
 
+/** Return the hooks of a skill, or null without an answer. @param {string} skill @returns {Promise<import("../sdk/frames.js").HookItem[] | null>} */
+export async function askHooks(skill) {
+  const answer = await fetch(`/api/hooks/skills/${encodeURIComponent(skill)}`, request()).catch(() => null);
+  return answer?.ok ? ((await answer.json().catch(() => null))?.hooks ?? null) : null;
+}
+
 /** @returns {RequestInit} */
 const request = () => ({ cache: "no-store", headers: sessionHeaders() });
 

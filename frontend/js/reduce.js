@@ -64,6 +64,8 @@
  *   | {type: "stop_download"}
  *   | {type: "downloads_loaded", status: number, body: unknown}
  *   | {type: "hook_health", status: number, body: unknown}
+ *   | {type: "show_hooks", skill: string}
+ *   | {type: "hooks_loaded", skill: string, hooks: import("../sdk/frames.js").HookItem[]}
  *   | {type: "sidebar", isOpen: boolean}
  *   | {type: "narrow", isNarrow: boolean, isTouch?: boolean}
  *   | {type: "suggest", text: string}
@@ -217,6 +219,15 @@ function step(state, event) {
       return { ...state, isPanelWide: !state.isPanelWide };
     case "hook_health":
       return { ...state, hookHealth: healthOf(state.hookHealth, event.status, event.body) };
+    case "show_hooks":
+      return withEffects(state, { type: "load_hooks", skill: event.skill });
+    case "hooks_loaded":
+      return {
+        ...state,
+        skills: state.skills.map((skill) =>
+          skill.name === event.skill ? { ...skill, hooks: event.hooks, hooks_omitted: 0 } : skill,
+        ),
+      };
     case "models":
       return models.opened(event.isOpen ? downloads.asking(state, "GET") : state, event.isOpen);
     case "models_loaded":

@@ -107,6 +107,7 @@
  *   | {type: "settings", change: Partial<Settings>}
  *   | {type: "readiness"}
  *   | {type: "watch_hooks"}
+ *   | {type: "load_hooks", skill: string}
  *   | {type: "load_models"}
  *   | {type: "ask_downloads", method: "GET" | "POST" | "DELETE", name: string, afterMs: number}
  *   | {type: "list_models", address: import("./models.js").EndpointAddress}

@@ -4,7 +4,7 @@
  *
  * @typedef {{name: string, timing: string, role: string, persistent: boolean, tool_filter: string[] | null,
  *   text?: string}} HookItem
- * @typedef {{name: string, description: string, enabled: boolean, default?: "off", hooks: HookItem[],
+ * @typedef {{name: string, description: string, enabled: boolean, default?: "off", hooks: HookItem[], hooks_omitted?: number,
  *   tests?: SkillTests, triggers?: {name: string, on: "connect" | "idle"}[]}} SkillItem
  * @typedef {{count: number, failed: number, not_run: number, failures: FailedTest[]}} SkillTests
  * @typedef {{name: string, file: string, line: number, details: string}} FailedTest

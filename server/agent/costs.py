@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from skills_engine.conditions.firing import tokens_of
+from skills_engine.token_estimate import estimate_tokens
 
 
 class HookName(NamedTuple):
@@ -41,6 +41,8 @@ class CommonStart:
     """The hook at the first difference: one that was there in the call before, or one that cost tokens by coming."""
     lost_tokens: int
     """Tokens that would be the same, too, without hooks at that place."""
+    hooks: Sequence[tuple[HookName, int]] = ()
+    """The prompt hooks in this part, with their tokens, which a cache would have."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class CostMeter:
         before, self._before = self._before, prompt
         return CallCost(
             tokens=_tokens(prompt),
-            hooks=[(part.hook, tokens_of(part.text)) for part in prompt if part.hook not in (None, PROCESS_HOOK)],
+            hooks=_hooks(prompt),
             common=None if before is None else _common_start(before, prompt),
         )
 
@@ -76,10 +78,14 @@ def _common_start(before: Sequence[PromptPart], now: Sequence[PromptPart]) -> Co
     if at < len(before) and at < len(now):
         old, new = before[at], now[at]
         if old.kind == new.kind:
-            tokens += _common_length(old.text, new.text) // 4
+            tokens += estimate_tokens(new.text[: _common_length(old.text, new.text)])
         lost = _lost_tokens(before[at:], now[at:])
         ended_by = old.hook or (new.hook if lost else None)
-    return CommonStart(tokens, round(tokens / max(1, _tokens(now)), 3), ended_by, lost)
+    return CommonStart(tokens, round(tokens / max(1, _tokens(now)), 3), ended_by, lost, tuple(_hooks(now[:at])))
+
+
+def _hooks(parts: Iterable[PromptPart]) -> list[tuple[HookName, int]]:
+    return [(part.hook, estimate_tokens(part.text)) for part in parts if part.hook not in (None, PROCESS_HOOK)]
 
 
 def _lost_tokens(before: Sequence[PromptPart], now: Sequence[PromptPart]) -> int:
@@ -87,7 +93,7 @@ def _lost_tokens(before: Sequence[PromptPart], now: Sequence[PromptPart]) -> int
     old = new = tokens = 0
     while old < len(before) and new < len(now):
         if before[old][:2] == now[new][:2]:
-            tokens += tokens_of(now[new].text)
+            tokens += estimate_tokens(now[new].text)
             old, new = old + 1, new + 1
         elif before[old].hook is not None:
             old += 1
@@ -110,4 +116,4 @@ def _common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
 
 
 def _tokens(parts: Iterable[PromptPart]) -> int:
-    return sum(tokens_of(part.text) for part in parts)
+    return sum(estimate_tokens(part.text) for part in parts)

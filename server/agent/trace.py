@@ -18,8 +18,8 @@ from server.agent.prompt_fit import Fitted, head_length, sent_order, sent_role
 from server.hooks.layers import TurnHooks
 from server.llm.language_model import Finished, LateSystem, Message, ModelRequest
 from skills_engine import CallFacts, HookFacts, HookInfo
-from skills_engine.conditions.firing import tokens_of
 from skills_engine.hook_manager import VariableChange
+from skills_engine.token_estimate import estimate_tokens
 from skills_engine.turn_sequence import SilentHook
 
 MAX_FRAME_BYTES = 256 << 10
@@ -169,7 +169,7 @@ class Tracer:
         shown = self._shown.get(id(message), message)
         facts = {"id": self._ids[id(message)], **shown, "content": text, "origin": origin}
         if "hook" in origin:
-            facts["tokens"] = tokens_of(_prompt_text(message))
+            facts["tokens"] = estimate_tokens(_prompt_text(message))
         if _size_bytes(facts) <= _LONG_BYTES:
             return facts
         facts |= {"content": text[:_CUT_CHARS], "cut": True}
@@ -235,8 +235,11 @@ def not_fired_events(silent_hooks: Iterable[SilentHook], hooks_off: Iterable[Hoo
 
 
 def _cost_facts(cost: CallCost) -> dict[str, Any]:
-    common = cost.common and asdict(cost.common)
-    if common and (hook := common["ended_by"]):
+    if cost.common is None:
+        return {"tokens": cost.tokens, "common": None}
+    common = asdict(cost.common)
+    common["hooks"] = [{**hook._asdict(), "tokens": tokens} for hook, tokens in cost.common.hooks]
+    if hook := cost.common.ended_by:
         common["ended_by"] = {"skill": hook.skill or None, "hook": hook.hook or None}
     return {"tokens": cost.tokens, "common": common}
 

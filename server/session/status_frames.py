@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from server import __version__
 from server.accounts.principal import Principal
 from server.session.services import Services
+from server.session.settings import ClientRights
 from server.wire import frames as wire
 from skills_engine import Diagnostic, HookInfo, Skill, SkillsSnapshot
 from skills_engine.diagnostics import SkillTestReport
@@ -18,6 +19,8 @@ from skills_engine.diagnostics import SkillTestReport
 MAX_HOOK_TEXT_CHARS: Final = 2000
 MAX_HOOK_TEXTS_CHARS: Final = 200_000
 """Limit of the characters of all texts of hooks in one frame together; with more hooks, each is cut shorter."""
+MAX_LISTED_HOOKS: Final = 200
+"""Limit of the hooks that a frame lists; with more, it says of each skill how many it has."""
 
 
 def ready_frame(
@@ -56,6 +59,14 @@ def skills_frame(
     )
 
 
+def hooks_of_skill(services: Services, principal: Principal, name: str) -> list[wire.HookItem] | None:
+    """List the hooks of one skill, or return None where the client may choose no skill of this name."""
+    rights = ClientRights.of(principal, services.security)
+    text_chars = MAX_HOOK_TEXT_CHARS if rights.may_trace else None
+    found = rights.skills(services.skills.current).select([name])
+    return _hook_items(found[0], text_chars) if found else None
+
+
 def model_item(services: Services) -> wire.ModelItem:
     return msgspec.convert(services.model(), wire.ModelItem, from_attributes=True)
 
@@ -74,6 +85,7 @@ def _skill_items(
     """List every skill that the client may choose; `enabled` says whether its own selection leaves it on."""
     skills = snapshot.all_skills
     count = sum(len(skill.hooks) for skill in skills)
+    has_all = count <= MAX_LISTED_HOOKS
     text_chars = min(MAX_HOOK_TEXT_CHARS, MAX_HOOK_TEXTS_CHARS // max(1, count)) if shows_texts else None
     return [
         wire.SkillItem(
@@ -81,7 +93,8 @@ def _skill_items(
             description=skill.description,
             enabled=skill.on_by_default if selected is None else skill.name in selected,
             default=UNSET if skill.on_by_default else "off",
-            hooks=_hook_items(skill, text_chars),
+            hooks=_hook_items(skill, text_chars) if has_all else [],
+            hooks_omitted=UNSET if has_all else len(skill.hooks),
             tests=_tests_item(tests.get(skill.name)),
             triggers=[wire.TriggerItem(name=one.name, on=one.on) for one in skill.triggers] or UNSET,
         )

@@ -45,6 +45,8 @@ class SkillItem(Struct, kw_only=True, frozen=True):
     description: str
     enabled: bool
     hooks: list[HookItem]
+    hooks_omitted: int | UnsetType = UNSET
+    """The number of hooks that are left out, where there are too many; `GET /api/hooks/skills/{skill}` lists them."""
     default: Literal["off"] | UnsetType = UNSET
     """off: the skill is on only for a client whose `skills` name it; left out for the others."""
     tests: SkillTestsItem | UnsetType = UNSET

@@ -16,6 +16,7 @@ from typing import Any
 from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
+from skills_engine.conditions.condition import Condition
 from skills_engine.conditions.hook_variables import lasting_words, used_variables
 from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns, SearchedText
@@ -224,9 +225,11 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     if any(diagnostic.severity == "error" or diagnostic.path.endswith(".file") for diagnostic in hooks.diagnostics):
         return []
     files = [*(hook.file for hook in hooks.hooks), *(trigger.file for trigger in hooks.triggers)]
-    named = {(folder / "hooks" / file).resolve() for file in files}
-    texts = sorted((folder / "hooks").glob("**/*.md"))
-    orphans = (text.relative_to(folder).as_posix() for text in texts if text.resolve() not in named)
+    texts = {text.relative_to(folder).as_posix(): text for text in sorted((folder / "hooks").glob("**/*.md"))}
+    for file in files:
+        texts.pop(f"hooks/{file}", None)
+    named = {(folder / "hooks" / file).resolve() for file in files if texts}  # however they are written
+    orphans = [file for file, text in texts.items() if text.resolve() not in named]
     message = "no hook in hooks.json names this file"
     return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]
 
@@ -236,7 +239,7 @@ def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Repo
         leaves = list(leaves_of(json.loads(hook.when.source), f"{place}.when"))
         for path, key, value in leaves:
             _leaf_advice(hook, path, key, value, report)
-            _size_advice(path, key, value, report)
+            _size_advice(path, key, value, hook.when, report)
         _exclusion_advice(leaves, report)
     for name in hook.requires_tools:
         _tool_advice(name, f"{place}.requires_tools", report)
@@ -285,7 +288,7 @@ def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
     if trigger.when is not None:
         leaves = list(leaves_of(json.loads(trigger.when.source), f"{place}.when"))
         for path, key, value in leaves:
-            _size_advice(path, key, value, report)
+            _size_advice(path, key, value, trigger.when, report)
             if message := _constant(key, value):
                 report.warning(path, message)
             elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
@@ -415,12 +418,13 @@ def _is_kept_out(hook: HookInfo, expect: ExpectSpec | None) -> bool:
     return not names.isdisjoint(expect.silent or ()) or (expect.fires is not None and names.isdisjoint(expect.fires))
 
 
-def _size_advice(path: str, key: str, value: Any, report: Report) -> None:
+def _size_advice(path: str, key: str, value: Any, when: Condition, report: Report) -> None:
     """Say how much of a text large expressions look at."""
-    for one in Patterns(_patterns_of(key, value)).each:
-        if one.max_bytes < MAX_TEXT_BYTES:
-            extent = f"the first {one.max_bytes} bytes of a text"
-            report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
+    expressions = (one for search in when.searches for one in search.expressions)
+    large = {one.written: one for one in expressions if one.max_bytes < MAX_TEXT_BYTES}
+    for one in (large[pattern] for pattern in _patterns_of(key, value) if pattern in large):
+        extent = f"the first {one.max_bytes} bytes of a text"
+        report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
 
 
 def _constant(key: str, value: Any) -> str:

@@ -18,8 +18,7 @@ from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, w
 from skill_tools.testing.reload_tests import run_reload_tests
 from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
 from skill_tools.testing.tests_format import CallSpec, StepSpec
-from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot
-from skills_engine.conditions.firing import tokens_of
+from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot, estimate_tokens
 from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value, zone_of
 from skills_engine.diagnostics import SkillTestReport
 
@@ -346,7 +345,7 @@ def _scripted(call: PreviewToolCall) -> CallSpec:
 def _line(message: ReadMessage) -> PreviewLine:
     origin = None
     if (hook := message.hook) is not None:
-        tokens = tokens_of(message.text)
+        tokens = estimate_tokens(message.text)
         origin = PreviewHook(
             skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent, tokens=tokens
         )

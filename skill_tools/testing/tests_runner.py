@@ -10,12 +10,12 @@ from typing import Literal, TypeVar
 from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
 from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
-from skills_engine.conditions.firing import tokens_of
 from skills_engine.conditions.text_patterns import SearchedText
 from skills_engine.conditions.turn_facts import HookFacts, HookState, TurnVariables, zone_of
 from skills_engine.diagnostics import did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
+from skills_engine.token_estimate import estimate_tokens
 from skills_engine.trigger_entries import TriggerInfo
 
 NOT_SET = ("set", "variables_full")
@@ -296,4 +296,4 @@ def _dearest(played: PlayedTurn) -> int:
 
 
 def _tokens_of(call: ScriptedCall) -> int:
-    return sum(tokens_of(message.text) for message in call.messages if message.hook is not None)
+    return sum(estimate_tokens(message.text) for message in call.messages if message.hook is not None)

@@ -7,6 +7,7 @@ None. Where several decide together, the path is that of the object or list that
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any, Final, NamedTuple, Protocol
 
 from skills_engine.conditions.text_patterns import LONG_TEXT_BYTES, MAX_WORK, Pattern, Patterns, SearchedText
@@ -16,8 +17,8 @@ MAX_SCAN_TURNS = 20
 MAX_INJECTION_WORK = 10 * MAX_WORK
 MAX_LOOP_WORK = MAX_WORK // 20
 """Limit of what is searched on the event loop for one step of a turn: about 1 ms."""
-Searches = Sequence[tuple[int, int]]
-"""For each list of patterns, the number of user messages that it searches (0: other texts) and the steps of its search."""
+MAX_LOOKED_AT_BYTES = LONG_TEXT_BYTES // 4
+"""Size up to which the event loop finds out whether a text holds patterns at all."""
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -60,12 +61,16 @@ class SearchWork:
     So it depends on expressions and texts only. The first search that is too much ends those of expressions.
     """
 
-    def __init__(self, limit: int = MAX_INJECTION_WORK) -> None:
+    def __init__(self, limit: int = MAX_INJECTION_WORK, *, most: float = inf) -> None:
+        """Take the limit, and the most that may be asked for: within it, nothing is counted."""
         self.left = limit
+        self._is_counted = most > limit
         self._counted: set[tuple[str, int]] = set()
 
     def finds(self, patterns: Patterns, text: SearchedText) -> bool:
         """Return whether one of the patterns is found in the text. Raises SearchLimitError."""
+        if not self._is_counted:
+            return not text.lacks(patterns.grams) and patterns.are_found_in(text)
         for pattern in patterns.each:
             if pattern.steps:
                 self._count(pattern, text)
@@ -80,9 +85,9 @@ class SearchWork:
 
     def _count(self, expression: Pattern, text: SearchedText, purpose: str = "") -> None:
         search = purpose + expression.written, id(text)
-        if search not in self._counted:
+        if self._is_counted and search not in self._counted:
             self._counted.add(search)
-            self.left -= expression.steps * len(text.beginning(expression.max_bytes))
+            self.left -= expression.steps * text.extent(expression.max_bytes)
         if self.left < 0:
             raise SearchLimitError
 
@@ -102,17 +107,42 @@ class Moment(NamedTuple):
 
     def finds(self, patterns: Patterns, *texts: str) -> bool:
         """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
-        return any(self.work.finds(patterns, self.turn.searched(text)) for text in texts)
+        for text in texts:  # no generator: with many hooks, this is the way most often gone
+            if self.work.finds(patterns, self.turn.searched(text)):
+                return True
+        return False
 
-    def max_work(self, searches: Searches) -> int:
-        """Return what these search at most; a long text counts as all that an injection may."""
+    def texts(self) -> tuple[list[SearchedText], list[SearchedText]]:
+        """Return the texts that may be searched: what the user said, the last first, and all others."""
+        said = [self.turn.searched(text) for text in self.turn.last_texts(MAX_SCAN_TURNS)]
         in_calls = (text for call in self.calls for text in (call.result, compact_json(call.arguments)))
-        others = [self.turn.searched(text).size for text in (self.turn.facts.last_reply or "", *in_calls)]
-        said = [self.turn.searched(text).size for text in self.turn.last_texts(MAX_SCAN_TURNS)]
-        if max([*others, *said]) > LONG_TEXT_BYTES:
-            return MAX_INJECTION_WORK
-        sizes = [sum(others), *(sum(said[:last]) for last in range(1, MAX_SCAN_TURNS + 1))]
-        return sum(steps * sizes[last] for last, steps in searches)
+        return said, [self.turn.searched(text) for text in (self.turn.facts.last_reply or "", *in_calls)]
+
+    def max_works(self, hooks: Sequence[Sequence["TextSearch"]]) -> list[int]:
+        """Return what the searches of each hook may search; a long text counts as all that an injection may."""
+        said, others = self.texts()
+        if max(text.size for text in (*said, *others)) > LONG_TEXT_BYTES:
+            return [MAX_INJECTION_WORK] * len(hooks)
+        return [
+            sum(
+                search.steps * text.size
+                for search in searches
+                for text in (said[: search.last] if search.last else others)
+                if text.size > MAX_LOOKED_AT_BYTES or not text.lacks(search.grams)
+            )
+            for searches in hooks
+        ]
+
+
+class TextSearch(NamedTuple):
+    """The expressions of one list of patterns, or of a `set`, and the texts in which they are searched."""
+
+    last: int
+    """Number of user messages, the last ones; 0: other texts."""
+    expressions: Sequence[Pattern]
+    steps: int
+    grams: frozenset[str] | None = None
+    """The grams of the patterns."""
 
 
 class Node(Protocol):
@@ -127,7 +157,7 @@ class Condition:
 
     source: str
     root: Node = field(compare=False, repr=False)
-    searches: Searches = field(default=(), compare=False, repr=False)
+    searches: Sequence[TextSearch] = field(default=(), compare=False, repr=False)
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""

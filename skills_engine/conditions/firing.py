@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Literal, NamedTuple
 
 from skills_engine.conditions.condition import Moment, SearchedTurn, SearchLimitError, SearchWork
@@ -53,18 +54,29 @@ class TurnMemory:
         self._has_tools: dict[tuple[str, ...], bool] = {}
 
     def moment(
-        self, timing: str, call: CallFacts | None, calls: Sequence[CallFacts], round_number: int | None
+        self,
+        timing: str,
+        call: CallFacts | None,
+        calls: Sequence[CallFacts],
+        round_number: int | None,
+        *,
+        steps: float = inf,
     ) -> Moment:
-        """Return the injection as conditions see it: they see of its facts those of its timing (L1-42)."""
+        """Return the injection as conditions see it: they see of its facts those of its timing (L1-42).
+
+        `steps`: those of all its expressions, each as often as there are user messages that it searches, if known.
+        """
         moment = Moment(self._turn, SearchWork(), variables=self.variables)
         match timing:
             case "after_tool_call":
-                return moment._replace(call=call, calls=() if call is None else (call,), round=round_number)
+                moment = moment._replace(call=call, calls=() if call is None else (call,), round=round_number)
             case "before_each_agent":
-                return moment._replace(calls=calls, round=round_number)
+                moment = moment._replace(calls=calls, round=round_number)
             case "before_first_agent":
-                return moment._replace(round=1)
-        return moment
+                moment = moment._replace(round=1)
+        said, others = moment.texts()
+        most = steps * max(text.size for text in (*said, *others)) * max(1, len(moment.calls))
+        return moment._replace(work=SearchWork(most=most))
 
     def decide(self, hook: HookInfo, moment: Moment) -> tuple[Reason, str] | None:
         """Return None if the hook fires, but for room, group and budget, else what says no, and the condition's path."""
@@ -149,8 +161,3 @@ def group_winners(hooks: Iterable[HookInfo]) -> dict[str, HookInfo]:
         if (group := hook.full_group) is not None and (group not in best or hook.priority > best[group].priority):
             best[group] = hook
     return best
-
-
-def tokens_of(text: str) -> int:
-    """Return what a hook's text costs, as budgets count it (L1-47)."""
-    return -(-len(text) // 4)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from skills_engine.conditions.condition import Moment, Searches, argument, text_of
+from skills_engine.conditions.condition import Moment, TextSearch, argument, text_of
 from skills_engine.conditions.text_patterns import Pattern, capturing
 from skills_engine.conditions.turn_facts import MAX_INTEGER, MAX_LINE_CHARS, Value, is_line, is_of_kind, throw
 from skills_engine.diagnostics import Report, did_you_mean, quoted
@@ -84,7 +84,7 @@ class SetEntry:
 
     source: str
     changes: Sequence[tuple[str, Change]] = field(compare=False, repr=False)
-    searches: Searches = field(compare=False, repr=False)
+    searches: Sequence[TextSearch] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,11 @@ def read_set(written: object, place: str, report: Report, owner: Owner, timing: 
             changes.append((name, _change(name, value, owner, timing)))
         except (ValueError, msgspec.ValidationError) as error:  # of the first, PatternError is one
             report.error(f"{place}.{name}", str(error))
-    captures = [change for _, change in changes if isinstance(change, Capture)]
-    searches = [(int(one.source == "user_text"), one.expression.steps) for one in captures if one.expression]
+    searches = [
+        TextSearch(int(change.source == "user_text"), [change.expression], change.expression.steps)
+        for _, change in changes
+        if isinstance(change, Capture) and change.expression is not None
+    ]
     return SetEntry(json.dumps(written), changes, searches) if len(changes) == len(written) else None
 
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
-from functools import cached_property
+from functools import cache, cached_property
+from string import ascii_letters, digits
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 
@@ -21,9 +22,13 @@ MAX_EXPRESSION_MEMORY_BYTES = 1 << 20
 MAX_EXPRESSION_STEPS = 2000
 """The size of a compiled expression."""
 
+GRAM_CHARS = 3
+"""Length of the runs of characters by which a text shows that it has none of many patterns."""
+
 _EXPRESSION = re.compile(r"/(.+)/(i?)", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MARKS = re2.compile(r"(\pM{30})\pM+")
+MAX_MARKS = 30
+_MARKS = re2.compile(rf"(\pM{{{MAX_MARKS}}})\pM+")
 """Runs of more combining characters than any language writes: to sort n of them, NFKC takes n² steps."""
 _UNSPACED = re2.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3040}-\x{30ff}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]"
@@ -37,7 +42,17 @@ _ASCII_FORMS = str.maketrans(
 )
 """Typographic quotes, apostrophes and hyphens as keyboards write them; the soft hyphen goes."""
 _SPACES = re.compile(r"\s+")
+_MARK = re.compile("[\u0300-\u036f]")
 _DIACRITICS = re2.compile(r"([\p{Latin}\p{Greek}])[\x{300}-\x{36f}]+")
+
+
+_TOKENS = re.compile(r"\\[pP]\{[^}]*\}|\\[pP]?.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]|\{[0-9,]+\}|.", re.DOTALL)
+"""The parts of an expression: an escape, a class, a repetition, or a character."""
+_UNREAD_ESCAPE = re.compile(r"\\[^\WbBdDsSwWpPAz]")
+"""An escape that may stand for letters: `\\x41`, `\\Q`."""
+_LITERALS = frozenset(ascii_letters + digits)
+_RANKS = {ord(letter): rank for rank, letter in enumerate(" etaoinsrhldcumfpgwybvk")}
+"""Frequent characters by their rank; all others count as rarer."""
 
 
 class PatternError(ValueError):
@@ -51,6 +66,7 @@ class SearchedText:
         # surrogatepass, ignore: half of a surrogate pair is left out; one byte more shows where a character ends
         self._encoded = text[: MAX_TEXT_BYTES + 1].encode(errors="surrogatepass")[: MAX_TEXT_BYTES + 1]
         self._found: dict[str, bool] = {}
+        self._asked = 0  # how often for a list of patterns
         self._captured: dict[str, str | None] = {}
 
     @property
@@ -70,6 +86,23 @@ class SearchedText:
     def plain(self) -> str:
         """The folded text without diacritics."""
         return _without_diacritics(self.folded)
+
+    @cached_property
+    def _grams(self) -> frozenset[str]:
+        """Every run of three characters of the folded text, with diacritics and without."""
+        texts = (self.folded,) if self.plain == self.folded else (self.folded, self.plain)
+        return frozenset(text[at : at + GRAM_CHARS] for text in texts for at in range(len(text) - GRAM_CHARS + 1))
+
+    def lacks(self, grams: frozenset[str] | None) -> bool:
+        """Return whether none of these is in the text; False also as long as that is not worth finding out."""
+        if grams is None:
+            return False
+        self._asked += 1
+        return self._asked > len(self._encoded) // 16 and self._grams.isdisjoint(grams)
+
+    def extent(self, size: int) -> int:
+        """Return the number of bytes of this beginning."""
+        return len(self._encoded) if len(self._encoded) <= size else len(self.beginning(size))
 
     def beginning(self, size: int) -> bytes:
         """Return at most so many bytes, in whole characters."""
@@ -159,6 +192,11 @@ class Patterns:
         expressions = {pattern: found for pattern in patterns if (found := _EXPRESSION.fullmatch(pattern))}
         words = (Pattern(one, words=WholeWords.of(one)) for one in patterns if one not in expressions)
         self.each = [*words, *(_expression(pattern, *found.groups()) for pattern, found in expressions.items())]
+        self.expressions = [pattern for pattern in self.each if pattern.steps]
+        self.steps = sum(pattern.steps for pattern in self.expressions)
+        literals = [text for one in self.each for text in ([one.words.text] if one.words else _literals(one.written))]
+        self.grams = frozenset(map(_rare_gram, literals)) if min(map(len, literals)) >= GRAM_CHARS else None
+        """A run of characters of each pattern, of which one is in each text where something is found, if all have one."""
 
     def are_found_in(self, text: SearchedText) -> bool:
         return any(map(text.has, self.each))
@@ -181,16 +219,43 @@ def is_in_range(tag: str, language_range: str) -> bool:
     return language_range in ("*", tag) or tag.startswith(f"{language_range}-")
 
 
+def _literals(expression: str) -> list[str]:
+    """Return for each alternative of an expression letters or digits that are in the folded text wherever it is found."""
+    runs, depth = [[""]], 0
+    for part in _TOKENS.findall(expression[1:].rpartition("/")[0]):
+        if _UNREAD_ESCAPE.match(part):
+            return [""]
+        depth += (part == "(") - (part == ")")
+        if depth == 0 and part == "|":
+            runs.append([""])
+        elif depth == 0 and part in _LITERALS:
+            runs[-1][-1] += part.lower()
+        else:
+            if depth == 0 and part[0] in "*?{":
+                runs[-1][-1] = runs[-1][-1][:-1]
+            runs[-1].append("")
+    return [max(of_alternative, key=len) for of_alternative in runs]
+
+
+def _rare_gram(text: str) -> str:
+    """Return the run of characters around the rarest one."""
+    ranks = text.translate(_RANKS)
+    start = min(max(ranks.index(max(ranks)) - 1, 0), len(text) - GRAM_CHARS)
+    return text[start : start + GRAM_CHARS]
+
+
 def _folded(text: str) -> str:
     if not text.isascii():
-        text = normalize("NFKC", _MARKS.sub(r"\1", text.translate(_ASCII_FORMS)))
+        text = text.translate(_ASCII_FORMS)
+        text = normalize("NFKC", _MARKS.sub(r"\1", text) if len(text) > MAX_MARKS else text)
     return _SPACES.sub(" ", text.casefold())
 
 
 def _without_diacritics(text: str) -> str:
     if text.isascii():
         return text
-    return normalize("NFC", _DIACRITICS.sub(r"\1", normalize("NFD", text))).replace("ё", "е")
+    text = normalize("NFD", text)
+    return normalize("NFC", _DIACRITICS.sub(r"\1", text) if _MARK.search(text) else text).replace("ё", "е")
 
 
 def _is_letter(character: str) -> bool:
@@ -203,7 +268,7 @@ def _is_of_word(character: str) -> bool:
 
 def _is_bound(end: str) -> bool:
     """Return whether words must end here: not beside a symbol, nor in a script without spaces."""
-    return _is_of_word(end) and _UNSPACED.match(end) is None
+    return _is_of_word(end) and (end.isascii() or _UNSPACED.match(end) is None)
 
 
 def capturing(pattern: str) -> Pattern:
@@ -223,12 +288,21 @@ def are_alike(text: str, wanted: str) -> bool:
     return text == wanted or (_without_diacritics(wanted) == wanted and _without_diacritics(text) == wanted)
 
 
+@cache
+def _options(ignore_case: bool, captures: bool) -> tuple[Any, Any]:
+    """Return the options of expressions, and those to measure them by: in Latin-1 the size of `\\pL` does not count."""
+    utf8, latin = re2.Options(), re2.Options()
+    for options in (utf8, latin):
+        options.log_errors = False
+        options.never_capture = not captures
+        options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
+        options.case_sensitive = not ignore_case
+    latin.encoding = re2.Options.Encoding.LATIN1
+    return utf8, latin
+
+
 def _expression(pattern: str, inner: str, ignore_case: str, *, captures: bool = False) -> Pattern:
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = not captures
-    options.max_mem = MAX_EXPRESSION_MEMORY_BYTES
-    options.case_sensitive = not ignore_case
+    options, in_latin = _options(bool(ignore_case), captures)
     try:
         expression = re2.compile(inner, options)
     except re2.error as error:
@@ -236,9 +310,8 @@ def _expression(pattern: str, inner: str, ignore_case: str, *, captures: bool = 
         raise PatternError(
             f"{quoted(pattern)} is no expression that can be searched in linear time (RE2): {why:.100}"
         ) from error
-    options.encoding = re2.Options.Encoding.LATIN1  # in which the size of `\pL` does not count
     try:
-        steps = re2.compile(inner.encode(), options).programsize
+        steps = re2.compile(inner.encode(), in_latin).programsize
     except re2.error:  # \x{4e00} and the like, which Latin-1 has not
         steps = expression.programsize
     if steps > MAX_EXPRESSION_STEPS:

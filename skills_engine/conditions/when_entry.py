@@ -19,6 +19,7 @@ from skills_engine.conditions.condition import (
     Moment,
     Node,
     Not,
+    TextSearch,
     is_in_span,
 )
 from skills_engine.conditions.set_entry import CONTEXT_KEY, NO_OWNER, Owner
@@ -195,7 +196,7 @@ class _Reader:
 
     def __init__(self, place: str, report: Report, known: Sequence[str] | None, owner: Owner) -> None:
         self.leaves = 0
-        self.searches: list[tuple[int, int]] = []
+        self.searches: list[TextSearch] = []
         self._known = known
         self._owner = owner
         self._place = place
@@ -246,8 +247,8 @@ class _Reader:
     def _patterns(self, patterns: Sequence[str], last: int = 0) -> Patterns:
         """Compile patterns that are searched in so many user messages, or in other texts. Raises PatternError."""
         compiled = Patterns(patterns)
-        if steps := sum(pattern.steps for pattern in compiled.each):
-            self.searches.append((last, steps))
+        if compiled.expressions:
+            self.searches.append(TextSearch(last, compiled.expressions, compiled.steps, compiled.grams))
         return compiled
 
     def _wrong(self, key: str, value: Any, path: str, inside: re.Match[str] | None) -> None:

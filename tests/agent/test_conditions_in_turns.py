@@ -10,7 +10,7 @@ from server.agent.agent_client import TurnOptions
 from server.errors import ToolError
 from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo
-from skills_engine.conditions.condition import Condition, Moment
+from skills_engine.conditions.condition import Condition, Moment, TextSearch
 from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import agent_for, hook, play, tool, until
 from tests.support.scripted_model import ScriptedModel, call, say
@@ -82,7 +82,7 @@ async def test_what_takes_long_is_searched_in_a_thread_before_each_injection(
     hooks = [
         HookInfo(timing, "a.md", timing, "system", False, "", "diary", when=condition)
         for timing in TIMINGS
-        for condition in [Condition("", Asked(timing, threads), [(2, steps)])]
+        for condition in [Condition("", Asked(timing, threads), [TextSearch(2, [], steps)])]
     ]
 
     await read_by(hooks, facts=HookFacts(user_messages=("x" * length, "hi")))

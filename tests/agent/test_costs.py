@@ -56,7 +56,7 @@ def test_a_prompt_that_only_grew_is_the_same_up_to_what_is_new() -> None:
 
 
 def test_the_difference_is_found_inside_a_message() -> None:
-    longer = PromptPart("system", "s" * 300 + "!" * 100)
+    longer = PromptPart("system", "s" * 300 + "x" * 100)
 
     assert compare([SYSTEM, USER], [longer, USER]) == CommonStart(75, 0.682, None, 0)
 
@@ -93,7 +93,7 @@ def test_a_clock_at_the_head_costs_the_rest_of_the_prompt() -> None:
     before = [hooked(CLOCK, "It is 14:05."), SYSTEM, hooked(MOOD), USER]
     common = compare(before, [hooked(CLOCK, "It is 14:06."), SYSTEM, hooked(MOOD), USER, CALLS])
 
-    assert (common.tokens, common.ended_by, common.lost_tokens) == (2, CLOCK, 115)
+    assert (common.tokens, common.ended_by, common.lost_tokens) == (4, CLOCK, 115)
 
 
 def test_of_several_hooks_that_differ_the_first_is_named() -> None:
@@ -108,7 +108,7 @@ def test_costs_of_hooks_are_summed_and_the_dearest_comes_first() -> None:
 
     costs = hook_costs(meter.measure([clock, SYSTEM, hooked(MOOD)]) for clock in clocks)
 
-    assert costs == [HookCost(MOOD, tokens=15), HookCost(CLOCK, tokens=9, lost_calls=2, lost_tokens=210)]
+    assert costs == [HookCost(CLOCK, tokens=15, lost_calls=2, lost_tokens=210), HookCost(MOOD, tokens=15)]
 
 
 def test_what_process_hooks_write_is_not_counted_but_may_cost_the_cache() -> None:

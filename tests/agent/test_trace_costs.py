@@ -13,7 +13,7 @@ from server.errors import ProviderUnreachable
 from server.llm.language_model import LateSystem
 from server.wire.frames import TurnSettings
 from skills_engine import HookInfo
-from skills_engine.conditions.firing import tokens_of
+from skills_engine.token_estimate import estimate_tokens
 from tests.agent.hooked import with_hooks
 from tests.agent.scene import QUESTION, agent_for, hook, listed, play, traces
 from tests.hooks.fakes import hook as process_hook
@@ -69,12 +69,13 @@ async def test_a_call_says_what_it_costs_and_what_is_the_same_as_before() -> Non
 
     first, second = (data for _, data in traces(chunks, "model_call"))
     assert first["common"] is None
-    assert first["tokens"] == 100 + 4 + 2 + 2 + tokens_of(FULL.first_step)
+    assert first["tokens"] == 100 + 5 + 2 + 3 + estimate_tokens(FULL.first_step)
     assert second["common"] == {
-        "tokens": 104,
-        "share": round(104 / second["tokens"], 3),
+        "tokens": 106,
+        "share": round(106 / second["tokens"], 3),
         "ended_by": {"skill": "diary", "hook": "each"},
-        "lost_tokens": 2,  # `first` stands behind `each`, which moved
+        "lost_tokens": 3,  # `first` stands behind `each`, which moved
+        "hooks": [],
     }
 
 
@@ -105,7 +106,7 @@ async def test_the_first_call_of_a_turn_is_compared_with_the_last_one_of_the_tur
     [common] = common_parts(chunks)
     assert common is not None
     assert (common["tokens"], common["ended_by"], common["lost_tokens"]) == (
-        104,
+        105,
         MOOD,
         0,
     )
@@ -128,8 +129,8 @@ async def test_where_hooks_join_the_head_a_hook_that_changes_costs_the_conversat
 
     [common] = common_parts(chunks)
     assert common is not None
-    assert (common["ended_by"], common["lost_tokens"]) == (MOOD, 4)
-    assert common["tokens"] == 102, "the system prompt, and the beginning of the hook"
+    assert (common["ended_by"], common["lost_tokens"]) == (MOOD, 5)
+    assert common["tokens"] == 104, "the system prompt, and the beginning of the hook"
 
 
 async def test_where_hooks_are_wrapped_an_old_copy_differs_from_turn_to_turn() -> None:
@@ -155,7 +156,7 @@ async def test_a_picture_that_is_replaced_is_a_difference() -> None:
         chunks = await play(agent, messages=asked(data), enable_tools=False, options=options)
         shares += [common and common["tokens"] for common in common_parts(chunks)]
 
-    assert shares == [None, 100, 100 + 2 + 2 + 2]
+    assert shares == [None, 100, 100 + 3 + 2 + 3]
 
 
 async def test_a_process_hook_that_writes_the_time_at_the_head_costs_everything() -> None:
@@ -172,4 +173,10 @@ async def test_a_process_hook_that_writes_the_time_at_the_head_costs_everything(
 
     [first, second] = common_parts(chunks)
     assert first is None
-    assert second == {"tokens": 0, "share": 0, "ended_by": {"skill": None, "hook": None}, "lost_tokens": 104}
+    assert second == {
+        "tokens": 0,
+        "share": 0,
+        "ended_by": {"skill": None, "hook": None},
+        "lost_tokens": 105,
+        "hooks": [],
+    }

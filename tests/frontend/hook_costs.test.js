@@ -31,7 +31,7 @@ function askTraced(page, id, calls, { notFired = [] } = {}) {
 }
 
 const ENDED = { tokens: 20, share: 0.4, ended_by: { skill: "calm", hook: "clock" }, lost_tokens: 7 };
-const KEPT = { tokens: 50, share: 1, ended_by: null, lost_tokens: 0 };
+const KEPT = { tokens: 50, share: 1, ended_by: null, lost_tokens: 0, hooks: [{ skill: "calm", hook: "mood", tokens: 4 }] };
 
 function twoTurns() {
   const page = new Page();
@@ -47,8 +47,8 @@ test("what each hook cost is summed over calls and turns, the dearest first", ()
   const traces = tracedTurns(page.state).map(({ trace }) => trace);
 
   assert.deepEqual(hookCosts(traces), [
-    { skill: "calm", hook: "clock", tokens: 10, calls: 2, lostCalls: 1, lostTokens: 7 },
-    { skill: "calm", hook: "mood", tokens: 8, calls: 2, lostCalls: 0, lostTokens: 0 },
+    { skill: "calm", hook: "clock", tokens: 10, cachedTokens: 0, calls: 2, lostCalls: 1, lostTokens: 7 },
+    { skill: "calm", hook: "mood", tokens: 8, cachedTokens: 4, calls: 2, lostCalls: 0, lostTokens: 0 },
   ]);
   assert.equal(comparedCalls(traces), 2);
   assert.equal(hookTokens(traces[1].calls[1], traces[1]), 9);
@@ -64,7 +64,7 @@ test("a call that was tried again counts once, and a process hook has no sum", (
   const traces = tracedTurns(page.state).map(({ trace }) => trace);
 
   assert.deepEqual(hookCosts(traces), [
-    { skill: "calm", hook: "mood", tokens: 4, calls: 1, lostCalls: 0, lostTokens: 0 },
+    { skill: "calm", hook: "mood", tokens: 4, cachedTokens: 0, calls: 1, lostCalls: 0, lostTokens: 0 },
   ]);
   assert.match(textOf(inspectorView(page.state)), /40 % \(≈ 20 tokens\), up to a process hook\./);
 });
@@ -120,7 +120,7 @@ test("the skills panel shows texts of hooks, their costs, and when each fired", 
   assert.match(text, /2 hooks, ≈ 18 tokens in this conversation/);
   assert.match(
     text,
-    /mood.*≈ 8 tokens in 2 callsLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/,
+    /mood.*≈ 8 tokens in 2 calls, ≈ 4 of them from a cacheLast fired 1 turn ago\. Not in the last turn: Its condition does not hold: when\.channelTextText of mood/,
   );
   assert.match(text, /clock.*1 of 2 callsFired in the last turn\. TextText of clock/);
 });
@@ -131,4 +131,19 @@ test("without traces the skills panel says nothing of costs", () => {
   page.receive({ type: "skills", skills: [skill("calm", { hooks })], diagnostics: [] });
 
   assert.doesNotMatch(textOf(skillsView(page.state)), /token|fired|Text/);
+});
+
+test("hooks that the server left out of its list are loaded one skill at a time", () => {
+  const page = new Page();
+  page.receive({ type: "skills", skills: [skill("calm", { hooks_omitted: 2 }), skill("kind")], diagnostics: [] });
+  assert.match(textOf(skillsView(page.state)), /Show 2 hooks/);
+
+  page.dispatch({ type: "show_hooks", skill: "calm" });
+  assert.deepEqual(page.effects.filter(({ type }) => type === "load_hooks"), [{ type: "load_hooks", skill: "calm" }]);
+  const hooks = [{ name: "mood", timing: "after_user_input", role: "system", persistent: false, tool_filter: null }];
+  page.dispatch({ type: "hooks_loaded", skill: "calm", hooks });
+
+  const text = textOf(skillsView(page.state));
+  assert.match(text, /1 hook.*mood/);
+  assert.doesNotMatch(text, /Show/);
 });

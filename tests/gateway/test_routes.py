@@ -16,7 +16,7 @@ TABLE = {
     Access.EVERYONE: "/login /api/login /api/logout /{path}",  # files of LOGIN_FILES and sdk/
     Access.FILE: "/media/{id} /{path}",
     Access.LOGGED_IN: (
-        "/stages /api/session /api/hooks/config /api/hooks/document /api/hooks/available /api/hooks/schema /api/audit "
+        "/stages /api/session /api/hooks/config /api/hooks/document /api/hooks/available /api/hooks/schema /api/hooks/skills/{skill} /api/audit "
         "/api/audit/export /api/approvals /api/approvals/{id} /api/sessions /api/sessions/{id} /api/{rest} "
         "/v1/realtime/client_secrets /openai/v1/realtime/client_secrets /v1/realtime/sessions /v1/models /openapi.json"
     ),
@@ -26,7 +26,7 @@ TABLE = {
         "/metrics /api/audit/verification /api/hooks/processes /api/model /api/model/names /api/models /api/models/download /api/skills "
         "/api/skills/{skill} /api/skills/{skill}/name /api/skills/{skill}/undo /api/skills/{skill}/redo "
         "/api/skills/{skill}/zip /api/skills/{skill}/file /api/skills/{skill}/file/name /api/skills/{skill}/preview "
-        "/api/skills/{skill}/try"
+        "/api/skills/{skill}/try /api/skills/{skill}/describe /api/skill_bin /api/skill_arrivals"
     ),
 }
 

@@ -22,6 +22,18 @@ from tests.model.variable_rules import NotFound, Source, Values, Variables, new_
 LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
+HUNDREDTHS = {
+    ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0x24F), (0x1E00, 0x1EFF)): 25,
+    ((0x2E80, 0x2FDF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)): 70,
+    ((0x3041, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)): 68,
+    ((0x1100, 0x11FF), (0x3130, 0x318F), (0xAC00, 0xD7A3)): 60,
+    ((0xE00, 0xE7F),): 40,
+    ((0x600, 0x6FF), (0x750, 0x77F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC)): 33,
+    ((0x400, 0x52F),): 27,
+    ((0x200D, 0x200D), (0x2600, 0x27BF), (0xFE0F, 0xFE0F), (0x1F000, 0x1FAFF)): 125,
+}
+"""Tokens of a hundred characters by the ends of their blocks (L1-47)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class State:
@@ -459,4 +471,11 @@ def _as_text(value: Any) -> str:
 
 
 def _tokens(text: str) -> int:
-    return math.ceil(len(text) / 4)
+    return math.ceil(sum(map(_hundredths, text)) / 100)
+
+
+def _hundredths(character: str) -> int:
+    for ends, weight in HUNDREDTHS.items():
+        if any(first <= ord(character) <= last for first, last in ends):
+            return weight
+    return 25 if character.isspace() else 50 if ord(character) < 128 else 35

@@ -133,8 +133,8 @@ def test_of_a_group_and_of_a_budget_the_strongest_stay() -> None:
     weak, strong, first, second = (
         hook("weak", group="g", priority=-1),
         hook("strong", group="g", priority=2),
-        hook("first", content="12345678"),
-        hook("second", content="1234"),
+        hook("first", content="abcdefgh"),
+        hook("second", content="abcd"),
     )
     played = turn(weak, strong, first, second, hook_tokens=3)
 

@@ -269,7 +269,7 @@ def test_simulate_prints_costs_when_asked(tmp_path: Path, capsys: pytest.Capture
 
     for option, line in (((), 0), (("--cost",), 1)):
         assert main(["simulate", str(tmp_path), "--no-tools", *option]) == 0
-        assert capsys.readouterr().out.count("\n    a/x: 3\n") == line
+        assert capsys.readouterr().out.count("\n    a/x: 3 read anew, 0 from a cache\n") == line
 
 
 def test_simulate_says_what_the_user_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

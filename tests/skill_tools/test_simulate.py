@@ -1,11 +1,12 @@
 """A turn without a model: each call reads what the rules say."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
-from skill_tools.authoring.simulate import play, render, render_costs
+from skill_tools.authoring.simulate import play, play_turns, render, render_costs
 from skill_tools.testing.scripted_turn import PlayedTurn
 from skill_tools.testing.tests_format import CallSpec
 from skills_engine import TIMINGS, HookInfo
@@ -183,9 +184,10 @@ def test_a_hook_that_fired_at_another_time_says_why_not_always() -> None:
 def test_the_same_text_in_another_role_is_read_anew() -> None:
     hooks = [hook("before_planning", role="user"), hook("before_first_agent")]
 
-    played = play([replace(one, content="x" * 100) for one in hooks], texts=["Hi"], rounds=[calls("a")])
+    replay = partial(play_turns, texts=["Hi"], rounds=[calls("a")])
 
-    [line] = [line for line in render_costs(played).splitlines() if "call 2: " in line]
+    costs = render_costs([replace(one, content="x" * 100) for one in hooks], replay)
+    [line] = [line for line in costs.splitlines() if "call 2: " in line]
     assert "; the first 11 (" in line
 
 
@@ -198,19 +200,28 @@ def test_a_turn_has_the_tools_that_it_calls() -> None:
 def test_costs_are_printed_for_each_call_and_each_hook() -> None:
     hooks = [hook("before_each_agent"), hook("before_first_agent"), hook("after_user_input", persistent=True)]
 
-    played = play(hooks, texts=["Hi"], rounds=[calls("a"), calls("b")])
+    replay = partial(play_turns, texts=["Hi"], rounds=[calls("a"), calls("b")])
 
-    heading, first, *costs = (line.strip() for line in render_costs(played).splitlines())
+    heading, first, *costs = (line.strip() for line in render_costs(hooks, replay).splitlines())
     same = "are the same as in call"
     each = "tutor/before_each_agent"
-    assert heading == "cost in tokens, estimated: characters / 4, text in parentheses as printed"
-    assert first == "call 1: 5 of 22 are of hooks"
+    assert heading == "cost in tokens, estimated by script, text in parentheses as printed"
+    assert first == "call 1: 6 of 23 are of hooks"
     assert costs == [
-        f"call 2: 16 of 33 are of hooks; the first 16 (48%) {same} 1",
-        f"call 3: 16 of 40 are of hooks; the first 18 (45%) {same} 2, up to {each}, without which 6 more would be the same",
-        f"call 4: 16 of 47 are of hooks; the first 29 (62%) {same} 3, up to {each}",
-        "tutor/after_user_input: 20",
-        "tutor/before_first_agent: 18",
-        f"{each}: 15; costs the cache 6 in 1 of 3 calls",
+        f"call 2: 19 of 37 are of hooks; the first 17 (46%) {same} 1",
+        f"call 3: 19 of 44 are of hooks; the first 20 (46%) {same} 2, up to {each}, without which 7 more would be the same",
+        f"call 4: 19 of 51 are of hooks; the first 31 (61%) {same} 3, up to {each}",
+        "tutor/after_user_input: 6 read anew, 18 from a cache",
+        "tutor/before_first_agent: 14 read anew, 7 from a cache",
+        f"{each}: 18 read anew, 0 from a cache; costs the cache 7 in 1 of 3 calls",
+        "it would not with: after_user_input, before_planning, before_first_agent, after_tool_call, persistent: true",
     ]
-    assert len(render_costs(play([], tools=False)).splitlines()) == 2
+    assert len(render_costs([], partial(play_turns, texts=["Hi"], tools=False)).splitlines()) == 2
+
+
+def test_costs_of_several_turns_are_summed_by_hook() -> None:
+    hooks = [replace(hook("after_user_input"), content="x" * 100)]
+
+    costs = render_costs(hooks, partial(play_turns, texts=["Hi"] * 3, rounds=[calls("a")]))
+
+    assert costs.splitlines()[1:] == ["    tutor/after_user_input: 75 read anew, 150 from a cache"]

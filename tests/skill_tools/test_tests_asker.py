@@ -151,8 +151,8 @@ tests:
         "wording  test   passed  tokens",
         "a.md     asks     100%       3",
         "a.md     reads    100%       3",
-        "b.md     asks       0%       5",
-        "b.md     reads      0%       5",
+        "b.md     asks       0%       6",
+        "b.md     reads      0%       6",
     ]
 
     without_model = asyncio.run(run_variants(parse_tests(text, report), {"shop": SHOP}, BRIEF, wordings, None))

@@ -63,7 +63,7 @@ def test_the_triggers_text_stands_after_the_hooks_and_no_word_of_the_user_before
     expect:
       fires: [name, host/welcome]
       reads: [{call: 1, contains: [The user is Ada, Greet the user]}]
-      tokens: {max: 8}
+      tokens: {max: 9}
 """
     assert failures(test, host(tmp_path, WELCOME)) == []
 

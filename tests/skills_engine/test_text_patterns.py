@@ -1,6 +1,8 @@
 """Texts of whole words, expressions linear in time, globs and languages (L1-43)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skills_engine.conditions.condition import MAX_INJECTION_WORK, SearchLimitError, SearchWork
 from skills_engine.conditions.text_patterns import (
@@ -13,6 +15,7 @@ from skills_engine.conditions.text_patterns import (
     SearchedText,
     is_in_range,
 )
+from tests.model.profile import examples
 
 pytestmark = pytest.mark.rule("L1-43", "L1-54")
 
@@ -263,3 +266,98 @@ def test_no_glob_fits_nothing() -> None:
 )
 def test_a_language_is_in_a_range(tag: str, language_range: str, is_in: bool) -> None:
     assert is_in_range(tag, language_range) is is_in
+
+
+FRAGMENTS = (
+    "refund",
+    "Order",
+    "ab",
+    "k",
+    "[a-z]+",
+    "[]x]",
+    r"\d",
+    r"\bpay",
+    "|",
+    "|",
+    "(a|b)",
+    "(?i)",
+    "x?",
+    "no{0,2}",
+    "abc*",
+    "s+",
+    ".",
+    r"\x41bc",
+    r"\QABC\E",
+    r"\pL",
+    r"\.",
+    "-",
+    " ",
+    "(?:long)?",
+    "e",
+    "[[:alpha:]]",
+    "{",
+    "^",
+    "$",
+)
+SAID = (
+    "refund",
+    "ORDER",
+    "ſK",
+    "abc",
+    "long",
+    "a",
+    "b",
+    " ",
+    "Abc",
+    "\u0301",
+    "é",
+    "1",
+    "pay",
+    "no",
+    "x",
+    ".",
+    "-",
+    "ﬀ",
+    "ß",
+    "{",
+)
+
+
+@examples(20_000)
+@given(
+    st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=6).map("".join),
+    st.sampled_from(["", "i"]),
+    st.lists(st.sampled_from(SAID), max_size=8).map("".join),
+)
+def test_a_text_that_lacks_all_runs_of_a_list_holds_none_of_its_patterns(inner: str, flag: str, said: str) -> None:
+    try:
+        expression = Patterns([f"/{inner}/{flag}"])
+    except PatternError:
+        return
+    word = Patterns([inner]) if inner.strip() else expression
+    for patterns in (expression, word):
+        text = SearchedText(said)
+        is_out = patterns.grams is not None and any(text.lacks(patterns.grams) for _ in range(8))
+        assert not (is_out and patterns.are_found_in(text))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("/colou?r/", "color"),
+        ("/ab{0,2}cde?/", "acd"),
+        ("/xyz|abc/", "abc"),
+        (r"/\x41bc/", "Abc"),
+        (r"/\QABC\E/", "ABC"),
+        ("/(long)? way/", " way"),
+        ("/KELVIN/i", "\u212aelvin"),
+        ("/cafe/", "cafe\u0301"),
+        ("cafe", "cafe\u0301"),
+        ("[abc]*", "[abc]*"),
+    ],
+)
+def test_a_text_never_lacks_what_it_holds(pattern: str, text: str) -> None:
+    patterns, searched = Patterns([pattern]), SearchedText(text)
+
+    assert patterns.are_found_in(searched)
+    assert patterns.grams is None or not any(searched.lacks(patterns.grams) for _ in range(8))

@@ -50,6 +50,7 @@ export function hookCostsView(traces) {
     { class: "hook-costs", key: "hook-costs" },
     h("summary", {}, icon("chevron"), t.costs.title, costs.some(({ lostCalls }) => lostCalls > 0) && warningTag()),
     h("p", { class: "fine" }, t.costs.help),
+    costs.some(({ lostCalls }) => lostCalls > 0) && h("p", { class: "fine" }, t.costs.remedy),
     h(
       "ul",
       {},
@@ -65,9 +66,9 @@ function warningTag() {
 }
 
 /** @param {HookCost} cost @param {number} compared calls that could use a cache */
-export function hookCostView({ tokens, calls, lostCalls, lostTokens }, compared) {
+export function hookCostView({ tokens, cachedTokens, calls, lostCalls, lostTokens }, compared) {
   return [
-    h("span", { class: "hook-cost" }, t.costs.sum(tokens, calls)),
+    h("span", { class: "hook-cost" }, t.costs.sum(tokens, calls), cachedTokens > 0 && t.costs.cachedOfThem(cachedTokens)),
     lostCalls > 0 && h("span", { class: "tag tag-warning" }, t.costs.lostSum(lostTokens, lostCalls, compared)),
   ];
 }

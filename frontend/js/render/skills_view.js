@@ -76,7 +76,7 @@ function usageOf(state) {
  * @param {import("../../sdk/frames.js").Diagnostic[]} diagnostics
  * @param {Usage} usage
  */
-function skillView({ name, description, hooks, tests, triggers = [] }, isOn, diagnostics, usage) {
+function skillView({ name, description, hooks, hooks_omitted = 0, tests, triggers = [] }, isOn, diagnostics, usage) {
   const tokens = hooks.reduce((sum, { name: hook }) => sum + (costOf(usage, name, hook)?.tokens ?? 0), 0);
   return h(
     "li",
@@ -98,6 +98,12 @@ function skillView({ name, description, hooks, tests, triggers = [] }, isOn, dia
     tests && testsView(tests),
     triggers.length > 0 &&
       h("p", { class: "fine" }, t.skills.speaksFirst(triggers.map(({ name, on }) => `${name} (${on})`).join(", "))),
+    hooks_omitted > 0 &&
+      h(
+        "button",
+        { type: "button", class: "button small", "data-action": "show-hooks", "data-name": name },
+        t.skills.showHooks(hooks_omitted),
+      ),
     hooks.length > 0 &&
       h(
         "details",

@@ -434,6 +434,8 @@ export const en = {
     studio: "Skill studio",
     unused: (/** @type {number} */ n) => `${count(n, "unused folder")}`,
     hooks: (/** @type {number} */ n) => count(n, "hook"),
+    showHooks: (/** @type {number} */ n) => `Show ${count(n, "hook")}`,
+    noHooks: (/** @type {string} */ skill) => `The hooks of ${skill} could not be loaded.`,
     speaksFirst: (/** @type {string} */ names) => `May speak first: ${names}`,
     persistent: "persistent",
     after: (/** @type {string} */ tools) => `after ${tools}`,
@@ -517,7 +519,9 @@ export const en = {
 
   costs: {
     title: "What hooks cost in this conversation",
-    help: "Estimated: characters / 4, in every call that read the hook, as far as the inspector has seen the conversation.",
+    remedy: "A hook that costs the cache moves, leaves or changes its text before others; simulate --cost says with which timing it would not.",
+    cachedOfThem: (/** @type {number} */ tokens) => `, ≈ ${tokens} of them from a cache`,
+    help: "Estimated by script, in every call that read the hook, as far as the inspector has seen the conversation.",
     breaksCache: "costs the cache",
     tokens: (/** @type {number} */ n) => `≈ ${count(n, "token")}`,
     sum: (/** @type {number} */ tokens, /** @type {number} */ calls) =>

@@ -403,6 +403,8 @@ export const zh = {
     studio: "技能工作室",
     unused: (n) => `${n} 个未使用的文件夹`,
     hooks: (n) => `${n} 个钩子`,
+    showHooks: (n) => `显示 ${n} 个钩子`,
+    noHooks: (skill) => `无法加载 ${skill} 的钩子。`,
     speaksFirst: (names) => `可以先开口：${names}`,
     persistent: "持久",
     after: (tools) => `在 ${tools} 之后`,
@@ -484,7 +486,9 @@ export const zh = {
 
   costs: {
     title: "钩子在此对话中的开销",
-    help: "估算：字符数 / 4，按读到该钩子的每次调用累计，仅限检查器看到的部分。",
+    remedy: "损失缓存的钩子在其他内容之前移动、消失或改变文字；simulate --cost 会指出改用哪个时机就不会。",
+    cachedOfThem: (tokens) => `，其中约 ${tokens} 个来自缓存`,
+    help: "按文字估算，按读到该钩子的每次调用累计，仅限检查器看到的部分。",
     breaksCache: "损失缓存",
     tokens: (n) => `约 ${n} 个词元`,
     sum: (tokens, calls) => `${calls} 次调用中约 ${tokens} 个词元`,

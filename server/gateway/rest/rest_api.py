@@ -8,11 +8,22 @@ from aiohttp import web
 from msgspec import Struct
 
 from server import __version__
+from server.accounts.principal import Principal
 from server.gateway.auth import COOKIE, KEY_HEADER, Authenticator
 from server.gateway.responses import refuse
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, ErrorAnswer, Operation, Operations, handler_of
+from server.gateway.rest.operation import (
+    ApiAnswer,
+    ApiCall,
+    Done,
+    ErrorAnswer,
+    Operation,
+    Operations,
+    Refusal,
+    handler_of,
+)
 from server.gateway.routes import Access, Routes
 from server.hooks.health import BuiltinHealth, HookHealth
+from server.wire.frames import HookItem
 
 DOCUMENT: Final = "/openapi.json"
 _OPERATIONS: Final = Operations()
@@ -151,6 +162,10 @@ class HookProcesses(Struct, frozen=True, kw_only=True):
     builtins: list[BuiltinHealth]
 
 
+class SkillHooks(Struct, frozen=True, kw_only=True):
+    hooks: list[HookItem]
+
+
 class OpenApi(Struct, frozen=True, kw_only=True):
     openapi: str
     info: dict[str, Any]
@@ -167,11 +182,16 @@ class RestApi:
         operations: Iterable[Operation],
         processes: Callable[[], Sequence[HookHealth]],
         builtins: Callable[[], Sequence[BuiltinHealth]],
+        hooks_of_skill: Callable[[Principal, str], list[HookItem] | None],
     ) -> None:
-        """Collect the operations. `processes` and `builtins` tell how the hooks of either kind fare now."""
+        """Collect the operations. `processes` and `builtins` tell how the hooks of either kind fare now.
+
+        `hooks_of_skill`: what a user may see of a skill's hooks, None where there is no such skill.
+        """
         self._authenticator = authenticator
         self._processes = processes
         self._builtins = builtins
+        self._hooks_of_skill = hooks_of_skill
         self.operations: tuple[Operation, ...] = (*operations, *_OPERATIONS.of(self))
         self._rest: web.AbstractResource | None = None
         self._document = OpenApi(**build_document(self.operations))
@@ -187,6 +207,15 @@ class RestApi:
     async def _show_processes(self, _call: ApiCall) -> ApiAnswer:
         """Show the state of process hooks and builtin hooks."""
         return ApiAnswer(HookProcesses(processes=list(self._processes()), builtins=list(self._builtins())))
+
+    @_OPERATIONS.add("GET", "/api/hooks/skills/{skill}", SkillHooks, refusals=(404,))
+    async def _show_hooks(self, call: ApiCall) -> ApiAnswer:
+        """Show the hooks of a skill, as the `skills` frame lists them."""
+        name = call.request.match_info["skill"]
+        hooks = self._hooks_of_skill(call.principal, name)
+        if hooks is None:
+            raise Refusal(404, "skill_unknown", f"there is no skill {name}"[:300])
+        return ApiAnswer(SkillHooks(hooks=hooks))
 
     @_OPERATIONS.add("GET", DOCUMENT, OpenApi)
     async def _show_document(self, _call: ApiCall) -> ApiAnswer:

@@ -9,6 +9,8 @@ from jsonschema import Draft202012Validator
 
 from server.gateway.rest.rest_api import build_document
 from tests.gateway.rest.conftest import Client
+from tests.skills_engine.folders import entry, make_skill, write_hooks_json
+from tests.support.client import client
 from tests.support.openai_server import OpenAIServer
 from tests.support.parley import Parley, parley
 
@@ -25,7 +27,12 @@ async def test_what_is_answered_is_what_the_document_says(operator: Client) -> N
 
     await operator.post("/api/skills", {"name": "calm"})
     for path, operations in document["paths"].items():
-        if "get" in operations and path not in ("/api/audit/export", "/api/skills/{skill}/zip"):
+        others = (
+            "/api/audit/export",
+            "/api/skills/{skill}/zip",
+            "/api/hooks/skills/{skill}",
+        )  # streams, and what is read later
+        if "get" in operations and path not in others:
             place = path.replace("{skill}", "calm")
             answer = await operator.get(f"{place}?path=SKILL.md" if place.endswith("/file") else place)
             assert answer.status == 200, path
@@ -54,6 +61,7 @@ async def test_every_operation_is_documented_with_its_refusals(server: Parley, o
         ("/api/hooks/document", "post"),
         ("/api/hooks/available", "get"),
         ("/api/hooks/processes", "get"),
+        ("/api/hooks/skills/{skill}", "get"),
         ("/api/audit", "get"),
         ("/api/audit/export", "get"),
         ("/api/audit/verification", "get"),
@@ -180,3 +188,24 @@ async def test_a_builtin_hook_shows_in_the_health_of_the_hooks(tmp_path: Path, m
         assert (health["name"], health["stages"], health["calls"]) == ("ask_human", ["approve_tool"], 0)
         document = (await client.get("/openapi.json")).body
         schema_of(document, "/api/hooks/processes", "get", 200).validate(answer.body)
+
+
+async def test_hooks_that_a_frame_has_no_room_for_are_listed_by_skill(tmp_path: Path, model: OpenAIServer) -> None:
+    for name, count in (("many", 200), ("one", 1)):
+        skill = make_skill(tmp_path / "skills", name)
+        write_hooks_json(skill, {"hooks": [entry(f"h{number}", file="a.md") for number in range(count)]})
+        (skill / "hooks" / "a.md").write_text("Be kind.")
+    async with parley(tmp_path, model.url, {"skills": {"dir": str(tmp_path / "skills")}}) as server:
+        async with client(server.ws_url, greeted=False) as user:
+            ready = await user.receive()
+        document = (await Client(server).get("/openapi.json")).body
+        listed = await Client(server).get("/api/hooks/skills/one")
+        unknown = await Client(server).get("/api/hooks/skills/none")
+
+    assert [(item["name"], item["hooks"], item["hooks_omitted"]) for item in ready["skills"]] == [
+        ("many", [], 200),
+        ("one", [], 1),
+    ]
+    assert [(hook["name"], hook["text"]) for hook in listed.body["hooks"]] == [("h0", "Be kind.")]
+    schema_of(document, "/api/hooks/skills/{skill}", "get", 200).validate(listed.body)
+    assert (unknown.status, unknown.code) == (404, "skill_unknown")
