@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from server.agent.costs import CallCost, CostMeter, HookName, PromptPart
-from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, TurnScript, play_conversation
 from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skill_tools.testing.tests_runner import NOT_SET
 from skills_engine.conditions.turn_facts import HookFacts
@@ -41,16 +41,12 @@ def play(
     built-in ones.
     """
     facts = HookFacts() if facts is None else facts
-    seed = facts.seed
     called = {call.tool or "" for batch in rounds for call in batch}
     facts = replace(facts, tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset())
     script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
-    played = PlayedTurn(state=facts.state)
     beginnings: list[str | TriggerInfo] = [*texts, *([trigger] if trigger else [])]
-    for number, beginning in enumerate(beginnings):
-        facts = replace(facts, state=played.state, seed=f"{seed} {number}")
-        played = play_turn(hooks, beginning, script, history=played.history, facts=facts)
-    return played
+    turns = [TurnScript(hooks, beginning, script, facts) for beginning in beginnings]
+    return list(play_conversation(turns, PlayedTurn(state=facts.state)))[-1]
 
 
 def render(played: PlayedTurn) -> str:

@@ -118,7 +118,7 @@ class SkillTrialRoutes:
             self._describing.discard(account)
 
     async def _draft(self, principal: Principal, folder: Path, request: DraftRequest, lines: "_JsonLines") -> None:
-        drafting = write_drafts(self._trial, self._files, principal, folder, request, lines.send)
+        drafting = write_drafts(self._trial, principal, folder, request, lines.send)
         await lines.send({"end": await _end_of(drafting)})
 
 
