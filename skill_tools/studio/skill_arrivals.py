@@ -6,7 +6,6 @@ from base64 import b64decode
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
@@ -49,9 +48,7 @@ def receive(files: SkillFiles, request: ArrivalRequest) -> Arrivals:
         digest = hashlib.sha256("\n".join(f"{one.name} {one.bundle.digest}" for one in arrivals).encode()).hexdigest()
         if request.digest and request.digest != digest:
             raise EditError("version_stale", f"{request.source} is no longer what was shown: look at it again")
-        text = "\n\n".join(
-            visible_text(text) for text in (*(describe(one, files.root).text for one in arrivals), *notes)
-        )
+        text = visible_text("\n\n".join([*(describe(one, files.root).text for one in arrivals), *notes]))
         for one in arrivals if request.digest else ():
             is_pinned = one.source.kind == "git"  # of a file, nothing leads back to its source
             put = partial(add_skill, arrival=one) if is_pinned else partial(put_skill, name=one.name, bundle=one.bundle)
@@ -73,11 +70,5 @@ def _read(request: ArrivalRequest) -> tuple[list[Arrival], list[str]]:
     if not data.startswith(_ZIP):
         book = read_lorebook(data, name)
         return [Arrival(one, source, None, bundle) for one, bundle in book.skills.items()], book.differences
-    with TemporaryDirectory(prefix="parley-skill-") as scratch:
-        path = Path(scratch, f"{name}.zip")
-        path.write_bytes(data)
-        try:
-            arrival = fetch(parse_source(str(path)))
-        except SharingError as error:
-            raise SharingError(str(error).replace(str(path), request.source)) from error
+    arrival = fetch(SkillSource("zip", f"{name}.zip"), data=data)
     return [replace(arrival, source=source)], []

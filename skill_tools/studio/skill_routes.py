@@ -43,10 +43,11 @@ _STATUSES: Final = {
     "file_too_large": 413,
     "file_unreadable": 422,
     "preview_too_large": 422,
+    "skill_not_packed": 422,
     "editing_off": 403,
     "skill_read_only": 403,
 }
-"""Statuses by code of EditError; of other codes it is 400."""
+"""Statuses by code of what cannot be done; of other codes it is 400."""
 
 T = TypeVar("T")
 
@@ -83,6 +84,9 @@ class NewSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timing: Timing | None = None
     tools: Annotated[list[Annotated[str, Meta(max_length=256)]], Meta(max_length=32)] = []
     text: Annotated[str, Meta(max_length=16_384)] = NEUTRAL_TEXT
+
+    def make(self, root: Path) -> None:
+        new_skill(self.name, root, timing=self.timing, tools=self.tools, text=self.text)
 
 
 class SkillName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -149,11 +153,7 @@ class SkillRoutes:
     async def _pack(self, call: ApiCall) -> web.StreamResponse:
         """Pack all files of a skill."""
         skill = call.request.match_info["skill"]
-        try:
-            folder = await attempt(self._files.folder, skill)
-            data = await asyncio.to_thread(pack_skill, folder)
-        except SharingError as error:
-            raise Refusal(422, "skill_not_packed", str(error)) from None
+        data = await attempt(pack_skill, await attempt(self._files.folder, skill), sharing_code="skill_not_packed")
         name = re.sub(r"[^A-Za-z0-9._-]", "_", skill)
         headers = {"Content-Disposition": f'attachment; filename="{name}.zip"', "Cache-Control": "no-store"}
         return web.Response(body=data, content_type="application/zip", headers=headers)
@@ -168,7 +168,7 @@ class SkillRoutes:
         """Create a skill with one hook, to adapt."""
         new = await call.body(NewSkill)
         async with self._changing:
-            await attempt(self._files.create, new.name, partial(_scaffold, new))
+            await attempt(self._files.create, new.name, new.make, sharing_code="skill_invalid")
         self._note(call, "created", new.name)
         return await self._state(new.name)
 
@@ -242,7 +242,8 @@ class SkillRoutes:
         """Make a change that `If-Match` allows, and note it in the audit log. Raises Refusal."""
         skill = call.request.match_info["skill"]
         async with self._changing:
-            done = await attempt(partial(change, expected=_expected(call)), skill, *arguments)
+            work = partial(change, expected=_expected(call))
+            done = await attempt(work, skill, *arguments, sharing_code="lock_invalid")
         self._note(call, outcome, skill, **details)
         return done
 
@@ -266,23 +267,18 @@ class SkillRoutes:
         )
 
 
-async def attempt(work: Callable[..., T], *arguments: Any) -> T:
-    """Run it in a thread. Raises Refusal for what cannot be done."""
+async def attempt(work: Callable[..., T], *arguments: Any, sharing_code: str = "skill_invalid") -> T:
+    """Run it in a thread. Raises Refusal for what cannot be done; `sharing_code` is the code of a SharingError."""
     try:
         return await asyncio.to_thread(work, *arguments)
     except EditError as error:
         tag = {} if error.tag is None else _versioned(error.tag)
         status = _STATUSES.get(error.code, 400)
         raise Refusal(status, error.code, str(error), current=error.current, **tag) from None
+    except SharingError as error:
+        raise Refusal(_STATUSES.get(sharing_code, 400), sharing_code, str(error)) from None
     except OSError as error:  # a disk that is full or closed to us
         raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
-
-
-def _scaffold(new: NewSkill, root: Path) -> None:
-    try:
-        new_skill(new.name, root, timing=new.timing, tools=new.tools, text=new.text)
-    except SharingError as error:
-        raise EditError("skill_invalid", str(error)) from error
 
 
 def _expected(call: ApiCall) -> set[str] | None:
