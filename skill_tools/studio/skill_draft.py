@@ -36,23 +36,7 @@ MAX_REPLY_CHARS: Final = 65_536
 MAX_PROBLEMS: Final = 20
 _ASKING = ("ask", "compare")
 
-_TASK = """\
-You write hooks for skills of a voice assistant. A hook puts a text before the assistant's model, or sets variables, when \
-its conditions hold. Answer with one JSON object and nothing else:
-{"hooks": [{"name": "refund-failed", "text": "Ask for the order number.", "timing": "after_tool_call", "role": "system",
-   "persistent": false, "when": {"tool": ["shop__*"], "tool_status": ["error"]}}],
- "variables": {},
- "tests": [{"name": "asks after a failed refund", "user": "I want my money back",
-   "script": [{"need_tools": "Let me look."}, {"calls": [{"tool": "shop__refund", "error": "no such order"}]},
-     {"answer": "Which order?"}], "expect": {"reads": [{"contains": "order number"}]}},
-  {"name": "says nothing without a tool", "user": "Hello", "expect": {"silent": ["refund-failed"]}},
-  {"name": "also on the phone", "channel": "voice", "user": "Hello", "expect": {"silent": ["refund-failed"]}}]}
-`text` is what the model reads: an instruction to it. One hook is enough for most wishes. An entry with `set` and without \
-`text`, `role` and `persistent` only sets variables. Write at least three tests, of which one shows when the hook stays \
-silent. Tests are scripted: `user`, or `turns` with a list of such turns, and `expect` with `reads` ([{"contains": "…"}], \
-what the model reads of hooks), `silent`, `variables` and `fires`; the last names all hooks of the skill that fire in the \
-turn, in order, those that are there already included. Facts of a test's turn: `channel`, `language`, `time` ("sun 23:30"), `user_name`, \
-`context`, `spoken`, `interrupted`, `attachments`."""
+_TASK: Final = Path(__file__).with_name("draft_task.txt").read_text("utf-8").strip()
 
 
 class DraftRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
