@@ -86,6 +86,7 @@ class NewSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(max_length=16_384)] = NEUTRAL_TEXT
 
     def make(self, root: Path) -> None:
+        """Create the skill below `root`. Raises SharingError."""
         new_skill(self.name, root, timing=self.timing, tools=self.tools, text=self.text)
 
 
