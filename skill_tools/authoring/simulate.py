@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from server.agent.costs import CallCost, CostMeter, HookName, PromptPart
-from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, TurnScript, play_conversation
 from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skill_tools.testing.tests_runner import NOT_SET
 from skills_engine.conditions.turn_facts import HookFacts
@@ -57,16 +57,13 @@ def play_turns(
     built-in ones.
     """
     facts = HookFacts() if facts is None else facts
-    seed = facts.seed
     called = {call.tool or "" for batch in rounds for call in batch}
     facts = replace(facts, tools=facts.tools | {*called, *BUILTIN_TOOLS} if tools else frozenset())
     script = [*(StepSpec(calls=list(batch)) for batch in rounds), StepSpec(answer="")]
-    turns = [PlayedTurn(state=facts.state)]
     beginnings: list[str | TriggerInfo] = [*texts, *([trigger] if trigger else [])]
-    for number, beginning in enumerate(beginnings):
-        facts = replace(facts, state=turns[-1].state, seed=f"{seed} {number}")
-        turns.append(play_turn(hooks, beginning, script, history=turns[-1].history, facts=facts))
-    return turns[1:] or turns
+    turns = [TurnScript(hooks, beginning, script, facts) for beginning in beginnings]
+    start = PlayedTurn(state=facts.state)
+    return list(play_conversation(turns, start)) or [start]
 
 
 def render(played: PlayedTurn) -> str:

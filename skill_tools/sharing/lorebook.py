@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skills_engine.conditions.text_patterns import PatternError, Patterns
 from skills_engine.conditions.when_entry import MAX_LEAVES
+from skills_engine.diagnostics import named
 from skills_engine.hooks_config import MAX_FILE_BYTES
 
 MAX_ENTRIES = 10_000
@@ -51,8 +52,18 @@ class ImportedLorebook:
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
     """The differences, with the hooks they concern."""
 
+    @property
+    def differences(self) -> list[str]:
+        """The notes, a line for each."""
+        return [f"differs: {message}: {named([*hooks])}" for message, hooks in self.notes.items()]
+
     def note(self, message: str, hook: str) -> None:
         self.notes.setdefault(message, {})[hook] = None
+
+
+def spec_name(text: str) -> str:
+    """Return the name for a skill that a text gives, or "" for a text without a Latin letter or digit."""
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))[:50].strip("-")
 
 
 def read_lorebook(data: bytes, name: str) -> ImportedLorebook:

@@ -2,15 +2,12 @@
 
 import argparse
 import json
-import re
-import time
-from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import indent
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from skill_tools.authoring.lint import LONG_HOOK_CHARS, leaves_of, lint_skill
 from skill_tools.sharing.bundle import MAX_BYTES, SharingError, SkillBundle, pack_skill
@@ -24,19 +21,16 @@ from skill_tools.sharing.install import (
     replace_skill,
     require_free,
 )
-from skill_tools.sharing.lorebook import read_lorebook
+from skill_tools.sharing.lorebook import read_lorebook, spec_name
 from skill_tools.sharing.sources import Arrival, fetch, parse_source
-from skill_tools.testing.reload_tests import LIMIT_S, run_reload_tests
-from skills_engine.diagnostics import SkillTestReport, has_errors, named, quoted, visible_text
+from skill_tools.testing.reload_tests import run_skill_tests
+from skills_engine.diagnostics import has_errors, named, quoted, visible_text
 from skills_engine.hook_entries import HookInfo
 from skills_engine.library import SkillsSnapshot
 from skills_engine.skills_folder import LoadedSkill, list_skills, load_skill
 
 OK, FAILED = 0, 1
 MAX_SHOWN_FILES = 40
-
-_write: ContextVar[Callable[[str], object]] = ContextVar("write", default=print)
-"""The place to which commands write: the terminal, or the lines that `describe` returns."""
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -87,19 +81,8 @@ def _asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="do it without a question")
 
 
-def describe(arrival: Arrival, root: Path) -> str:
-    """Return what `add` shows of a skill that would come into `root`."""
-    lines: list[str] = []
-    token = _write.set(lines.append)
-    try:
-        _describe(arrival, root)
-    finally:
-        _write.reset(token)
-    return "\n".join(lines)
-
-
 def _show(text: str) -> None:
-    _write.get()(visible_text(text))
+    print(visible_text(text))
 
 
 def _is_agreed(question: str, arguments: argparse.Namespace, *, otherwise: str) -> bool:
@@ -118,63 +101,72 @@ def _add(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
         arrival = replace(arrival, name=arguments.name)
     require_free(arguments.dir, arrival.name)
-    status = _describe(arrival, arguments.dir)
+    review = describe(arrival, arguments.dir)
+    _show(review.text)
     if not _is_agreed(f"Add it as {arguments.dir / arrival.name}?", arguments, otherwise="not added"):
         return FAILED
     _show(f"added: {add_skill(arguments.dir, arrival)}")
-    return status
+    return review.status
 
 
-def _describe(arrival: Arrival, root: Path) -> int:
-    """Print what comes in, and what its tests and lint say of it beside the skills of `root`; return the status."""
+class Review(NamedTuple):
+    """The text that shows a skill to its future user, and the status of the command."""
+
+    text: str
+    status: int
+
+
+def describe(arrival: Arrival, root: Path) -> Review:
+    """Describe what comes in, and what its tests and lint say of it beside the skills of `root`."""
     bundle = arrival.bundle
-    _show(f"{arrival.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}")
-    _show(f"files: {len(bundle.files)}, {sum(map(len, bundle.files.values()))} bytes")
-    for path in sorted(bundle.files)[:MAX_SHOWN_FILES]:
-        _show(f"  {path}{' (a program; Parley does not run it)' if path in bundle.programs else ''}")
+    lines = [_title(arrival), f"files: {len(bundle.files)}, {sum(map(len, bundle.files.values()))} bytes"]
+    lines += [
+        f"  {path}{' (a program; Parley does not run it)' if path in bundle.programs else ''}"
+        for path in sorted(bundle.files)[:MAX_SHOWN_FILES]
+    ]
     if len(bundle.files) > MAX_SHOWN_FILES:
-        _show(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
+        lines.append(f"  … and {len(bundle.files) - MAX_SHOWN_FILES} more")
     if bundle.left_out:
-        _show(f"left out: {named(bundle.left_out)}")
-    return _review(arrival, root, are_hooks_shown=True)
+        lines.append(f"left out: {named(bundle.left_out)}")
+    review = _review(arrival, root, are_hooks_shown=True)
+    return Review("\n".join([*lines, review.text]), review.status)
 
 
-def _review(arrival: Arrival, root: Path, *, are_hooks_shown: bool = False) -> int:
-    """Print what tests and lint say of the skill beside those of `root`; return the status."""
+def _title(arrival: Arrival) -> str:
+    return f"{arrival.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}"
+
+
+def _review(arrival: Arrival, root: Path, *, are_hooks_shown: bool = False) -> Review:
+    """Lint the skill and run its tests beside the skills of `root`."""
     with TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / arrival.name
         arrival.bundle.write(folder)
         folders = {name: root.resolve() / name for name in list_skills(root)[0]} | {arrival.name: folder}
         loaded = {name: load_skill(folders[name], is_named=True) for name in sorted(folders)}
         skills = SkillsSnapshot(tuple(one.skill for one in loaded.values() if one.skill is not None))
-        end_s = time.monotonic() + LIMIT_S
-        reports = run_reload_tests(skills, [arrival.name], lambda: time.monotonic() > end_s)
+        tests = run_skill_tests(arrival.name, skills)
         diagnostics = lint_skill(folder, hooks=skills.hooks(None))
-    if are_hooks_shown:
-        _show_hooks(loaded[arrival.name])
-    tests = reports.get(arrival.name, SkillTestReport())
-    _show(f"tests: {tests.count}, failed: {tests.failed}" if tests.count else "tests: none")
-    for test in tests.failures:
-        _show(f"  {test.file}:{test.line}: {test.name}\n{_cited(test.details)}")
-    for one in diagnostics:
-        if one.severity != "info" or one.path.endswith(".group"):  # which silences hooks of other skills
-            _show(str(one))
-    return FAILED if tests.failed or has_errors(diagnostics) else OK
+    lines = list(_hook_lines(loaded[arrival.name])) if are_hooks_shown else []
+    lines.append(f"tests: {tests.count}, failed: {tests.failed}" if tests.count else "tests: none")
+    lines += [f"  {test.file}:{test.line}: {test.name}\n{_cited(test.details)}" for test in tests.failures]
+    # a note on a group is shown: it silences hooks of other skills
+    lines += [str(one) for one in diagnostics if one.severity != "info" or one.path.endswith(".group")]
+    return Review("\n".join(lines), FAILED if tests.failed or has_errors(diagnostics) else OK)
 
 
-def _show_hooks(loaded: LoadedSkill) -> None:
-    """Print the hooks with their moments and texts, the triggers, and the tools that the skill asks for."""
+def _hook_lines(loaded: LoadedSkill) -> Iterator[str]:
+    """Yield the hooks with their moments and texts, the triggers, and the tools that the skill asks for."""
     hooks = loaded.hooks_file.hooks
     asked = [*loaded.skill.allowed_tools] if loaded.skill else []
-    _show(f"hooks: {len(hooks) or 'none'}")
+    yield f"hooks: {len(hooks) or 'none'}"
     for hook in hooks:
-        _show(f"  {hook.name}: {_moment(hook)}\n{_cited(hook.content)}")
+        yield f"  {hook.name}: {_moment(hook)}\n{_cited(hook.content)}"
         leaves = leaves_of(json.loads(hook.when.source), "when") if hook.when else ()
         in_when = [name for _, key, names in leaves if key == "tool" for name in names]
         asked += [*sorted(hook.tool_filter or ()), *in_when, *hook.requires_tools]
     for trigger in loaded.hooks_file.triggers:
-        _show(f"speaks first: {trigger.name}: {trigger.on}\n{_cited(trigger.content)}")
-    _show(f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}")
+        yield f"speaks first: {trigger.name}: {trigger.on}\n{_cited(trigger.content)}"
+    yield f"tools it names: {', '.join(dict.fromkeys(asked)) or 'none'}"
 
 
 def _moment(hook: HookInfo) -> str:
@@ -208,18 +200,19 @@ def _update_one(one: InstalledSkill, arguments: argparse.Namespace) -> int:
     if arrival.bundle.digest == one.locked.hash and one.state != "missing" and not (edited and arguments.force):
         _show(f"{one.name}: up to date{'; your changes are kept' if edited else ''}")
         return OK
-    _show(f"{one.name}, from {arrival.source}{f', commit {arrival.commit}' if arrival.commit else ''}")
+    _show(_title(arrival))
     for line in difference(one.bundle or SkillBundle({}), arrival.bundle):
         _show(line)
     if edited and not arguments.force:
         _show(f"{one.name} is not updated, since it was changed here: --force overwrites your changes")
         return FAILED
-    status = _review(arrival, arguments.dir)
+    review = _review(arrival, arguments.dir)
+    _show(review.text)
     if not _is_agreed(f"Update {arguments.dir / one.name}?", arguments, otherwise="not updated"):
         return FAILED
     replace_skill(arguments.dir, arrival)
     _show(f"updated: {arguments.dir / one.name}")
-    return status
+    return review.status
 
 
 def _chosen(root: Path, names: list[str]) -> list[InstalledSkill]:
@@ -251,16 +244,15 @@ def _import(arguments: argparse.Namespace) -> int:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise SharingError(f"{file} is larger than {MAX_BYTES >> 20} MiB")
-    name = arguments.name or "-".join(re.findall(r"[a-z0-9]+", file.stem.lower()))[:50].strip("-") or "lorebook"
-    book = read_lorebook(data, name)
+    book = read_lorebook(data, arguments.name or spec_name(file.stem) or "lorebook")
     for skill in book.skills:
         require_free(arguments.dir, skill)
     for skill, bundle in book.skills.items():
         folder = put_skill(arguments.dir, skill, bundle)
         count = len(bundle.files) - 2
         _show(f"imported: {folder} ({count} hook{'s' * (count != 1)})")
-    for message, hooks in book.notes.items():
-        _show(f"differs: {message}: {named([*hooks])}")
+    for line in book.differences:
+        _show(line)
     return OK
 
 

@@ -249,15 +249,16 @@ def _inner_path(text: str) -> str:
     return path
 
 
-def fetch(source: SkillSource, *, is_trusted: bool = False) -> Arrival:
+def fetch(source: SkillSource, *, is_trusted: bool = False, data: bytes | None = None) -> Arrival:
     """Read the skill that `source` names; nothing is left behind. Blocks. Raises SharingError and OSError.
 
-    `is_trusted` allows http:// and git://, on whose way others could change the skill.
+    `is_trusted` allows http:// and git://, on whose way others could change the skill. `data` is the zip where that is
+    in memory, and no file.
     """
     if source.location.startswith(_INSECURE) and not is_trusted:
         cure = "use https:// or ssh://, or repeat the command with --insecure where you trust the whole way"
         raise SharingError(f"{source}: others could change what comes over http:// and git:// on its way: {cure}")
-    with _open(source) as (tree, commit):
+    with _open(source, data) as (tree, commit):
         folder = find_skill(tree.entries, source.path, str(replace(source, path="")))
         bundle = collect(tree, folder)
     name = folder.rpartition("/")[2] or _own_name(bundle) or source.stem
@@ -272,24 +273,24 @@ def _own_name(bundle: SkillBundle) -> str | None:
 
 
 @contextmanager
-def _open(source: SkillSource) -> Iterator[tuple[SourceTree, str | None]]:
+def _open(source: SkillSource, data: bytes | None) -> Iterator[tuple[SourceTree, str | None]]:
     if source.kind == "git":
         with TemporaryDirectory(prefix="parley-skill-") as scratch:
             git = GitTree(source.location, source.ref, Path(scratch))
             yield git, git.commit
     elif source.kind == "zip":
-        with _opened_zip(Path(source.location)) as archive:
-            yield _ZipTree(archive), None
+        with _opened_zip(source.location, data) as archive:
+            yield _ZipTree(archive, source.location), None
     else:
         yield FolderTree(Path(source.location)), None
 
 
 @contextmanager
-def _opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
-    if path.stat().st_size > MAX_ZIP_BYTES:
+def _opened_zip(path: str, data: bytes | None) -> Iterator[zipfile.ZipFile]:
+    if data is None and Path(path).stat().st_size > MAX_ZIP_BYTES:
         raise SharingError(f"{path} is larger than {MAX_ZIP_BYTES >> 20} MiB, which is no skill's size")
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(path if data is None else io.BytesIO(data)) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
         raise SharingError(f"{path} cannot be unpacked ({error}): pack it again") from error
@@ -300,18 +301,19 @@ def _opened_zip(path: Path) -> Iterator[zipfile.ZipFile]:
 class _ZipTree:
     """A zip's files, unpacked in memory up to the limit, whatever sizes its directory claims."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: str) -> None:
         self._archive = archive
+        self._path = path
         infos = [info for info in archive.infolist() if not info.is_dir()]
         self.entries: Mapping[str, Kind] = {info.filename: _zipped_kind(info) for info in infos}
         if len(self.entries) < len(infos):
-            raise SharingError(f"{archive.filename} holds two files of one name: pack it again")
+            raise SharingError(f"{path} holds two files of one name: pack it again")
         for name in self.entries:
             if name.startswith("/") or "\\" in name or {".", ".."} & set(name.split("/")):
-                raise SharingError(f"{archive.filename} holds {name!r}, which leads out of it")
+                raise SharingError(f"{path} holds {name!r}, which leads out of it")
 
     def read(self, paths: Sequence[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        return read_within(paths, self._archive.open, max_bytes, str(self._archive.filename))
+        return read_within(paths, self._archive.open, max_bytes, self._path)
 
 
 def _zipped_kind(info: zipfile.ZipInfo) -> Kind:

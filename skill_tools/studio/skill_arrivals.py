@@ -3,19 +3,20 @@
 import hashlib
 import re
 from base64 import b64decode
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from skill_tools.sharing.bundle import SharingError
 from skill_tools.sharing.install import add_skill, put_skill, require_free
-from skill_tools.sharing.lorebook import read_lorebook
+from skill_tools.sharing.lorebook import read_lorebook, spec_name
 from skill_tools.sharing.share_command import describe
 from skill_tools.sharing.sources import Arrival, SkillSource, fetch, parse_source
 from skill_tools.studio.skill_files import EditError, SkillFiles
+from skills_engine.diagnostics import visible_text
 
 _URL: Final = re.compile(r"https://[^/]+/.+")
 _ZIP: Final = b"PK"
@@ -47,7 +48,7 @@ def receive(files: SkillFiles, request: ArrivalRequest) -> Arrivals:
         digest = hashlib.sha256("\n".join(f"{one.name} {one.bundle.digest}" for one in arrivals).encode()).hexdigest()
         if request.digest and request.digest != digest:
             raise EditError("version_stale", f"{request.source} is no longer what was shown: look at it again")
-        text = "\n\n".join([*(describe(one, files.root) for one in arrivals), *notes])
+        text = visible_text("\n\n".join([*(describe(one, files.root).text for one in arrivals), *notes]))
         for one in arrivals if request.digest else ():
             is_pinned = one.source.kind == "git"  # of a file, nothing leads back to its source
             put = partial(add_skill, arrival=one) if is_pinned else partial(put_skill, name=one.name, bundle=one.bundle)
@@ -63,18 +64,11 @@ def _read(request: ArrivalRequest) -> tuple[list[Arrival], list[str]]:
         if not _URL.fullmatch(request.source):  # a path would lead into the server's own files
             raise SharingError("expected a file, or a git URL such as https://example.org/skills.git#path/of/skill")
         return [fetch(parse_source(request.source))], []
-    data, stem = b64decode(request.data, validate=True), Path(request.source).stem
-    name = "-".join(re.findall(r"[a-z0-9]+", stem.lower()))[:50].strip("-") or "added"
+    data = b64decode(request.data, validate=True)
+    name = spec_name(Path(request.source).stem) or "added"
     source = SkillSource("zip", request.source)
     if not data.startswith(_ZIP):
         book = read_lorebook(data, name)
-        notes = [f"differs: {message}: {', '.join(hooks)}" for message, hooks in book.notes.items()]
-        return [Arrival(one, source, None, bundle) for one, bundle in book.skills.items()], notes
-    with TemporaryDirectory(prefix="parley-skill-") as scratch:
-        path = Path(scratch, f"{name}.zip")
-        path.write_bytes(data)
-        try:
-            arrival = fetch(parse_source(str(path)))
-        except SharingError as error:
-            raise SharingError(str(error).replace(str(path), request.source)) from error
-    return [Arrival(arrival.name, source, None, arrival.bundle)], []
+        return [Arrival(one, source, None, bundle) for one, bundle in book.skills.items()], book.differences
+    arrival = fetch(SkillSource("zip", f"{name}.zip"), data=data)
+    return [replace(arrival, source=source)], []

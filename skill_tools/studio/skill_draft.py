@@ -15,9 +15,9 @@ from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.errors import TurnError
 from server.wire import frames as wire
-from skill_tools.studio.skill_files import EditError, SkillFiles
+from skill_tools.studio.skill_files import EditError
 from skill_tools.studio.skill_preview import EditedSkill, check_edits
-from skill_tools.studio.skill_trial import SkillTrial
+from skill_tools.studio.skill_trial import SkillTrial, overlaid
 from skills_engine import TIMINGS, Diagnostic, HookState, SkillsSnapshot
 from skills_engine.conditions.turn_facts import Value
 from skills_engine.conditions.when_entry import WhenEntry
@@ -36,23 +36,7 @@ MAX_REPLY_CHARS: Final = 65_536
 MAX_PROBLEMS: Final = 20
 _ASKING = ("ask", "compare")
 
-_TASK = """\
-You write hooks for skills of a voice assistant. A hook puts a text before the assistant's model, or sets variables, when \
-its conditions hold. Answer with one JSON object and nothing else:
-{"hooks": [{"name": "refund-failed", "text": "Ask for the order number.", "timing": "after_tool_call", "role": "system",
-   "persistent": false, "when": {"tool": ["shop__*"], "tool_status": ["error"]}}],
- "variables": {},
- "tests": [{"name": "asks after a failed refund", "user": "I want my money back",
-   "script": [{"need_tools": "Let me look."}, {"calls": [{"tool": "shop__refund", "error": "no such order"}]},
-     {"answer": "Which order?"}], "expect": {"reads": [{"contains": "order number"}]}},
-  {"name": "says nothing without a tool", "user": "Hello", "expect": {"silent": ["refund-failed"]}},
-  {"name": "also on the phone", "channel": "voice", "user": "Hello", "expect": {"silent": ["refund-failed"]}}]}
-`text` is what the model reads: an instruction to it. One hook is enough for most wishes. An entry with `set` and without \
-`text`, `role` and `persistent` only sets variables. Write at least three tests, of which one shows when the hook stays \
-silent. Tests are scripted: `user`, or `turns` with a list of such turns, and `expect` with `reads` ([{"contains": "…"}], \
-what the model reads of hooks), `silent`, `variables` and `fires`; the last names all hooks of the skill that fire in the \
-turn, in order, those that are there already included. Facts of a test's turn: `channel`, `language`, `time` ("sun 23:30"), `user_name`, \
-`context`, `spoken`, `interrupted`, `attachments`."""
+_TASK: Final = Path(__file__).with_name("draft_task.txt").read_text("utf-8").strip()
 
 
 class DraftRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +50,11 @@ class HookDraft(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hooks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=8)]
     variables: Annotated[dict[str, Value], Meta(max_length=16)] = {}
     tests: Annotated[list[dict[str, Any]], Meta(min_length=TESTS, max_length=32)]
+
+
+class _HooksJson(Struct):
+    hooks: list[Any] = []
+    variables: dict[str, Any] = {}
 
 
 class DraftStep(Struct, frozen=True, kw_only=True):
@@ -104,7 +93,6 @@ class _Reply:
 
 async def write_drafts(
     trial: SkillTrial,
-    files: SkillFiles,
     principal: Principal,
     folder: Path,
     request: DraftRequest,
@@ -117,9 +105,8 @@ async def write_drafts(
     """
     if trial.services.model().is_included:
         raise EditError("model_too_small", "the included model is too small to write hooks; choose a larger one")
-    drafts = _Drafts(trial, files, folder, request)
-    hooks = await asyncio.to_thread(drafts.prepare)
-    about = f"The skill {folder.name} has this {HOOKS_JSON}:\n{hooks}\n\nThe wish: {request.wish}"
+    drafts = await asyncio.to_thread(_Drafts, trial, folder, request)
+    about = f"The skill {folder.name} has this {HOOKS_JSON}:\n{drafts.hooks_json}\n\nThe wish: {request.wish}"
     messages = [wire.Message(role="user", content=about)]
     settings = wire.TurnSettings(voice=False, enable_tools=False, instructions=instructions())
     limit, step = asyncio.timeout(LIMIT_S), DraftStep(draft=0, problems=[])
@@ -163,24 +150,21 @@ def _described(struct: type[Struct]) -> Mapping[str, str]:
 class _Drafts:
     """Checks drafts against the skill as its edits have it. One call at a time; each reads files."""
 
-    def __init__(self, trial: SkillTrial, files: SkillFiles, folder: Path, request: DraftRequest) -> None:
-        self._trial = trial
-        self._folder = folder
+    def __init__(self, trial: SkillTrial, folder: Path, request: DraftRequest) -> None:
+        """Read the skill, and what is wrong with it already. Raises EditError."""
+        with overlaid(folder, request.files) as place:
+            self._taken = {path.relative_to(place).as_posix() for path in place.rglob("*")}
+            text = (place / HOOKS_JSON).read_text(errors="replace") if HOOKS_JSON in self._taken else "{}"
+        self._document = _read_json(text, HOOKS_JSON)
+        try:
+            self._there = msgspec.convert(self._document, _HooksJson)
+        except msgspec.ValidationError as error:
+            raise EditError("draft_invalid", f"{HOOKS_JSON} has no place for a hook: mend it first ({error})") from None
+        self.hooks_json = json.dumps(self._document, ensure_ascii=False)
+        self._check = partial(check_edits, trial, folder)
         self._request = request
-        self._read = partial(request.read, files, folder.name)
-        self._document: Any = {}
-        self._known: set[str] = set()  # what is wrong without a draft
-
-    def prepare(self) -> str:
-        """Note what is wrong already; return the hooks.json. Raises EditError."""
-        self._document = _read_json(self._read(HOOKS_JSON) or "{}", HOOKS_JSON)
-        kinds = {"hooks": list, "variables": dict}
-        is_object = isinstance(self._document, dict)
-        if not is_object or not all(isinstance(self._document.get(key, kind()), kind) for key, kind in kinds.items()):
-            raise EditError("draft_invalid", f"{HOOKS_JSON} has no place for a hook: mend it first")
-        checked = check_edits(self._trial, self._folder, self._request)
-        self._known = {*map(_line, checked.diagnostics), *(_place(test) for test in checked.tests.failures)}
-        return json.dumps(self._document, ensure_ascii=False)
+        checked = self._check(request)
+        self._known = {*map(_line, checked.diagnostics), *map(_place, checked.tests.failures)}
 
     def check(self, number: int, reply: str) -> DraftStep:
         try:
@@ -188,28 +172,21 @@ class _Drafts:
             if scripted := [key for test in draft.tests for key in _ASKING if key in test]:
                 raise EditError("draft_invalid", f"tests: {scripted[0]}: write scripted tests only")
             hooks, files = self._entries(draft)
-            there = self._document.get("variables", {})
-            new = {name: start for name, start in draft.variables.items() if name not in there}
-            document = {"variables": {**there, **new}, "hooks": [*self._document.get("hooks", []), *hooks]}
+            new = {name: start for name, start in draft.variables.items() if name not in self._there.variables}
+            document = {"variables": {**self._there.variables, **new}, "hooks": [*self._there.hooks, *hooks]}
             edits = {**self._request.files, **files, HOOKS_JSON: json.dumps({**self._document, **document})}
-            request = msgspec.structs.replace(self._request, files=edits)
-            checked = check_edits(self._trial, self._folder, request)
+            checked = self._check(msgspec.structs.replace(self._request, files=edits))
         except (EditError, msgspec.ValidationError, RecursionError) as error:
             return DraftStep(draft=number, problems=[str(error)])
-        lint = [
-            line for one in checked.diagnostics if one.severity != "info" and (line := _line(one)) not in self._known
-        ]
+        found = [_line(one) for one in checked.diagnostics if one.severity != "info"]
+        lint = [line for line in found if line not in self._known]
         failed = [test for test in checked.tests.failures if test.file in files]
-        others = [
-            place
-            for test in checked.tests.failures
-            if test not in failed and (place := _place(test)) not in self._known
-        ]
+        others = [_place(test) for test in checked.tests.failures if test not in failed]
         return DraftStep(
             draft=number,
             problems=[*lint, *(f"{_place(test)} fails:\n{test.details}" for test in failed)][:MAX_PROBLEMS],
             is_linted=not lint,
-            broken=others,
+            broken=[place for place in others if place not in self._known],
             tests=len(draft.tests),
             passed=len(draft.tests) - len(failed),
             hooks=hooks,
@@ -219,14 +196,14 @@ class _Drafts:
 
     def _entries(self, draft: HookDraft) -> tuple[list[dict[str, Any]], dict[str, str]]:
         """Return the entries for hooks.json, and the files that go with them. Raises EditError."""
-        names = {str(hook.get("name")) for hook in self._document.get("hooks", []) if isinstance(hook, dict)}
+        names = {str(hook.get("name")) for hook in self._there.hooks if isinstance(hook, dict)}
         entries, files = [], {}
         for hook in draft.hooks:
             name, text = str(hook.get("name")), hook.get("text")
             if not is_spec_name(name) or "file" in hook:
                 cure = "a hook has a `name` of lower-case letters, digits and hyphens, a `text`, and no `file`"
                 raise EditError("draft_invalid", f"{name}: {cure}")
-            if name in names or self._read(f"hooks/{name}.md") is not None:
+            if name in names or f"hooks/{name}.md" in self._taken:
                 raise EditError("draft_invalid", f"there is a hook, or a text, {name} already; choose another name")
             names.add(name)
             entry = {key: value for key, value in hook.items() if key != "text"}
@@ -237,7 +214,7 @@ class _Drafts:
                 entry = {"name": name, "file": f"{name}.md", **entry}
             entries.append(entry)
         paths = (f"tests/{draft.hooks[0]['name']}{number}.yaml" for number in ("", *range(2, 1000)))
-        free = next(path for path in paths if self._read(path) is None)
+        free = next(path for path in paths if path not in self._taken)
         files[free] = yaml.safe_dump({"tests": draft.tests}, sort_keys=False, allow_unicode=True, width=100)
         return entries, files
 

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from skill_tools.authoring.lint import lint_skill
-from skill_tools.sharing.bundle import SharingError, skill_files
+from skill_tools.sharing.bundle import skill_files
 from skill_tools.sharing.install import moved_pin
 from skill_tools.studio.edit_history import Edit, EditHistory, Past, SkillEdit
 from skills_engine.diagnostics import Diagnostic
@@ -193,7 +193,7 @@ class SkillFiles:
         return self._step(skill, expected, is_redo=True)
 
     def rename_skill(self, skill: str, name: str, *, expected: Collection[str]) -> None:
-        """Rename the folder, and the skill in its SKILL.md."""
+        """Rename the folder, and the skill in its SKILL.md. Raises SharingError for a skills.lock that cannot be read."""
         folder = self._whole(skill, expected)
         if not is_spec_name(name):
             raise EditError(
@@ -202,18 +202,18 @@ class SkillFiles:
         if os.path.lexists(self.root / name):
             raise EditError("skill_exists", f"there is a skill {name} already; choose another name")
         page = find_skill_file(folder)
-        with self._moved_pin(skill, name):
+        with moved_pin(self.root, skill, name):
             if page is not None:
                 _put(folder / page, _renamed(self.read(skill, page)[0].encode(), name))
             folder.rename(self.root / name)
         self._history.rename(skill, name)
 
     def remove_skill(self, skill: str, *, expected: Collection[str]) -> None:
-        """Put the skill's folder into the bin."""
+        """Put the skill's folder into the bin. Raises SharingError for a skills.lock that cannot be read."""
         folder = self._whole(skill, expected)
         # Gone at once, however long it takes to move it to another disk.
         hidden = self.root / f".{secrets.token_hex()}.deleted"
-        with self._moved_pin(skill, None):
+        with moved_pin(self.root, skill, None):
             folder.rename(hidden)
         with self._binned(skill) as place:
             shutil.move(hidden, place)
@@ -238,15 +238,6 @@ class SkillFiles:
 
         self.create(name, make)
         return name
-
-    @contextmanager
-    def _moved_pin(self, skill: str, name: str | None) -> Iterator[None]:
-        """Let skills.lock know the skill by its new name, or no more, once the block has moved it. Raises EditError."""
-        try:
-            with moved_pin(self.root, skill, name):
-                yield
-        except SharingError as error:
-            raise EditError("lock_invalid", str(error)) from error
 
     def _whole(self, skill: str, expected: Collection[str]) -> Path:
         folder = self.folder(skill)

@@ -1,7 +1,6 @@
 """A conversation played without a model on a skill's edits: what each call would read, which hooks stay out, what is set."""
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,17 +12,15 @@ from msgspec import Meta, Struct
 from server.gateway.rest.operation import Refusal
 from server.wire import client_frames as wire
 from skill_tools.authoring.lint import lint_skill
-from skill_tools.studio.skill_files import EditError, SkillFiles
+from skill_tools.studio.skill_files import EditError
 from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, with_skill
-from skill_tools.testing.reload_tests import run_reload_tests
-from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, play_turn
+from skill_tools.testing.reload_tests import run_skill_tests
+from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, TurnScript, play_conversation
 from skill_tools.testing.tests_format import CallSpec, StepSpec
 from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot, estimate_tokens
 from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value, zone_of
 from skills_engine.diagnostics import SkillTestReport
 
-TESTS_LIMIT_S: Final = 2.0
-"""Time for the scripted tests of a skill; those left are not run."""
 MAX_TURNS: Final = 60
 """Limit of turns that are played before the one that is asked about."""
 MAX_CHARS: Final = 8_000_000
@@ -54,17 +51,6 @@ class EditedSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Other skills that are off by default and take part."""
     context: wire.Context = {}
     """Facts of the application around the client."""
-
-    def read(self, files: SkillFiles, skill: str, path: str) -> str | None:
-        """Return the text of a file with its edits, or None if there is no such file. Raises EditError."""
-        if path in self.files:
-            return self.files[path]
-        try:
-            return files.read(skill, path)[0]
-        except EditError as error:
-            if error.code != "file_unknown":
-                raise
-            return None
 
     def skills(self, current: SkillsSnapshot, folder: Path, place: Path) -> EditedSkills:
         """Return the skills that play, this one as the files in `place` give it."""
@@ -122,11 +108,10 @@ class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fiel
     @property
     def turns(self) -> tuple[PreviewTurn, ...]:
         """The turns to play, the one that is asked about last."""
-        last = {name: getattr(self, name) for name in PreviewTurn.__struct_fields__ if name != "reply"}
-        return (*self.before, PreviewTurn(**last))
+        return (*self.before, msgspec.convert(self, PreviewTurn, from_attributes=True))
 
 
-class PreviewHook(Struct, frozen=True, kw_only=True):
+class PreviewHook(Struct, frozen=True):
     skill: str
     hook: str
     timing: str
@@ -162,7 +147,7 @@ class PreviewSilent(Struct, frozen=True, kw_only=True):
     """Whether it fired at another time of the turn."""
 
 
-class PreviewChange(Struct, frozen=True, kw_only=True):
+class PreviewChange(Struct, frozen=True):
     skill: str
     hook: str
     """Hook that has set the variable."""
@@ -202,47 +187,40 @@ class CheckedEdits(NamedTuple):
 
 def check_edits(trial: SkillTrial, folder: Path, request: EditedSkill) -> CheckedEdits:
     """Lint the skill in `folder` with its edits, and run its scripted tests."""
-    began_s = time.monotonic()
     with overlaid(folder, request.files) as place:
         edited = request.skills(trial.services.skills.current, folder, place)
         others = (hook for hook in edited.snapshot.hooks(None) if hook.skill != folder.name)
         hooks = sorted((*edited.read.hooks_file.hooks, *others), key=lambda hook: hook.skill)
-        diagnostics = lint_skill(place, hooks=hooks)
-        tests = run_reload_tests(edited.snapshot, [folder.name], lambda: time.monotonic() - began_s > TESTS_LIMIT_S)
-    return CheckedEdits(edited, diagnostics, tests.get(folder.name, SkillTestReport()))
-
-
-class _Conversation(NamedTuple):
-    """A conversation as its client keeps it between two turns."""
-
-    history: list[dict[str, Any]]
-    state: str | None
+        return CheckedEdits(edited, lint_skill(place, hooks=hooks), run_skill_tests(folder.name, edited.snapshot))
 
 
 def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Preview:
     """Play the conversation of the request with its edits of the skill in `folder`, and run the skill's tests."""
-    skill = folder.name
+    skill, sign_state = folder.name, trial.services.sign_state
     checked = check_edits(trial, folder, request)
     edited, hooks = checked.edited, checked.edited.snapshot.hooks(None)
-    facts = _facts(request, edited.snapshot, trial)
     own = next((hook.variables for hook in hooks if hook.skill == skill and hook.variables), {})
-    came = facts.state.variables
-    came = {**came, skill: {**came.get(skill, {}), **request.variables}}
+    state = trial.read_state(request.state)
+    came = {**state.variables, skill: {**state.variables.get(skill, {}), **request.variables}}
     first = TurnVariables({skill: own}, came).changed
-    facts = replace(facts, state=replace(facts.state, variables=first))
-    turns: list[TurnPreview] = []
-    last, size = _Conversation([], None), 0
-    for sent, played in _played(trial, hooks, request, facts):
-        last = sent
-        turns.append(_turn_preview(played))
-        size += sum(len(line.text) for call in turns[-1].calls for line in call.lines)
+    start = PlayedTurn(history=msgspec.to_builtins(request.history), state=replace(state, variables=first))
+    limit = trial.services.limits.max_hook_frames_per_turn
+    scripts = _scripts(hooks, request, _facts(request, edited.snapshot, trial))
+    turns: list[PlayedTurn] = []
+    size = 0
+    for played in play_conversation(scripts, start, max_persistent=limit):
+        turns.append(played)
+        size += sum(len(message.text) for call in played.calls for message in call.messages)
         if size > MAX_CHARS:  # each turn reads the ones before
             raise EditError("preview_too_large", f"these turns read more than {MAX_CHARS} characters: play fewer")
+    *before, last = map(_turn_preview, turns)
+    sent = (start, *turns)[-2]
+    is_as_it_came = sent.state is start.state and not request.variables
     return Preview(
-        **msgspec.structs.asdict(turns[-1]),
-        before=turns[:-1],
-        history=msgspec.convert(last.history, list[SpokenMessage]),
-        state=last.state,
+        **msgspec.structs.asdict(last),
+        before=before,
+        history=msgspec.convert([_signed(message, trial) for message in sent.history], list[SpokenMessage]),
+        state=request.state if is_as_it_came else sign_state(sent.state),
         variables={**own, **first.get(skill, {})},
         diagnostics=checked.diagnostics,
         tests=checked.tests,
@@ -250,36 +228,16 @@ def make_preview(trial: SkillTrial, folder: Path, request: PreviewRequest) -> Pr
     )
 
 
-def _played(
-    trial: SkillTrial, hooks: list[HookInfo], request: PreviewRequest, facts: HookFacts
-) -> Iterator[tuple[_Conversation, PlayedTurn]]:
-    """Play the turns, each with what a client keeps of the one before; yield each with what its client sends."""
-    services = trial.services
-    sent = _Conversation(msgspec.to_builtins(request.history), request.state)
-    if request.variables:
-        sent = sent._replace(state=services.sign_state(facts.state))
-    for turn in request.turns:
-        steps = [StepSpec(calls=[_scripted(one) for one in batch]) for batch in turn.rounds]
-        facts = replace(
-            facts,
-            interrupted=turn.interrupted,
-            attachments=frozenset(turn.attachments),
-            seed=f"{request.seed} {facts.state.turn}",
-        )
-        script = [*steps, StepSpec(answer=turn.reply)]
-        played = play_turn(
+def _scripts(hooks: list[HookInfo], request: PreviewRequest, facts: HookFacts) -> list[TurnScript]:
+    return [
+        TurnScript(
             hooks,
             turn.text,
-            script,
-            history=sent.history,
-            facts=facts,
-            max_persistent=services.limits.max_hook_frames_per_turn,
+            [*(StepSpec(calls=list(map(_scripted, batch))) for batch in turn.rounds), StepSpec(answer=turn.reply)],
+            replace(facts, interrupted=turn.interrupted, attachments=frozenset(turn.attachments)),
         )
-        yield sent, played
-        history = [_signed(message, trial) for message in played.history]
-        state = sent.state if played.state is facts.state else services.sign_state(played.state)
-        sent = _Conversation(history, state)
-        facts = replace(facts, state=trial.read_state(state))
+        for turn in request.turns
+    ]
 
 
 def _signed(message: Mapping[str, Any], trial: SkillTrial) -> dict[str, Any]:
@@ -294,10 +252,7 @@ def _turn_preview(played: PlayedTurn) -> TurnPreview:
     return TurnPreview(
         calls=[PreviewCall(title=call.title, lines=list(map(_line, call.messages))) for call in played.calls],
         not_fired=[PreviewSilent(**{"path": "", **one.facts()}) for one in played.silent],
-        changes=[
-            PreviewChange(skill=one.hook.skill, hook=one.hook.name, name=one.name, value=one.value)
-            for one in played.changes
-        ],
+        changes=[PreviewChange(one.hook.skill, one.hook.name, one.name, one.value) for one in played.changes],
     )
 
 
@@ -317,36 +272,28 @@ def _facts(request: PreviewRequest, snapshot: SkillsSnapshot, trial: SkillTrial)
         tools=frozenset((*handler.tool_names, *called)) if request.tools else frozenset(),
         started_at=_clock(request),
         hook_tokens=handler.hook_tokens,
-        state=trial.read_state(request.state),
+        seed=request.seed,
     )
 
 
 def _clock(request: PreviewRequest) -> datetime:
     zone = zone_of(request.context)
     try:
-        if request.time is None:
-            return datetime.now(UTC).astimezone(zone)
-        moment = datetime.fromisoformat(request.time)
+        moment = datetime.now(UTC) if request.time is None else datetime.fromisoformat(request.time)
         return (moment if moment.tzinfo or zone is None else moment.replace(tzinfo=zone)).astimezone(zone)
     except (ValueError, OverflowError):
         raise Refusal(400, "body_invalid", "expected a time such as 2026-11-22T14:05", path="$.time") from None
 
 
 def _scripted(call: PreviewToolCall) -> CallSpec:
-    result = call.result or None
-    match call.status:
-        case "error":
-            return CallSpec(tool=call.tool, arguments=call.arguments, error=result or "(an error)")
-        case "refused":
-            return CallSpec(tool=call.tool, arguments=call.arguments, refused=result or "(refused)")
-    return CallSpec(tool=call.tool, arguments=call.arguments, result=result)
+    stand_ins = {"ok": None, "error": "(an error)", "refused": "(refused)"}
+    end = "result" if call.status == "ok" else call.status
+    return CallSpec(tool=call.tool, arguments=call.arguments, **{end: call.result or stand_ins[call.status]})
 
 
 def _line(message: ReadMessage) -> PreviewLine:
     origin = None
     if (hook := message.hook) is not None:
         tokens = estimate_tokens(message.text)
-        origin = PreviewHook(
-            skill=hook.skill, hook=hook.name, timing=hook.timing, persistent=hook.persistent, tokens=tokens
-        )
+        origin = PreviewHook(hook.skill, hook.name, hook.timing, hook.persistent, tokens)
     return PreviewLine(role=message.role, text=message.text, hook=origin)

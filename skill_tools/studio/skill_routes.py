@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Method, Operation, Refusal
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Done, Operation, Operations, Refusal
 from server.gateway.routes import Access
 from server.storage.audit_log import AuditLog
 from skill_tools.authoring.scaffold import NEUTRAL_TEXT, new_skill, schema_text
@@ -21,7 +21,16 @@ from skill_tools.studio.skill_files import ANY, BinnedSkill, EditError, SkillFil
 from skills_engine.hook_entries import Timing
 
 PATH: Final = "/api/skills"
+ONE: Final = PATH + "/{skill}"
+_FILE: Final = ONE + "/file"
+_BIN: Final = "/api/skill_bin"
 MAX_BODY_BYTES: Final = 1 << 20
+_READING: Final = Operations(access=Access.OPERATOR, refusals=(404, 422))
+_ADDING: Final = Operations(access=Access.OPERATOR, refusals=(409,), max_body_bytes=MAX_BODY_BYTES)
+_CHANGES: Final = Operations(
+    access=Access.OPERATOR, refusals=(404, 409, 422), has_version=True, max_body_bytes=MAX_BODY_BYTES
+)
+"""Operations under the version that the client has read."""
 _STATUSES: Final = {
     "skill_unknown": 404,
     "file_unknown": 404,
@@ -34,13 +43,13 @@ _STATUSES: Final = {
     "file_too_large": 413,
     "file_unreadable": 422,
     "preview_too_large": 422,
+    "skill_not_packed": 422,
     "editing_off": 403,
     "skill_read_only": 403,
 }
-"""Statuses by code of EditError; of other codes it is 400."""
+"""Statuses by code of what cannot be done; of other codes it is 400."""
 
 T = TypeVar("T")
-Handle = Callable[[ApiCall], Awaitable[ApiAnswer | web.StreamResponse]]
 
 
 class HooksSchema(Struct, frozen=True):
@@ -76,6 +85,10 @@ class NewSkill(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tools: Annotated[list[Annotated[str, Meta(max_length=256)]], Meta(max_length=32)] = []
     text: Annotated[str, Meta(max_length=16_384)] = NEUTRAL_TEXT
 
+    def make(self, root: Path) -> None:
+        """Create the skill below `root`. Raises SharingError."""
+        new_skill(self.name, root, timing=self.timing, tools=self.tools, text=self.text)
+
 
 class SkillName(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=64)]
@@ -108,51 +121,21 @@ class SkillRoutes:
         self._receiving = asyncio.Lock()  # one source at a time: each may take a whole git repository
 
     def operations(self) -> tuple[Operation, ...]:
-        one, file = PATH + "/{skill}", PATH + "/{skill}/file"
-        undo, redo = partial(self._step, is_redo=False), partial(self._step, is_redo=True)
-        new: dict[str, Any] = {"has_version": False, "refusals": (409,)}
-        put: dict[str, Any] = {"query": FileName, "may_create": True}
-        make = skill_operation
-        return (
-            Operation(
-                method="GET",
-                path="/api/hooks/schema",
-                summary="The JSON Schema of a skill's hooks.json",
-                handle=self._show_schema,
-                answer=HooksSchema,
-            ),
-            make("GET", PATH, "Skills whose files can be read", self._list, SkillFolders),
-            make("POST", PATH, "Create a skill with one hook, to adapt", self._create, SkillState, NewSkill, **new),
-            make("GET", one, "Files of a skill, and what is wrong with them", self._show, SkillState, has_version=True),
-            make(
-                "POST",
-                "/api/skill_arrivals",
-                "Look at a skill to add, then add it",
-                self._receive,
-                Arrivals,
-                ArrivalRequest,
-                **new,
-            ),
-            make("GET", "/api/skill_bin", "Skills that were deleted", self._list_bin, SkillBin),
-            make("POST", "/api/skill_bin", "Give a deleted skill back", self._restore, SkillState, BinEntry, **new),
-            make("DELETE", one, "Put a skill into the bin", self._remove, Done),
-            make("POST", one + "/name", "Rename a skill", self._rename, SkillState, SkillName),
-            make("POST", one + "/undo", "Undo the last edit", undo, SkillState),
-            make("POST", one + "/redo", "Repeat what was undone", redo, SkillState),
-            make("GET", one + "/zip", "All files of a skill", self._pack, None, content_types=("application/zip",)),
-            make("GET", file, "The text of a file", self._read, SkillFile, has_version=True, query=FileName),
-            make("PUT", file, "Replace a file in one step, or create it", self._write, SkillFileSaved, FileText, **put),
-            make("DELETE", file, "Put a file into the bin", self._remove_file, SkillState, query=FileName),
-            make("POST", file + "/name", "Rename a file", self._rename_file, SkillFileSaved, FileName, query=FileName),
-        )
+        return (*_READING.of(self), *_CHANGES.of(self), *_ADDING.of(self))
 
+    @_READING.add("GET", "/api/hooks/schema", HooksSchema, access=Access.LOGGED_IN, refusals=())
     async def _show_schema(self, _call: ApiCall) -> ApiAnswer:
+        """Show the JSON Schema of a skill's hooks.json."""
         return ApiAnswer(HooksSchema(schema=msgspec.json.decode(schema_text())))
 
+    @_READING.add("GET", PATH, SkillFolders)
     async def _list(self, _call: ApiCall) -> ApiAnswer:
+        """List the skills whose files can be read."""
         return ApiAnswer(await asyncio.to_thread(self._folders))
 
+    @_READING.add("GET", ONE, SkillState, has_version=True)
     async def _show(self, call: ApiCall) -> ApiAnswer | web.StreamResponse:
+        """List the files of a skill, and what is wrong with them."""
         skill = call.request.match_info["skill"]
         if known := call.request.headers.get("If-None-Match"):  # a studio that is open asks often
             version = _versioned(await attempt(self._files.tag, skill))
@@ -160,30 +143,39 @@ class SkillRoutes:
                 return web.Response(status=304, headers=version)
         return await self._state(skill)
 
+    @_READING.add("GET", _FILE, SkillFile, has_version=True, query=FileName)
     async def _read(self, call: ApiCall) -> ApiAnswer:
+        """Show the text of a file."""
         path = call.query.path
         text, tag = await attempt(self._files.read, call.request.match_info["skill"], path)
         return ApiAnswer(SkillFile(path=path, etag=tag, text=text), _versioned(tag))
 
+    @_READING.add("GET", ONE + "/zip", None, content_types=("application/zip",))
     async def _pack(self, call: ApiCall) -> web.StreamResponse:
+        """Pack all files of a skill."""
         skill = call.request.match_info["skill"]
-        try:
-            folder = await attempt(self._files.folder, skill)
-            data = await asyncio.to_thread(pack_skill, folder)
-        except SharingError as error:
-            raise Refusal(422, "skill_not_packed", str(error)) from None
+        data = await attempt(pack_skill, await attempt(self._files.folder, skill), sharing_code="skill_not_packed")
         name = re.sub(r"[^A-Za-z0-9._-]", "_", skill)
         headers = {"Content-Disposition": f'attachment; filename="{name}.zip"', "Cache-Control": "no-store"}
         return web.Response(body=data, content_type="application/zip", headers=headers)
 
+    @_READING.add("GET", _BIN, SkillBin)
+    async def _list_bin(self, _call: ApiCall) -> ApiAnswer:
+        """List the skills that were deleted."""
+        return ApiAnswer(SkillBin(skills=await attempt(self._files.binned)))
+
+    @_ADDING.add("POST", PATH, SkillState, body=(NewSkill,))
     async def _create(self, call: ApiCall) -> ApiAnswer:
+        """Create a skill with one hook, to adapt."""
         new = await call.body(NewSkill)
         async with self._changing:
-            await attempt(self._files.create, new.name, partial(_scaffold, new))
+            await attempt(self._files.create, new.name, new.make, sharing_code="skill_invalid")
         self._note(call, "created", new.name)
         return await self._state(new.name)
 
+    @_ADDING.add("POST", "/api/skill_arrivals", Arrivals, body=(ArrivalRequest,))
     async def _receive(self, call: ApiCall) -> ApiAnswer:
+        """Look at a skill to add, then add it."""
         request = await call.body(ArrivalRequest)
         async with self._receiving:
             arrivals = await attempt(receive, self._files, request)
@@ -191,40 +183,56 @@ class SkillRoutes:
             self._note(call, "added", name, source=request.source)
         return ApiAnswer(arrivals)
 
-    async def _list_bin(self, _call: ApiCall) -> ApiAnswer:
-        return ApiAnswer(SkillBin(skills=await attempt(self._files.binned)))
-
+    @_ADDING.add("POST", _BIN, SkillState, body=(BinEntry,))
     async def _restore(self, call: ApiCall) -> ApiAnswer:
+        """Give a deleted skill back."""
         entry = (await call.body(BinEntry)).entry
         async with self._changing:
             name = await attempt(self._files.restore, entry)
         self._note(call, "restored", name)
         return await self._state(name)
 
+    @_CHANGES.add("DELETE", ONE, Done)
     async def _remove(self, call: ApiCall) -> ApiAnswer:
+        """Put a skill into the bin."""
         await self._change(call, "deleted", self._files.remove_skill)
         return ApiAnswer(Done())
 
+    @_CHANGES.add("POST", ONE + "/name", SkillState, body=(SkillName,))
     async def _rename(self, call: ApiCall) -> ApiAnswer:
+        """Rename a skill."""
         name = (await call.body(SkillName)).name
         await self._change(call, "renamed", self._files.rename_skill, name, to=name)
         return await self._state(name)
 
-    async def _step(self, call: ApiCall, *, is_redo: bool) -> ApiAnswer:
-        step = self._files.redo if is_redo else self._files.undo
-        await self._change(call, "redone" if is_redo else "undone", step)
+    @_CHANGES.add("POST", ONE + "/undo", SkillState)
+    async def _undo(self, call: ApiCall) -> ApiAnswer:
+        """Undo the last edit."""
+        await self._change(call, "undone", self._files.undo)
         return await self._state(call.request.match_info["skill"])
 
+    @_CHANGES.add("POST", ONE + "/redo", SkillState)
+    async def _redo(self, call: ApiCall) -> ApiAnswer:
+        """Repeat what was undone."""
+        await self._change(call, "redone", self._files.redo)
+        return await self._state(call.request.match_info["skill"])
+
+    @_CHANGES.add("PUT", _FILE, SkillFileSaved, body=(FileText,), query=FileName, may_create=True)
     async def _write(self, call: ApiCall) -> ApiAnswer:
+        """Replace a file in one step, or create it."""
         text, path = (await call.body(FileText)).text, call.query.path
         tag = await self._change(call, "written", self._files.write, path, text, path=path, bytes=len(text.encode()))
         return await self._saved(call, path, tag)
 
+    @_CHANGES.add("DELETE", _FILE, SkillState, query=FileName)
     async def _remove_file(self, call: ApiCall) -> ApiAnswer:
+        """Put a file into the bin."""
         await self._change(call, "deleted", self._files.remove, call.query.path, path=call.query.path)
         return await self._state(call.request.match_info["skill"])
 
+    @_CHANGES.add("POST", _FILE + "/name", SkillFileSaved, body=(FileName,), query=FileName)
     async def _rename_file(self, call: ApiCall) -> ApiAnswer:
+        """Rename a file."""
         path, new = call.query.path, (await call.body(FileName)).path
         tag = await self._change(call, "renamed", self._files.rename, path, new, path=path, to=new)
         return await self._saved(call, new, tag)
@@ -235,7 +243,8 @@ class SkillRoutes:
         """Make a change that `If-Match` allows, and note it in the audit log. Raises Refusal."""
         skill = call.request.match_info["skill"]
         async with self._changing:
-            done = await attempt(partial(change, expected=_expected(call)), skill, *arguments)
+            work = partial(change, expected=_expected(call))
+            done = await attempt(work, skill, *arguments, sharing_code="lock_invalid")
         self._note(call, outcome, skill, **details)
         return done
 
@@ -259,47 +268,18 @@ class SkillRoutes:
         )
 
 
-def skill_operation(
-    method: Method,
-    path: str,
-    summary: str,
-    handle: Handle,
-    answer: type[Struct] | None,
-    *body: type[Struct],
-    **changed: Any,
-) -> Operation:
-    """Make an operation for operators; all but GET change something, by default under the version that the client has read."""
-    reading: dict[str, Any] = {"refusals": (404, 422)}
-    changing = {"refusals": (404, 409, 422), "has_version": True, "max_body_bytes": MAX_BODY_BYTES}
-    return Operation(
-        method=method,
-        path=path,
-        summary=summary,
-        handle=handle,
-        answer=answer,
-        body=body,
-        access=Access.OPERATOR,
-        **{**(reading if method == "GET" else changing), **changed},
-    )
-
-
-async def attempt(work: Callable[..., T], *arguments: Any) -> T:
-    """Run it in a thread. Raises Refusal for what cannot be done."""
+async def attempt(work: Callable[..., T], *arguments: Any, sharing_code: str = "skill_invalid") -> T:
+    """Run it in a thread. Raises Refusal for what cannot be done; `sharing_code` is the code of a SharingError."""
     try:
         return await asyncio.to_thread(work, *arguments)
     except EditError as error:
         tag = {} if error.tag is None else _versioned(error.tag)
         status = _STATUSES.get(error.code, 400)
         raise Refusal(status, error.code, str(error), current=error.current, **tag) from None
+    except SharingError as error:
+        raise Refusal(_STATUSES.get(sharing_code, 400), sharing_code, str(error)) from None
     except OSError as error:  # a disk that is full or closed to us
         raise Refusal(422, "file_system", f"the file system refuses: {error.strerror}") from None
-
-
-def _scaffold(new: NewSkill, root: Path) -> None:
-    try:
-        new_skill(new.name, root, timing=new.timing, tools=new.tools, text=new.text)
-    except SharingError as error:
-        raise EditError("skill_invalid", str(error)) from error
 
 
 def _expected(call: ApiCall) -> set[str] | None:

@@ -2,12 +2,11 @@
 
 import asyncio
 import secrets
-import shutil
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from server.accounts.principal import Principal
 from server.agent.chunks import ChunkChannel
@@ -16,7 +15,7 @@ from server.errors import TurnError
 from server.session.services import Services
 from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
-from skill_tools.sharing.bundle import skill_files
+from skill_tools.sharing.bundle import SkillBundle, skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
 from skills_engine import HookState, StateInvalidError
 from skills_engine.diagnostics import has_errors
@@ -95,25 +94,21 @@ class SkillTrial:
 @contextmanager
 def overlaid(folder: Path, edits: Mapping[str, str | None]) -> Iterator[Path]:
     """Lend a copy of the skill in which `edits` are made: path → text, None = deleted. Raises EditError and OSError."""
-    with tempfile.TemporaryDirectory(prefix="parley-skill-") as root:
-        copy = Path(root, folder.name)
-        copy.mkdir()
-        size = 0
-        for path in skill_files(folder):
-            name = path.relative_to(folder).as_posix()
-            if path.is_symlink() or ("/" in name and not name.startswith(_COPIED)):
-                continue
+    files: dict[str, bytes] = {}
+    size = 0
+    for path in skill_files(folder):
+        name = path.relative_to(folder).as_posix()
+        if not path.is_symlink() and ("/" not in name or name.startswith(_COPIED)):
             if (size := size + path.stat().st_size) > MAX_OVERLAY_BYTES:
                 raise EditError("file_too_large", f"{folder.name} is too large to be tried before it is saved")
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy / name)
-        for name, text in edits.items():
-            target = copy.joinpath(*require_editable(folder, name))
-            if text is None:
-                target.unlink(missing_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(text.encode())
+            files[name] = path.read_bytes()
+    for name, text in edits.items():
+        require_editable(folder, name)
+        files.pop(name, None)
+        files |= {} if text is None else {name: text.encode()}
+    with TemporaryDirectory(prefix="parley-skill-") as root:
+        copy = Path(root, folder.name)
+        SkillBundle(files).write(copy)
         yield copy
 
 

@@ -14,13 +14,14 @@ from server.accounts.principal import Principal
 from server.agent.chunks import LLMChunk
 from server.bounded.fair_share import FairShare, ShareFull
 from server.errors import ProviderError, TurnError
-from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Refusal
+from server.gateway.rest.operation import ApiAnswer, ApiCall, Operation, Operations, Refusal
+from server.gateway.routes import Access
 from server.tools.tool_calls import TurnAborted
 from server.wire import frames as wire
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_preview import EditedSkill, Name, Preview, PreviewRequest, make_preview
-from skill_tools.studio.skill_routes import PATH, attempt, skill_operation
+from skill_tools.studio.skill_routes import MAX_BODY_BYTES, ONE, attempt
 from skill_tools.studio.skill_trial import SkillTrial, overlaid
 from skills_engine import SkillsSnapshot
 
@@ -34,6 +35,8 @@ SLOWEST_PIECE_S: Final = 30.0
 """Time for a reader to take a piece of an answer; then both turns end."""
 WATCH_S: Final = 0.5
 """Interval between checks whether the client has left."""
+_TRIALS: Final = Operations(access=Access.OPERATOR, refusals=(404, 422), max_body_bytes=MAX_BODY_BYTES)
+_LINES: Final = ("application/jsonl",)
 Version = Literal["saved", "edited"]
 
 
@@ -54,28 +57,11 @@ class SkillTrialRoutes:
         self._previews = FairShare(MAX_PREVIEWS, per_user=1, max_waiting=MAX_PREVIEWS_WAITING)
 
     def operations(self) -> tuple[Operation, ...]:
-        trial: dict[str, Any] = {"has_version": False, "refusals": (404, 422)}
-        preview_summary = "What the model would read, without asking it"
-        try_summary = "What the model answers with the saved and with the edited version, side by side"
-        draft_summary = "Let the model write a hook with its tests for a wish, and mend it; nothing is saved"
-        jsonl = ("application/jsonl",)
-        one, make = PATH + "/{skill}", skill_operation
-        return (
-            make("POST", one + "/preview", preview_summary, self._preview, Preview, PreviewRequest, **trial),
-            make("POST", one + "/try", try_summary, self._try, None, TrialRequest, content_types=jsonl, **trial),
-            make(
-                "POST",
-                one + "/describe",
-                draft_summary,
-                self._describe,
-                None,
-                DraftRequest,
-                content_types=jsonl,
-                **trial,
-            ),
-        )
+        return _TRIALS.of(self)
 
+    @_TRIALS.add("POST", ONE + "/preview", Preview, body=(PreviewRequest,))
     async def _preview(self, call: ApiCall) -> ApiAnswer:
+        """Show what the model would read, without asking it."""
         request = await call.body(PreviewRequest)
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
@@ -84,7 +70,9 @@ class SkillTrialRoutes:
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
+    @_TRIALS.add("POST", ONE + "/try", None, body=(TrialRequest,), content_types=_LINES)
     async def _try(self, call: ApiCall) -> web.StreamResponse:
+        """Let the model answer with the saved and with the edited version, side by side."""
         request = await call.body(TrialRequest)
         if not request.text.strip():
             raise Refusal(400, "body_invalid", "a question is needed", path="$.text")
@@ -109,7 +97,9 @@ class SkillTrialRoutes:
         answering = self._trial.answer(call.principal, snapshot, messages, out, settings, state)
         await out.send(end=await _end_of(answering))
 
+    @_TRIALS.add("POST", ONE + "/describe", None, body=(DraftRequest,), content_types=_LINES)
     async def _describe(self, call: ApiCall) -> web.StreamResponse:
+        """Let the model write a hook with its tests for a wish, and mend it; nothing is saved."""
         request = await call.body(DraftRequest)
         if not request.wish.strip():
             raise Refusal(400, "body_invalid", "a wish is needed", path="$.wish")
@@ -128,7 +118,7 @@ class SkillTrialRoutes:
             self._describing.discard(account)
 
     async def _draft(self, principal: Principal, folder: Path, request: DraftRequest, lines: "_JsonLines") -> None:
-        drafting = write_drafts(self._trial, self._files, principal, folder, request, lines.send)
+        drafting = write_drafts(self._trial, principal, folder, request, lines.send)
         await lines.send({"end": await _end_of(drafting)})
 
 

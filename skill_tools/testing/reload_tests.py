@@ -43,6 +43,12 @@ def run_reload_tests(
     return reports
 
 
+def run_skill_tests(name: str, snapshot: SkillsSnapshot) -> SkillTestReport:
+    """Run the scripted tests of one skill, for as long as those of a reload."""
+    end_s = time.monotonic() + LIMIT_S
+    return run_reload_tests(snapshot, [name], lambda: time.monotonic() > end_s).get(name, SkillTestReport())
+
+
 def _report(results: list[SkillTestResult], count: int, diagnostics: tuple[Diagnostic, ...]) -> SkillTestReport:
     failed = [result for result in results if result.outcome != "passed"]
     return SkillTestReport(

@@ -1,6 +1,6 @@
-"""One turn with a scripted model in the place of a real one: what each call reads, and which hooks fire or stay out."""
+"""Turns with a scripted model in the place of a real one: what each call reads, and which hooks fire or stay out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -52,6 +52,32 @@ class PlayedTurn:
     history: list[Message] = field(default_factory=list)
     """The messages that a client keeps: those before, the user's, persistent hooks and the reply."""
     state: HookState = field(default_factory=HookState)
+
+
+@dataclass(frozen=True)
+class TurnScript:
+    """One turn of a conversation that is to be played."""
+
+    hooks: Sequence[HookInfo]
+    beginning: str | TriggerInfo
+    """The words of the user, or the trigger that begins the turn."""
+    steps: Sequence[StepSpec]
+    """The replies of the model."""
+    facts: HookFacts
+    """The facts that the turns before do not decide, with the seed of the whole conversation."""
+
+
+def play_conversation(
+    turns: Iterable[TurnScript], start: PlayedTurn, *, max_persistent: int = MAX_PERSISTENT
+) -> Iterator[PlayedTurn]:
+    """Play the turns one by one, each with the history and the state of the one before; the first with those of `start`."""
+    last = start
+    for turn in turns:
+        facts = replace(turn.facts, state=last.state, seed=f"{turn.facts.seed} {last.state.turn}")
+        last = play_turn(
+            turn.hooks, turn.beginning, turn.steps, history=last.history, facts=facts, max_persistent=max_persistent
+        )
+        yield last
 
 
 def play_turn(

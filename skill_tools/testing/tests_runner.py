@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import Literal, TypeVar
 
-from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, play_turn
+from skill_tools.testing.scripted_turn import PlayedTurn, ScriptedCall, TurnScript, play_conversation
 from skill_tools.testing.tests_files import SkillTest
 from skill_tools.testing.tests_format import ExpectSpec, ReadsSpec, ReplySpec, TurnSpec, clock_of, patterns_of
 from skills_engine.conditions.text_patterns import SearchedText
-from skills_engine.conditions.turn_facts import HookFacts, HookState, TurnVariables, zone_of
+from skills_engine.conditions.turn_facts import HookFacts, TurnVariables, zone_of
 from skills_engine.diagnostics import did_you_mean, quoted
 from skills_engine.hook_entries import BUILTIN_TOOLS, HookInfo
 from skills_engine.hooks_config import HooksFile
@@ -128,19 +128,19 @@ class SkillTestRunner:
 
     def _play(self, test: SkillTest, last: PlayedTurn) -> list[tuple[TurnSpec, PlayedTurn]]:
         """Play the turns, each with the history and the state of the one before. Raises LookupError."""
-        history, turns = [*last.history, *test.history], []
-        if test.spec.variables is not None:
-            changed = {test.skill: {**last.state.variables.get(test.skill, {}), **test.spec.variables}}
-            state = replace(last.state, variables={**last.state.variables, **changed})
-            last = replace(last, state=state)
-        for turn in test.turns:
-            facts = self._facts(test, turn, last.state)
-            hooks = self.hooks_in_force(test, turn)
-            beginning = self._trigger(test, turn) or turn.user or ""
-            last = play_turn(hooks, beginning, turn.script or (), history=history, facts=facts)
-            history = last.history
-            turns.append((turn, last))
-        return turns
+        changed = {**last.state.variables.get(test.skill, {}), **(test.spec.variables or {})}
+        state = replace(last.state, variables={**last.state.variables, test.skill: changed})
+        scripts = [
+            TurnScript(
+                self.hooks_in_force(test, turn),
+                self._trigger(test, turn) or turn.user or "",
+                turn.script or (),
+                self._facts(test, turn),
+            )
+            for turn in test.turns
+        ]
+        start = PlayedTurn(history=[*last.history, *test.history], state=state)
+        return list(zip(test.turns, play_conversation(scripts, start), strict=True))
 
     def skills_on(self, test: SkillTest, turn: TurnSpec) -> list[str]:
         """Return the names of the skills that are on: the test's own, and those that it names. Raises LookupError."""
@@ -151,7 +151,7 @@ class SkillTestRunner:
                 raise LookupError(f"there is no skill {skill}{did_you_mean(skill, self._hooks)} beside {test.skill}")
         return list(dict.fromkeys(skills))
 
-    def _facts(self, test: SkillTest, turn: TurnSpec, state: HookState) -> HookFacts:
+    def _facts(self, test: SkillTest, turn: TurnSpec) -> HookFacts:
         tools, context = turn.tools, turn.context or {}
         if tools is None:
             tools = [*BUILTIN_TOOLS, *(call.tool or "" for step in turn.script or () for call in step.calls or ())]
@@ -170,8 +170,7 @@ class SkillTestRunner:
             spoken=bool(turn.spoken),
             interrupted=bool(turn.interrupted),
             attachments=frozenset(turn.attachments or ()),
-            seed=f"{turn.seed or ''} {state.turn}",
-            state=state,
+            seed=turn.seed or "",
         )
 
     # --- judging

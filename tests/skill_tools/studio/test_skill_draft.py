@@ -14,7 +14,7 @@ from server.accounts.principal import Principal
 from server.llm.language_model import ModelInfo
 from skill_tools.authoring.scaffold import new_skill
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
-from skill_tools.studio.skill_files import EditError, SkillFiles
+from skill_tools.studio.skill_files import EditError
 from skill_tools.studio.skill_trial import SkillTrial
 from tests.gateway.rest.conftest import Client
 from tests.session.fakes import FakeAgent, SessionHarness
@@ -200,14 +200,13 @@ async def test_a_wish_is_needed_and_a_skill(calm: Path, operator: Client) -> Non
     assert unknown.status == 404
 
 
-async def test_the_included_model_is_not_asked(calm: Path, tmp_path: Path) -> None:
+async def test_the_included_model_is_not_asked(calm: Path) -> None:
     agent = FakeAgent()
     included = ModelInfo(name="SmolLM2", host="this machine", location="local", is_included=True)
     async with SessionHarness(agent) as harness:
         trial = SkillTrial(replace(harness.services, model=lambda: included))
-        files = SkillFiles(calm.parent, tmp_path / "data")
         with pytest.raises(EditError, match="choose a larger one") as refused:
-            await write_drafts(trial, files, LOCAL, calm, DraftRequest(wish="x"), [].append)  # type: ignore[arg-type]
+            await write_drafts(trial, LOCAL, calm, DraftRequest(wish="x"), [].append)  # type: ignore[arg-type]
 
     assert (refused.value.code, agent.asked) == ("model_too_small", [])
 

@@ -247,6 +247,19 @@ async def test_a_skill_is_renamed_with_its_page_and_its_past_and_deleted_into_th
     assert (await operator.get("/api/skills/serene")).status == 404
 
 
+async def test_a_skill_is_not_renamed_while_skills_lock_cannot_be_read(operator: Client, calm: Path) -> None:
+    (calm.parent / "skills.lock").write_text("{broken")
+    renamed = await operator.post(f"{CALM}/name", {"name": "serene"}, tag="*")
+
+    assert (renamed.status, renamed.code) == (409, "lock_invalid")
+
+
+async def test_what_is_no_name_for_a_new_skill_is_refused(operator: Client, calm: Path) -> None:
+    refused = await operator.post("/api/skills", {"name": "Not Good"})
+
+    assert (refused.status, refused.code) == (400, "skill_invalid")
+
+
 async def test_a_skill_is_downloaded_as_a_zip(server: Parley, operator: Client, calm: Path) -> None:
 
     async with ClientSession() as http, http.get(f"{server.url}{CALM}/zip") as answer:
