@@ -302,8 +302,8 @@ def test_update_shows_the_difference_and_takes_it_over(shelf: Shelf) -> None:
 
 def test_update_tests_and_lints_what_is_new_beside_the_skills_that_are_there(shelf: Shelf) -> None:
     shelf.run("add", shelf.source, "--yes")
-    make_skill(shelf.root, "own", entry("mine", group="tone"))
-    write_hooks(shelf.source, entry("hint", group="tone", priority=9))
+    make_skill(shelf.root, "own", entry("mine", group="shared/tone"))
+    write_hooks(shelf.source, entry("hint", group="shared/tone", priority=9))
     (shelf.source / "tests").mkdir(exist_ok=True)
     (shelf.source / "tests" / "a.yaml").write_text("tests: [{name: a, user: hi, expect: {fires: []}}]\n")
 
@@ -312,7 +312,7 @@ def test_update_tests_and_lints_what_is_new_beside_the_skills_that_are_there(she
     lines = told.splitlines()
     assert status == 1
     assert {"tests: 1, failed: 1", "  tests/a.yaml:1: a"} <= set(lines)
-    assert any("keeps out own/mine of the group tone for good" in line for line in lines)
+    assert any("keeps out own/mine of the group shared/tone for good" in line for line in lines)
     assert lines[-1] == f"updated: {shelf.root}/calm"
 
 

@@ -95,10 +95,10 @@ def test_an_update_cannot_be_expected_to_fire_or_to_be_silent(tmp_path: Path, ex
 
 
 def test_with_all_skills_one_that_silences_another_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_skill(tmp_path, "quiet", entry(group="tone"))
-    make_skill(tmp_path, "loud", entry("shout", group="tone", priority=9))
+    folder = make_skill(tmp_path, "quiet", entry(group="shared/tone"))
+    make_skill(tmp_path, "loud", entry("shout", group="shared/tone", priority=9))
     off = "---\nname: {name}\ndescription: x\ndefault: off\n---\nx\n"
-    make_skill(tmp_path, "sleeping", entry("snore", group="tone", priority=99), skill_md=off)
+    make_skill(tmp_path, "sleeping", entry("snore", group="shared/tone", priority=99), skill_md=off)
     (folder / "tests").mkdir()
     (folder / "tests" / "a.yaml").write_text("""
 tests:
