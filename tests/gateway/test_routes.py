@@ -26,7 +26,7 @@ TABLE = {
         "/metrics /api/audit/verification /api/hooks/processes /api/model /api/model/names /api/models /api/models/download /api/skills "
         "/api/skills/{skill} /api/skills/{skill}/name /api/skills/{skill}/undo /api/skills/{skill}/redo "
         "/api/skills/{skill}/zip /api/skills/{skill}/file /api/skills/{skill}/file/name /api/skills/{skill}/preview "
-        "/api/skills/{skill}/try"
+        "/api/skills/{skill}/try /api/skills/{skill}/describe /api/skill_arrivals /api/skill_bin"
     ),
 }
 
