@@ -241,7 +241,7 @@ def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
         return [f"{name}{':' if one.code in NOT_SET else ' stayed out:'} {one.reason}" for one in silent]
     if not played.calls:
         return [f"{name} stayed out: there was no turn"]
-    others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)
+    others = [one.path or one.reason for one in played.silent if one.hook == hook]
     return [f"{name} stayed out at other times: {reason}" for reason in others] or [f"{name} had no further occasion"]
 
 
