@@ -161,8 +161,7 @@ def _groups(hooks: Iterable[HookInfo]) -> _Groups:
 def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups, tests: Sequence[SkillTest]) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
-        _hook_advice(hook, place, report)
-        _conditions_advice(hook, place, groups, report)
+        _hook_advice(hook, place, groups, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
         _text_advice(trigger, place, report)
         for path, key, _ in _advised_leaves(trigger, place, report):
@@ -173,7 +172,7 @@ def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups, tests: Sequence
     return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
-def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
+def _hook_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
     if hook.timing in LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
@@ -187,6 +186,17 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
         report_growth = report.warning if hook.timing in ("before_planning", "before_each_agent") else report.info
         report_growth(f"{place}.persistent", growth)
     _text_advice(hook, place, report)
+    for path, key, value in _advised_leaves(hook, place, report):
+        _leaf_advice(hook, path, key, value, report)
+    for name in hook.requires_tools:
+        _tool_advice(name, f"{place}.requires_tools", report)
+    if hook.full_group is not None:
+        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
+    if hook.once is not None and hook.sticky is not None:
+        message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
+        report.warning(f"{place}.sticky", message)
+    if hook.once == "conversation" and hook.cooldown is not None:
+        report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
 
 
 def _text_advice(one: HookInfo | TriggerInfo, place: str, report: Report) -> None:
@@ -231,27 +241,12 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]
 
 
-def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
-    for path, key, value in _advised_leaves(hook, place, report):
-        _leaf_advice(hook, path, key, value, report)
-    for name in hook.requires_tools:
-        _tool_advice(name, f"{place}.requires_tools", report)
-    if hook.full_group is not None:
-        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
-    if hook.once is not None and hook.sticky is not None:
-        message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
-        report.warning(f"{place}.sticky", message)
-    if hook.once == "conversation" and hook.cooldown is not None:
-        report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-
-
 def _memory_advice(hooks: HooksFile, report: Report) -> None:
     """Report on what the hooks remember, and on whose words they would repeat."""
-    sets = [json.loads(hook.set.source) for hook in hooks.hooks if hook.set is not None]
+    sets = [{} if hook.set is None else json.loads(hook.set.source) for hook in hooks.hooks]
     strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
-    for hook, place in zip(hooks.hooks, hooks.places, strict=True):
-        if hook.set is not None:
-            _set_advice(json.loads(hook.set.source), f"{place}.set", report)
+    for hook, changes, place in zip(hooks.hooks, sets, hooks.places, strict=True):
+        _set_advice(changes, f"{place}.set", report)
         if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
             message = f"{hook.file or 'text'} holds {words}: words from elsewhere get a system voice here; give it the role user"
             report.warning(f"{place}.role", message)
