@@ -7,8 +7,6 @@
  * @property {(record: ConversationRecord) => Promise<void>} save settles once the record is safe: only then its message is sent
  */
 
-import { BrowserDatabase, result, written } from "./database.js";
-
 /** Keeps conversations until the page goes. @returns {Store} */
 export function memoryStore() {
   /** @type {Map<string, ConversationRecord>} */
@@ -28,7 +26,13 @@ export function memoryStore() {
  * @returns {Store}
  */
 export function browserStore(prefix = "parley.conversation.", storage) {
-  return storage ? webStore(prefix, storage) : databaseStore(prefix);
+  if (storage) return webStore(prefix, storage);
+  const before = webStore(prefix, localStorage); // where the first version of this library kept them
+  const loading = import("./database_store.js").then(({ databaseStore }) => databaseStore(prefix, before));
+  return {
+    load: async (id) => (await loading).load(id),
+    save: async (record) => (await loading).save(record),
+  };
 }
 
 /** @param {string} prefix @param {Storage} storage @returns {Store} */
@@ -36,35 +40,5 @@ function webStore(prefix, storage) {
   return {
     load: async (id) => JSON.parse(storage.getItem(prefix + id) ?? "null"),
     save: async (record) => storage.setItem(prefix + record.id, JSON.stringify(record)),
-  };
-}
-
-const RECORDS = "records";
-
-/** @param {string} prefix @returns {Store} */
-function databaseStore(prefix) {
-  const schema = {
-    name: "parley-conversations",
-    version: 1,
-    stores: [RECORDS],
-    upgrade: (/** @type {IDBDatabase} */ database) => void database.createObjectStore(RECORDS),
-  };
-  const database = new BrowserDatabase(
-    () => indexedDB,
-    schema,
-    () => {},
-  );
-  const before = webStore(prefix, localStorage); // where the first version of this library kept them
-  return {
-    async load(id) {
-      const transaction = await database.transaction("readonly");
-      return (await result(transaction.objectStore(RECORDS).get(prefix + id))) ?? before.load(id);
-    },
-    async save(record) {
-      await written(await database.transaction("readwrite"), (transaction) => {
-        transaction.objectStore(RECORDS).put(record, prefix + record.id);
-      });
-      localStorage.removeItem(prefix + record.id);
-    },
   };
 }

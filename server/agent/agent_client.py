@@ -215,10 +215,9 @@ class AgentClient:
         *,
         enable_tools: bool,
     ) -> AgentTurn:
-        tools, info, facts = executor.registry.specs, used.model.info, options.facts
-        if options.settings.trace or not all(hook.is_plain for hook in hooks):
-            names = frozenset(tool.name for tool in tools) if enable_tools else frozenset()
-            facts = replace(facts, model=info.name, is_local=info.location == "local", tools=names)
+        tools, info = executor.registry.specs, used.model.info
+        names = frozenset(tool.name for tool in tools if enable_tools)
+        facts = replace(options.facts, model=info.name, is_local=info.location == "local", tools=names)
         messages = context.conversation.messages
         manager = HookManager(messages, hooks, max_persistent=options.max_persistent, facts=facts)
         return AgentTurn(

@@ -66,8 +66,7 @@ class AgentTurn:
         if dropped := self.turn.conversation.dropped:
             text = f"{dropped} tool call(s) or result(s) without their counterpart were left out of the history"
             await self.turn.notify("tool_messages_unpaired", "warning", text)
-        await self.turn.out.put(*self.turn.tracer.facts(self.manager.facts))
-        await self.turn.out.put(*self.turn.tracer.values(self.manager.values))
+        await self.turn.out.put(*self.turn.tracer.begin(self.manager.facts, self.manager.values))
         await self._search("after_user_input")
         await self._report_injected(self.sequence.start())
         if answered := self.turn.conversation.answered:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from server.agent.messages import Conversation
+from server.agent.messages import Conversation, text_of_content
 from server.llm.language_model import LateSystem, Message, ToolSpec
 from server.tools.tool_run import cut_to
 
@@ -149,8 +149,7 @@ def estimate_tokens(message: Message) -> int:
 
 def has_image(message: Message) -> bool:
     """Return whether `estimate_tokens` may be far off: the cost of a picture differs from model to model."""
-    content = message.get("content")
-    return isinstance(content, list) and any(part.get("type") != "text" for part in content)
+    return count_images(message) > 0
 
 
 def estimate_tools(tools: Sequence[ToolSpec]) -> int:
@@ -201,7 +200,7 @@ def _without(parts: list[dict[str, Any]], hidden: int) -> Any:
             kept.append(part)
     if any(map(_is_image, kept)):
         return kept
-    return "\n\n".join(part["text"] for part in kept if part.get("type") == "text")
+    return text_of_content(kept)
 
 
 def _is_image(part: dict[str, Any]) -> bool:

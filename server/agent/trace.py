@@ -113,8 +113,8 @@ class Tracer:
         self._has_told_reasons = True
         yield from not_fired_events(silent_hooks, self._hooks_off)
 
-    def facts(self, facts: HookFacts) -> Iterator[LLMChunk]:
-        """Report what is known of the turn since its start, under the keys that tests of skills have."""
+    def begin(self, facts: HookFacts, values: Mapping[str, Any]) -> Iterator[LLMChunk]:
+        """Report what is known of the turn since its start, under the keys that tests of skills have; then its `values`."""
         if self.is_on:
             said = {key: getattr(facts, key) for key in ("channel", "language", "spoken", "interrupted", "hook_tokens")}
             said |= {key: sorted(getattr(facts, key)) for key in ("skills", "tools", "attachments")}
@@ -124,16 +124,13 @@ class Tracer:
                 "time": facts.started_at.isoformat(" ", "minutes"),
             }
             yield _event("facts", said)
+            if any(values.values()):
+                yield _event("values", dict(values))
 
     def ran(self, calls: Sequence[CallFacts]) -> Iterator[LLMChunk]:
         """Report the calls of a batch as hooks see them, under the keys of tests; secrets and long ends are left out."""
         for batch in _batches(map(_ran_facts, calls)) if self.is_on else ():
             yield _event("ran", {"call": self._calls, "calls": batch})
-
-    def values(self, values: Mapping[str, Any]) -> Iterator[LLMChunk]:
-        """Report the context and the variables as the turn begins with them."""
-        if self.is_on and any(values.values()):
-            yield _event("values", dict(values))
 
     def changed(self, changes: Sequence[VariableChange]) -> Iterator[TraceEvent]:
         """Report the changes of variables since the last time; `changes` are all of the turn."""

@@ -1,9 +1,10 @@
 """Way from a client's request to the agent: messages are checked, and hooks, skills and tools of the turn added."""
 
 import hmac
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 from server import config
 from server.agent.agent_client import TurnOptions
@@ -17,9 +18,6 @@ from server.session.settings import TurnRequest
 from server.tools.client_tools import ClientTool
 from skills_engine import HookFacts, HookInfo
 from skills_engine.conditions.turn_facts import zone_of
-
-_NO_FACTS: Final = HookFacts()
-"""Facts of a turn whose hooks ask for none."""
 
 
 class Agent(Protocol):
@@ -109,7 +107,7 @@ class ChatHandler:
         await self._model_ready()
         hooks = [*request.snapshot.hooks(request.skills), *request.extra_hooks]
         with self._layers.for_turn(request.facts, ask) as layers:  # a reload counts from the next turn
-            options = self._options(request, tools, layers, facts=self._hook_facts(request, hooks))
+            options = self._options(request, tools, layers)
             await self._agent.answer(admitted.messages, hooks, out=out, options=options)
 
     def _options(
@@ -117,8 +115,6 @@ class ChatHandler:
         request: TurnRequest,
         tools: Sequence[ClientTool] = (),
         layers: TurnLayers = NO_LAYERS,
-        *,
-        facts: HookFacts = _NO_FACTS,
     ) -> TurnOptions:
         catalog = request.snapshot.catalog(request.skills, budget_tokens=self._agent.catalog_budget_tokens)
         return TurnOptions(
@@ -129,35 +125,25 @@ class ChatHandler:
             costs=request.costs,
             notices=request.notices,
             max_persistent=self._limits.max_hook_frames_per_turn,
-            facts=facts,
+            facts=self.hook_facts(request),
             layers=layers,
         )
 
-    def _hook_facts(self, request: TurnRequest, hooks: Iterable[HookInfo]) -> HookFacts:
-        if not request.settings.trace and self.hook_tokens is None and all(hook.is_plain for hook in hooks):
-            return _NO_FACTS
-        return self.hook_facts(request)
-
     def hook_facts(self, request: TurnRequest) -> HookFacts:
         """Return the facts of a turn that are known before the agent has it: all but its model and tools."""
-        principal, context, is_nudge = request.principal, request.settings.context, request.trigger == "nudge"
+        principal, context = request.principal, request.settings.context
         drawn = f"{request.session_id} {request.drawn_for}".encode()
-        return HookFacts(
+        return replace(
+            request.hook_facts,
             user_messages=user_texts(request.messages),
-            is_new_message=request.is_new_message and not is_nudge,
-            last_reply=last_reply(request.messages, goes_on=is_nudge),
+            last_reply=last_reply(request.messages, goes_on=request.trigger == "nudge"),
             attachments=attachments_of(request.messages),
-            interrupted=request.has_interrupted,
-            spoken=request.is_spoken,
             context=context,
-            may_say_context=request.may_instruct,
             seed=hmac.digest(self._draw_key, drawn, "sha256").hex(),
             started_at=datetime.now().astimezone(zone_of(context)),
-            channel=request.channel,
             language=request.settings.language,
             user=principal.account if principal.is_logged_in else None,
             is_operator=principal.is_operator,
             skills=frozenset(request.skills),
             hook_tokens=self.hook_tokens,
-            state=request.hook_state,
         )

@@ -291,7 +291,7 @@ class Session:
             raise FrameError("turn_id_reused", text, path="$.id")
         if frame.nudge is not None:
             request = self._nudged(request, frame.nudge)
-        self._discard_speech(request.settings, request.hook_state)
+        self._discard_speech(request.settings, request.hook_facts.state)
         self._turns.begin(request)
         return notices
 
@@ -329,10 +329,9 @@ class Session:
         """Return the turn that the frame asks for, and notices of what it goes without. Raises FrameError."""
         turn_id = self._unused_id(frame)
         settings, snapshot = self._chosen(frame)
-        state, problem = self._state_of(frame)
+        state, notices = self._state_of(frame, turn_id)
         if isinstance(frame, wire.Chat) and self._turns.running is not None:
             state = self._turns.running.state_after(state, frame.messages)
-        notices = [_notice("warning", "state_invalid", problem, turn_id)] if problem else []
         if self._is_silenced(frame):
             notices.append(_notice("warning", "instructions_not_allowed", _NO_INSTRUCTIONS, turn_id))
         request = self._request(
@@ -346,7 +345,7 @@ class Session:
             state=state,
             is_new_message=isinstance(frame, wire.Chat) or user_texts(frame.messages) != self._turns.answered,
         )
-        return request, [*notices, *_notices_of_zone(frame)]
+        return request, notices
 
     def _chosen(self, frame: wire.TurnFrame) -> tuple[wire.TurnSettings, SkillsSnapshot]:
         """Return settings and skills of the frame's turn, which may choose for itself. Raises FrameError."""
@@ -362,12 +361,14 @@ class Session:
             text = f"no skill here has a hook {error.args[0]}; name it as skill/hook"
             raise FrameError("frame_invalid", text, path="$.hook_texts") from None
 
-    def _state_of(self, source: wire.TurnFrame | wire.History) -> tuple[HookState, str]:
-        """Return what hooks remember, and what is wrong with that; a wrong state counts as none."""
+    def _state_of(self, source: wire.TurnFrame | wire.History, turn_id: str) -> tuple[HookState, list[wire.Notice]]:
+        """Return what hooks remember, and what is wrong with that and with the zone; a wrong state counts as none."""
+        notices = _notices_of_zone(source)
         try:
-            return self._services.read_state(source.state) if source.state is not None else _NO_STATE, ""
+            return self._services.read_state(source.state) if source.state is not None else _NO_STATE, notices
         except StateInvalidError as error:
-            return _NO_STATE, f"{error}; hooks have forgotten what they did in this conversation"
+            text = f"{error}; hooks have forgotten what they did in this conversation"
+            return _NO_STATE, [_notice("warning", "state_invalid", text, turn_id), *notices]
 
     def _nudged(self, request: TurnRequest, nudge: str) -> TurnRequest:
         """Return the turn with the hook of the nudge, which is answered now. Raises FrameError."""
@@ -425,16 +426,19 @@ class Session:
         goes_on = bool(messages) and messages[-1].role == "tool"  # with the results of the client's tools
         if goes_on:
             is_heard = self._turns.is_spoken
+        facts = HookFacts(
+            channel="voice" if is_heard else "text",
+            is_new_message=is_new_message and not goes_on and trigger != "nudge",
+            spoken=settings.voice and self._services.speech.synthesizer.status.state == "ready",
+            interrupted=self._turns.is_interrupting and self._turns.goes_on(messages),
+            may_say_context=self._rights.may_instruct,
+            state=state,
+        )
         return TurnRequest(
-            is_new_message=is_new_message and not goes_on,
-            is_spoken=settings.voice and self._services.speech.synthesizer.status.state == "ready",
-            has_interrupted=self._turns.is_interrupting and self._turns.goes_on(messages),
-            may_instruct=self._rights.may_instruct,
             drawn_for=self._turns.drawn_for if goes_on else turn_id,
             id=turn_id,
             session_id=self.id,
             trigger=trigger,
-            channel="voice" if is_heard else "text",
             messages=messages,
             settings=settings,
             output=self._settings.output,
@@ -443,7 +447,7 @@ class Session:
             system_messages=self._rights.system_messages,
             received_s=received_s if words is None else words.stopped_s,
             recognized_s=None if words is None else words.recognized_s,
-            hook_state=state,
+            hook_facts=facts,
             costs=self._costs,
             notices=self._notices,
             text=text,
@@ -493,24 +497,23 @@ class Session:
 
     def begin_announced_turn(self, turn_id: str, words: SpokenWords, history: wire.History | None) -> None:
         is_cut, self._announced, self._is_announced_cut = self._is_announced_cut, None, False
-        before = () if history is None else history.messages
-        messages = [*before, wire.Message(role="user", content=words.text)]
-        state, problem = (_NO_STATE, "") if history is None else self._state_of(history)
-        if history is not None and self._spoken_into is not None:
+        is_missing = history is None
+        history = history or wire.History(utterance="", messages=[])
+        messages = [*history.messages, wire.Message(role="user", content=words.text)]
+        state, notices = self._state_of(history, turn_id)
+        if self._spoken_into is not None:
             state = self._spoken_into.state_after(state, messages)
-        settings = self._settings.turn.with_context(UNSET if history is None else history.context)
+        settings = self._settings.turn.with_context(history.context)
         request = self._request(turn_id, "voice", messages, settings, words=words, state=state)
         try:
             self._turns.begin(request, is_spoken=True)
         except TurnError as error:
             self.refuse(error)
             return
-        if history is None:
+        if is_missing:
             text = "the client sent no history for this utterance: the reply knows only these words"
             self.send(_notice("warning", "history_missing", text, turn_id))
-        if problem:
-            self.send(_notice("warning", "state_invalid", problem, turn_id))
-        for notice in () if history is None else _notices_of_zone(history):
+        for notice in notices:
             self.send(notice)
         if is_cut or self._has_lost_floor:
             self._turns.interrupt()  # stop was said while the history was waited for, or more is being said

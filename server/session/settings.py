@@ -14,8 +14,7 @@ from server.agent.messages import SystemPolicy, text_of
 from server.errors import FrameError
 from server.tools.tool_calls import TurnFacts
 from server.wire import frames as wire
-from skills_engine import HookInfo, HookState, SkillsSnapshot
-from skills_engine.conditions.turn_facts import Channel
+from skills_engine import HookFacts, HookInfo, SkillsSnapshot
 
 Settings = TypeVar("Settings", bound=Struct)
 
@@ -96,22 +95,13 @@ class TurnRequest:
     """Time at which the client's `chat` came, or the user stopped speaking."""
     recognized_s: float | None = None
     """Time at which the words of a spoken turn were known; absent in other turns."""
-    channel: Channel = "text"
-    is_new_message: bool = True
-    """Whether it answers words that no turn of the connection has answered."""
-    is_spoken: bool = False
-    """Whether the reply will be spoken."""
-    has_interrupted: bool = False
-    """Whether it, or what came before it, ended a running reply."""
-    may_instruct: bool = True
-    """Whether the client's words may stand in texts of hooks."""
     drawn_for: str = ""
     """Id of the turn whose draw of chances counts: its own, or that of the turn that it goes on from."""
     output: wire.OutputFormat = field(default_factory=wire.OutputFormat)
     extra_hooks: Sequence[HookInfo] = ()
     """Hooks behind those of the skills: the one with the text of the trigger that began the turn."""
-    hook_state: HookState = field(default_factory=HookState)
-    """The state of hooks after the turn before."""
+    hook_facts: HookFacts = field(default_factory=HookFacts)
+    """What conditions of hooks may ask, as far as only the connection knows it (ChatHandler.hook_facts)."""
     costs: CostMeter = field(default_factory=CostMeter)
     """Meter that knows the last model call of this client, for the trace."""
     notices: set[str] = field(default_factory=set)

@@ -34,7 +34,8 @@ class Places(NamedTuple):
 class UserPlaces:
     """Places that users hold: an account together with all its keys, and each key by itself.
 
-    `per_user` is the limit of each, if there is one; an account may have another one in `exceptions`.
+    `per_user` is the limit of each, if there is one; an account may have another one in `exceptions`. Without a share,
+    no limit counts.
     """
 
     def __init__(self, per_user: int | None, exceptions: Mapping[str, int | None] = NO_EXCEPTIONS) -> None:
@@ -42,21 +43,21 @@ class UserPlaces:
         self._exceptions = exceptions
         self._held = Counter[Share]()  # only what is held
 
-    def full(self, share: Share) -> int | None:
+    def full(self, share: Share | None) -> int | None:
         """Return the limit that leaves no place for the share, or None if there is a place."""
         return next((limit for limit, free in self.places(share) if free <= 0), None)
 
-    def places(self, share: Share) -> Iterator[Places]:
+    def places(self, share: Share | None) -> Iterator[Places]:
         """Yield each limit that counts for the share, with the places that are free."""
         for each in _counted(share):
             limit = (not each.name and self._exceptions.get(each.account)) or self._per_user
             if limit is not None:
                 yield Places(limit, limit - self._held[each])
 
-    def take(self, share: Share) -> None:
+    def take(self, share: Share | None) -> None:
         self._held.update(_counted(share))
 
-    def give_back(self, share: Share) -> None:
+    def give_back(self, share: Share | None) -> None:
         self._held -= Counter(_counted(share))  # forgets users without a place
 
     @property
@@ -65,8 +66,8 @@ class UserPlaces:
         return frozenset(share.account for share in self._held)
 
 
-def _counted(share: Share) -> set[Share]:
-    return {Share(share.account), share}
+def _counted(share: Share | None) -> set[Share]:
+    return set() if share is None else {Share(share.account), share}
 
 
 class TurnGate:
@@ -98,23 +99,20 @@ class TurnGate:
             raise TurnError("turn_refused_draining", "the server is stopping; reconnect and send the turn again")
         if self._running >= self._limit:
             raise _full(f"{self._limit} turns are running, the most that this server accepts")
-        if share is not None and (limit := self._users.full(share)) is not None:
+        if (limit := self._users.full(share)) is not None:
             raise _full(f"{limit} turns of yours are running, the most that one user may have")
-        if share is not None:
-            self._users.take(share)
+        self._users.take(share)
         self._running += 1
         self._gauge.set(self._running)
 
     def places(self, share: Share | None) -> Places:
         """Return the limit that is nearest to being reached, and the places that it leaves."""
-        places = [Places(self._limit, self._limit - self._running)]
-        places += self._users.places(share) if share is not None else ()
+        places = [Places(self._limit, self._limit - self._running), *self._users.places(share)]
         return min(places, key=attrgetter("free"))
 
     def leave(self, share: Share | None = None) -> None:
         """Give the place back; `share` as it was given to `enter`."""
-        if share is not None:
-            self._users.give_back(share)
+        self._users.give_back(share)
         self._running -= 1
         self._gauge.set(self._running)
 

@@ -133,7 +133,7 @@ class TurnRun:
         """
         own = self.request.messages
         has_own = [(m.role, m.content) for m in messages[: len(own)]] == [(m.role, m.content) for m in own]
-        if state == self.request.hook_state and has_own and any(map(is_users, messages[len(own) :])):
+        if state == self.request.hook_facts.state and has_own and any(map(is_users, messages[len(own) :])):
             return self.writer.hook_state or state
         return state
 
@@ -255,7 +255,8 @@ def _unstarted_record(request: TurnRequest) -> HookRecord:
     hooks, off = request.snapshot.hooks(request.skills), request.snapshot.hooks_off(request.skills)
     state = None
     if any(hook.has_memory or hook.variables for hook in hooks):
-        state = request.hook_state.next((), request.hook_state.variables)
+        before = request.hook_facts.state
+        state = before.next((), before.variables)
     return HookRecord(lambda: state, lambda: not_fired_events((SilentHook(hook, "no_start") for hook in hooks), off))
 
 

@@ -85,7 +85,7 @@ class Turns:
         gate.enter(self._parts.limited_share, is_spoken=is_spoken)
         self.remember(request.id)
         self._services.begun_turns.add(request.principal.share, request.id, now_s=self._services.now_s())
-        self.is_spoken = request.channel == "voice"
+        self.is_spoken = request.hook_facts.channel == "voice"
         self.answered, self.drawn_for, self._has_cut = user_texts(request.messages), request.drawn_for, False
         run = TurnRun(request, self._parts, self._finish)
         self.running, self.playback = run, run.playback

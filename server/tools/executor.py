@@ -120,7 +120,7 @@ class ToolExecutor:
 
     async def _prepare(self, run: ToolRun, running: Sequence[asyncio.Task[ToolOutcome]]) -> ToolOutcome | None:
         """Prepare a call, which may wait for a human, unless the turn ends under a call before it."""
-        if not running or self._hooks.layers is NO_LAYERS:
+        if not running:
             return await run.prepare()
         for task in running:
             if task.done():

@@ -16,7 +16,6 @@ from typing import Any
 from skill_tools.testing.tests_files import FoundTests, SkillTest, read_tests
 from skill_tools.testing.tests_format import ExpectSpec
 from skills_engine.bounded_yaml import YamlError, path_of, read_yaml
-from skills_engine.conditions.condition import Condition
 from skills_engine.conditions.hook_variables import lasting_words, used_variables
 from skills_engine.conditions.set_entry import captured_variables
 from skills_engine.conditions.text_patterns import MAX_TEXT_BYTES, Patterns, SearchedText
@@ -44,6 +43,8 @@ _COPIES = {
 
 LOOP = ("before_first_agent", "before_each_agent", "after_tool_call")
 _AFTER_CALLS = ("before_each_agent", "after_tool_call")
+_TIMINGS_OF = {"tool": LOOP[2:], "tool_status": LOOP[2:], "round": LOOP}
+"""The timings at which a variable of texts has a value, where these are not all."""
 _ABOUT_CALLS = ("tool", "tool_status", "tool_args", "tool_result")
 _LANGUAGE = re.compile(r"(\*|[A-Za-z]{2,3}|[xi](?=-))(-|$)")
 """The beginning of a language range: a code of two or three letters, or any."""
@@ -160,17 +161,18 @@ def _groups(hooks: Iterable[HookInfo]) -> _Groups:
 def _hooks_advice(hooks: HooksFile, skill: str, groups: _Groups, tests: Sequence[SkillTest]) -> list[Diagnostic]:
     report = Report(skill, HOOKS_JSON)
     for hook, place in zip(hooks.hooks, hooks.places, strict=True):
-        _hook_advice(hook, place, report)
-        _conditions_advice(hook, place, groups, report)
+        _hook_advice(hook, place, groups, report)
     for trigger, place in zip(hooks.triggers, hooks.trigger_places, strict=True):
-        _text_advice(trigger, f"{place}.{_text_key(trigger)}", report)
-        _trigger_advice(trigger, place, report)
+        _text_advice(trigger, place, report)
+        for path, key, _ in _advised_leaves(trigger, place, report):
+            if trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
+                report.warning(path, "never holds: connect is answered in a conversation without messages only")
     _memory_advice(hooks, report)
     _words_advice(hooks, tests, report)
     return [*report.first]  # of 64 conditions, each pair may exclude one another
 
 
-def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
+def _hook_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
     if hook.timing in LOOP:
         report.info(f"{place}.timing", f"{hook.timing} never fires in a turn that needs no tools")
     for name in sorted(hook.tool_filter or ()):
@@ -178,30 +180,37 @@ def _hook_advice(hook: HookInfo, place: str, report: Report) -> None:
             message = f"{name} matches no tool: write each name as a string of its own"
             report.warning(f"{place}.tool_filter", message)
     if hook.persistent:
-        _persistent_advice(hook, f"{place}.persistent", report)
-    _text_advice(hook, f"{place}.{_text_key(hook)}", report)
-
-
-def _text_key(one: HookInfo | TriggerInfo) -> str:
-    return "file" if one.file else "text"
+        growth = f"the conversation grows by {_COPIES[hook.timing]}"
+        if hook.timing == "before_planning":
+            growth = f"a persistent before_planning hook stays visible to the agent loop; {growth}"
+        report_growth = report.warning if hook.timing in ("before_planning", "before_each_agent") else report.info
+        report_growth(f"{place}.persistent", growth)
+    _text_advice(hook, place, report)
+    for path, key, value in _advised_leaves(hook, place, report):
+        _leaf_advice(hook, path, key, value, report)
+    for name in hook.requires_tools:
+        _tool_advice(name, f"{place}.requires_tools", report)
+    if hook.full_group is not None:
+        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
+    if hook.once is not None and hook.sticky is not None:
+        message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
+        report.warning(f"{place}.sticky", message)
+    if hook.once == "conversation" and hook.cooldown is not None:
+        report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
 
 
 def _text_advice(one: HookInfo | TriggerInfo, place: str, report: Report) -> None:
-    file = one.file or "text"
+    """Report what its text holds without effect, and a long text."""
+    place, file = f"{place}.{'file' if one.file else 'text'}", one.file or "text"
     if len(one.content) > LONG_HOOK_CHARS:
         report.warning(place, f"{file} has {len(one.content)} characters, which every model call after it reads again")
     for message in _left_literal(one.content):
         report.warning(place, f"{file} {message}")
-
-
-def _persistent_advice(hook: HookInfo, place: str, report: Report) -> None:
-    growth = f"the conversation grows by {_COPIES[hook.timing]}"
-    if hook.timing == "before_planning":
-        report.warning(place, f"a persistent before_planning hook stays visible to the agent loop; {growth}")
-    elif hook.timing == "before_each_agent":
-        report.warning(place, growth)
-    else:
-        report.info(place, growth)
+    for name in sorted(used_variables(one.content)):
+        if not one.vars:
+            report.warning(place, f"{file} holds {{{{{name}}}}}, which is kept as text without vars: true")
+        elif isinstance(one, HookInfo) and one.timing not in _TIMINGS_OF.get(name, (one.timing,)):
+            report.warning(place, f"{file} holds {{{{{name}}}}}, which is empty at {one.timing}")
 
 
 def _left_literal(text: str) -> Iterator[str]:
@@ -234,32 +243,12 @@ def _orphans(folder: Path, hooks: HooksFile) -> list[Diagnostic]:
     return [Diagnostic("warning", folder.name, file, "", message) for file in orphans]
 
 
-def _conditions_advice(hook: HookInfo, place: str, groups: _Groups, report: Report) -> None:
-    if hook.when is not None:
-        leaves = list(leaves_of(json.loads(hook.when.source), f"{place}.when"))
-        for path, key, value in leaves:
-            _leaf_advice(hook, path, key, value, report)
-            _size_advice(path, key, value, hook.when, report)
-        _exclusion_advice(leaves, report)
-    for name in hook.requires_tools:
-        _tool_advice(name, f"{place}.requires_tools", report)
-    if hook.full_group is not None:
-        _group_advice(hook, groups[hook.full_group], f"{place}.group", report)
-    if hook.once is not None and hook.sticky is not None:
-        message = f"beside once, it still fires in {hook.sticky} further turns after the one in which it fired"
-        report.warning(f"{place}.sticky", message)
-    if hook.once == "conversation" and hook.cooldown is not None:
-        report.warning(f"{place}.cooldown", "changes nothing beside once: conversation")
-    _variables_advice(hook, f"{place}.{_text_key(hook)}", report)
-
-
 def _memory_advice(hooks: HooksFile, report: Report) -> None:
     """Report on what the hooks remember, and on whose words they would repeat."""
-    sets = [json.loads(hook.set.source) for hook in hooks.hooks if hook.set is not None]
+    sets = [{} if hook.set is None else json.loads(hook.set.source) for hook in hooks.hooks]
     strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
-    for hook, place in zip(hooks.hooks, hooks.places, strict=True):
-        if hook.set is not None:
-            _set_advice(json.loads(hook.set.source), f"{place}.set", report)
+    for hook, changes, place in zip(hooks.hooks, sets, hooks.places, strict=True):
+        _set_advice(changes, f"{place}.set", report)
         if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
             message = f"{hook.file or 'text'} holds {words}: words from elsewhere get a system voice here; give it the role user"
             report.warning(f"{place}.role", message)
@@ -284,19 +273,21 @@ def _is_open(change: Any) -> bool:
     return isinstance(change, dict) and not _CLOSED.search(change.get("match", ""))
 
 
-def _trigger_advice(trigger: TriggerInfo, place: str, report: Report) -> None:
-    if trigger.when is not None:
-        leaves = list(leaves_of(json.loads(trigger.when.source), f"{place}.when"))
-        for path, key, value in leaves:
-            _size_advice(path, key, value, trigger.when, report)
-            if message := _constant(key, value):
-                report.warning(path, message)
-            elif trigger.on == "connect" and key in OF_HISTORY and key != "scan_turns":
-                report.warning(path, "never holds: connect is answered in a conversation without messages only")
-        _exclusion_advice(leaves, report)
-    for name in () if trigger.vars else sorted(used_variables(trigger.content)):
-        message = f"{trigger.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
-        report.warning(f"{place}.{_text_key(trigger)}", message)
+def _advised_leaves(one: HookInfo | TriggerInfo, place: str, report: Report) -> list[tuple[str, str, Any]]:
+    """Return place, name and value of every condition, and report what is to say of each wherever it stands."""
+    if one.when is None:
+        return []
+    leaves = list(leaves_of(json.loads(one.when.source), f"{place}.when"))
+    expressions = (each for search in one.when.searches for each in search.expressions)
+    large = {each.written: each for each in expressions if each.max_bytes < MAX_TEXT_BYTES}
+    for path, key, value in leaves:
+        if message := _constant(key, value):
+            report.warning(path, message)
+        for pattern in (large[each] for each in _patterns_of(key, value) if each in large):
+            extent = f"the first {pattern.max_bytes} bytes of a text"
+            report.info(path, f"{quoted(pattern.written)} has {pattern.steps} steps: it looks at {extent}")
+    _exclusion_advice(leaves, report)
+    return leaves
 
 
 def _group_advice(hook: HookInfo, group: Sequence[HookInfo], place: str, report: Report) -> None:
@@ -349,11 +340,9 @@ def leaves_of(when: Mapping[str, Any], place: str) -> Iterator[tuple[str, str, A
 
 
 def _leaf_advice(hook: HookInfo, path: str, key: str, value: Any, report: Report) -> None:
-    if message := _constant(key, value):
-        report.warning(path, message)
-    elif key == "round" and hook.timing not in LOOP:
+    if key == "round" and hook.timing not in LOOP:
         report.warning(path, f"never holds: {hook.timing} is outside the agent loop")
-    elif key == "round" and hook.timing == "before_first_agent" and not _includes_first(value):
+    elif key == "round" and hook.timing == "before_first_agent" and _least(value) != 1:
         report.warning(path, "never holds: before_first_agent comes in round 1")
     elif key in _ABOUT_CALLS and hook.timing not in _AFTER_CALLS:
         report.warning(path, f"never holds: at {hook.timing} there is no tool call to ask about")
@@ -418,15 +407,6 @@ def _is_kept_out(hook: HookInfo, expect: ExpectSpec | None) -> bool:
     return not names.isdisjoint(expect.silent or ()) or (expect.fires is not None and names.isdisjoint(expect.fires))
 
 
-def _size_advice(path: str, key: str, value: Any, when: Condition, report: Report) -> None:
-    """Say how much of a text large expressions look at."""
-    expressions = (one for search in when.searches for one in search.expressions)
-    large = {one.written: one for one in expressions if one.max_bytes < MAX_TEXT_BYTES}
-    for one in (large[pattern] for pattern in _patterns_of(key, value) if pattern in large):
-        extent = f"the first {one.max_bytes} bytes of a text"
-        report.info(path, f"{quoted(one.written)} has {one.steps} steps: it looks at {extent}")
-
-
 def _constant(key: str, value: Any) -> str:
     """Return what to say of a condition that always or never holds, wherever it stands; "" of others."""
     if key == "any":
@@ -445,8 +425,8 @@ def _may_overlap(name: str, other: str) -> bool:
     return start.startswith(other_start) or other_start.startswith(start)
 
 
-def _includes_first(value: Any) -> bool:
-    return value == 1 if isinstance(value, int) else bool(value.get("min", 1) == 1)
+def _least(value: Any) -> Any:
+    return value.get("min", 1) if isinstance(value, dict) else value
 
 
 def _tool_advice(name: str, path: str, report: Report) -> None:
@@ -454,16 +434,3 @@ def _tool_advice(name: str, path: str, report: Report) -> None:
     if name in BUILTIN_TOOLS or "__" in name or not _GLOB.isdisjoint(name):
         return
     report.warning(path, f"no built-in tool is called {name}{did_you_mean(name, BUILTIN_TOOLS)}")
-
-
-def _variables_advice(hook: HookInfo, place: str, report: Report) -> None:
-    used = used_variables(hook.content)
-    if not hook.vars:
-        for name in sorted(used):
-            report.warning(
-                place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is kept as text without vars: true"
-            )
-        return
-    for name, timings in (("tool", LOOP[2:]), ("tool_status", LOOP[2:]), ("round", LOOP)):
-        if name in used and hook.timing not in timings:
-            report.warning(place, f"{hook.file or 'text'} holds {{{{{name}}}}}, which is empty at {hook.timing}")

@@ -17,7 +17,7 @@ from server.session.settings import ClientRights, TurnRequest
 from server.wire import frames as wire
 from skill_tools.sharing.bundle import SkillBundle, skill_files
 from skill_tools.studio.skill_files import EditError, require_editable
-from skills_engine import HookState, StateInvalidError
+from skills_engine import HookFacts, HookState, StateInvalidError
 from skills_engine.diagnostics import has_errors
 from skills_engine.library import SkillsSnapshot
 from skills_engine.skills_folder import LoadedSkill, load_skill
@@ -78,7 +78,7 @@ class SkillTrial:
             principal=principal,
             system_messages=ClientRights.of(principal, self.services.security).system_messages,
             received_s=self.services.now_s(),
-            hook_state=state,
+            hook_facts=HookFacts(state=state),
         )
         limit_s = self.services.limits.max_turn_s
         limit = asyncio.timeout(limit_s)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from skill_tools.testing.tests_format import CallSpec, StepSpec
-from skills_engine.conditions.firing import NotFired
 from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState
 from skills_engine.hook_entries import HookInfo
 from skills_engine.hook_manager import HookManager, Message, VariableChange
@@ -43,10 +42,8 @@ class PlayedTurn:
     """The calls of the model; empty for a turn that its trigger did not begin."""
     fired: list[HookInfo] = field(default_factory=list)
     """Hooks in the order in which they were put in, one entry for each time."""
-    not_fired: list[NotFired] = field(default_factory=list)
-    """Hooks that stayed out, one entry for each injection of their timing."""
     silent: list[SilentHook] = field(default_factory=list)
-    """The hooks that stayed out, with the reasons for their author."""
+    """The hooks that stayed out, some of them at times only, with the reasons for their author."""
     changes: list[VariableChange] = field(default_factory=list)
     """The changes of variables, in order."""
     history: list[Message] = field(default_factory=list)
@@ -104,9 +101,9 @@ def play_turn(
     if isinstance(beginning, TriggerInfo):
         if (stayed_out := _why_no_turn(beginning, history, facts)) is not None:
             return PlayedTurn(silent=[stayed_out], history=list(history), state=facts.state)
-        turn = _ScriptedTurn([*hooks, beginning.hook], None, history, facts, max_persistent)
-    else:
-        turn = _ScriptedTurn(hooks, beginning, history, facts, max_persistent)
+        hooks = [*hooks, beginning.hook]
+    asked = [{"role": "user", "content": beginning}] if isinstance(beginning, str) else []
+    turn = _ScriptedTurn(hooks, [*history, *asked], facts, max_persistent)
     turn.keep(turn.sequence.start())
     first = script[0] if script else StepSpec(answer="")
     if not facts.tools:
@@ -116,6 +113,7 @@ def play_turn(
         turn.plan(first)
         if first.answer is None:
             turn.loop([*(script if first.calls else script[1:]), StepSpec()])
+    turn.played.fired = turn.hooks.fired
     turn.played.silent = turn.sequence.silent_hooks()
     turn.played.changes = turn.hooks.changes
     turn.played.state = turn.hooks.state or facts.state
@@ -137,32 +135,12 @@ def _why_no_turn(trigger: TriggerInfo, history: Sequence[Message], facts: HookFa
     return None
 
 
-class _Recorder(HookManager):
-    """Writes down what each injection put in and kept out."""
-
-    def __init__(
-        self, played: PlayedTurn, messages: list[Message], hooks: Sequence[HookInfo], facts: HookFacts, limit: int
-    ) -> None:
-        super().__init__(messages, hooks, max_persistent=limit, facts=facts)
-        self._played = played
-
-    def inject(self, timing: str, **facts: Any) -> list[dict[str, Any]]:
-        start = len(self._messages)
-        persistent = super().inject(timing, **facts)
-        self._played.fired += filter(None, map(self.origin, self._messages[start:]))
-        self._played.not_fired += self.not_fired
-        return persistent
-
-
 class _ScriptedTurn:
-    def __init__(
-        self, hooks: Sequence[HookInfo], user: str | None, history: Sequence[Message], facts: HookFacts, limit: int
-    ) -> None:
-        asked: list[Message] = [] if user is None else [{"role": "user", "content": user}]
+    def __init__(self, hooks: Sequence[HookInfo], history: Sequence[Message], facts: HookFacts, limit: int) -> None:
         self.stand_ins: list[Message] = [{"role": "system", "content": "(the system prompt and the catalogue)"}]
-        self.messages: list[Message] = [*self.stand_ins, *history, *asked]
-        self.played = PlayedTurn(history=[*history, *asked])
-        self.hooks = _Recorder(self.played, self.messages, hooks, facts, limit)
+        self.messages: list[Message] = [*self.stand_ins, *history]
+        self.played = PlayedTurn(history=[*history])
+        self.hooks = HookManager(self.messages, hooks, max_persistent=limit, facts=facts)
         self.sequence = TurnSequence(self.hooks)
 
     def keep(self, persistent: Sequence[dict[str, Any]]) -> None:

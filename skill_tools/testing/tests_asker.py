@@ -107,13 +107,15 @@ class Samples:
 async def ask_test(test: SkillTest, runner: SkillTestRunner, model: AnswerCache) -> SkillTestResult:
     """Ask as often as the test says, then once more as often without the hooks that it compares with."""
     started_s = time.perf_counter()
+    names = [] if test.spec.compare is None else test.spec.compare.without or []
     try:
-        without = _left_out(test, runner)
+        hooks = runner.hooks_in_force(test, test.spec)
+        left_out = [find_named(name, hooks, test.skill) for name in names]
         samples = await take_samples(test, runner, model)
         notes = [*samples.verdicts, str(samples)]
-        if test.spec.compare is not None:
-            names = ", ".join(test.spec.compare.without or ())
-            notes.append(f"without {names}: {await take_samples(test, runner, model, without)}")
+        if left_out:
+            texts = dict.fromkeys((f"{hook.skill}/{hook.name}" for hook in left_out), None)
+            notes.append(f"without {', '.join(names)}: {await take_samples(test, runner, model, texts)}")
     except (AskError, LookupError) as error:
         return SkillTestResult(test, "error", message=str(error.args[0]))
     pass_rate = (test.spec.ask or AskSpec()).pass_rate
@@ -205,15 +207,6 @@ def _json_misfit(schema: Mapping[str, Any], answer: str) -> str:
 
 def count_words(text: str) -> int:
     return len(_WORD.findall(text))
-
-
-def _left_out(test: SkillTest, runner: SkillTestRunner) -> dict[str, str | None]:
-    """Return the hooks to compare without. Raises LookupError."""
-    if test.spec.compare is None:
-        return {}
-    hooks = runner.hooks_in_force(test, test.spec)
-    left_out = [find_named(name, hooks, test.skill) for name in test.spec.compare.without or ()]
-    return {f"{hook.skill}/{hook.name}": None for hook in left_out}
 
 
 def _failure(samples: Samples, pass_rate: float) -> Failure:

@@ -149,10 +149,9 @@ class SkillTestsDocument(Struct, forbid_unknown_fields=True, frozen=True):
     tests: list[SkillTestSpec]
 
 
-SHARED = (
-    *("channel", "language", "model", "user_name", "operator", "time", "skills", "with_skills", "tools", "hook_tokens"),
-    *("context", "spoken", "interrupted", "attachments", "seed"),
-)
+_OWN = ("user", "trigger", "script", "expect")
+"""Keys that each of several turns has for itself."""
+SHARED = tuple(key for key in TurnSpec.__struct_fields__ if key not in _OWN)
 """Keys that a turn takes from its test where it has none of its own."""
 
 
@@ -215,7 +214,7 @@ def check_test(spec: SkillTestSpec) -> Found:
         if (message.user is None) == (message.assistant is None):
             yield ("history", index), "expected {user: …} or {assistant: …}"
     if spec.turns is not None:
-        for key in ("user", "trigger", "script", "expect"):
+        for key in _OWN:
             if getattr(spec, key) is not None:
                 yield (key,), "belongs into one of the `turns`"
         for index, turn in enumerate(spec.turns):

@@ -197,20 +197,17 @@ class SkillTestRunner:
 def _judge_firing(expect: ExpectSpec, hooks: Sequence[HookInfo], skill: str, played: PlayedTurn) -> list[Failure]:
     """Compare what fired with `fires` and `silent`. Raises LookupError for a hook that there is not."""
     failures = []
-    names = [_full_name(hook) for hook in played.fired]
-    for name in (*(expect.fires or ()), *(expect.silent or ())):
-        if find_named(name, hooks, skill).is_update:
-            raise LookupError(f"{name} inserts nothing, so it neither fires nor is silent: expect `variables`")
-    if expect.fires is not None:
-        hooks_expected = [find_named(name, hooks, skill) for name in expect.fires]
-        expected = [_full_name(hook) for hook in hooks_expected]
-        if names != expected:
-            missing = Counter(hooks_expected) - Counter(played.fired)
-            reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
-            failures.append(Failure("fires", tuple(names), tuple(expected), reasons))
-    silent = {_full_name(find_named(name, hooks, skill)) for name in expect.silent or ()}
-    if loud := [name for name in dict.fromkeys(names) if name in silent]:
-        failures.append(Failure("silent", tuple(loud), tuple(f"not {name}" for name in loud)))
+    firing, silent = (
+        [find_named(name, hooks, skill) for name in names or ()] for names in (expect.fires, expect.silent)
+    )
+    if update := next((hook for hook in (*firing, *silent) if hook.is_update), None):
+        raise LookupError(f"{update.name} inserts nothing, so it neither fires nor is silent: expect `variables`")
+    if expect.fires is not None and firing != played.fired:
+        missing = Counter(firing) - Counter(played.fired)
+        reasons = tuple(reason for hook in missing for reason in why_silent(hook, played))
+        failures.append(Failure("fires", _full_names(played.fired), _full_names(firing), reasons))
+    if loud := _full_names(hook for hook in dict.fromkeys(played.fired) if hook in silent):
+        failures.append(Failure("silent", loud, tuple(f"not {name}" for name in loud)))
     return failures
 
 
@@ -240,7 +237,7 @@ def why_silent(hook: HookInfo, played: PlayedTurn) -> list[str]:
         return [f"{name}{':' if one.code in NOT_SET else ' stayed out:'} {one.reason}" for one in silent]
     if not played.calls:
         return [f"{name} stayed out: there was no turn"]
-    others = dict.fromkeys(one.path or one.reason for one in played.not_fired if one.hook == hook)
+    others = [one.path or one.reason for one in played.silent if one.hook == hook]
     return [f"{name} stayed out at other times: {reason}" for reason in others] or [f"{name} had no further occasion"]
 
 
@@ -288,6 +285,10 @@ def find_named(name: str, among: Sequence[_Named], skill: str, *, kind: str = "h
 
 def _full_name(one: HookInfo | TriggerInfo) -> str:
     return f"{one.skill}/{one.name}"
+
+
+def _full_names(hooks: Iterable[HookInfo]) -> tuple[str, ...]:
+    return tuple(map(_full_name, hooks))
 
 
 def _dearest(played: PlayedTurn) -> int:

@@ -107,7 +107,7 @@ class Moment(NamedTuple):
 
     def finds(self, patterns: Patterns, *texts: str) -> bool:
         """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
-        for text in texts:  # no generator: with many hooks, this is the way most often gone
+        for text in texts:  # noqa: SIM110 - with many hooks, this is the way most often gone
             if self.work.finds(patterns, self.turn.searched(text)):
                 return True
         return False

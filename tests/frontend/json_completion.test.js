@@ -44,7 +44,7 @@ test("a suggestion replaces the string with its quotes and adds what a key needs
 
 test("a key begins with a value of its kind", () => {
   const hook = (key) => item('{"hooks": [{"|"}]}', key).value;
-  assert.deepEqual(["persistent", "enabled", "vars"].map(hook), ["false", "false", "true"]);
+  assert.deepEqual(["persistent", "enabled", "vars"].map(hook), ["true", "false", "true"]);
   assert.deepEqual(["sticky", "file", "when", "requires_tools"].map(hook), ["1", '""', "{}", '[""]']);
   assert.deepEqual([item('{"|"', "triggers").value, item('{"triggers": [{"|"', "after_s").value], ["[{}]", "20"]);
   assert.equal(item('{"hooks": [{"role": "us|"}]}', "user").value, "");

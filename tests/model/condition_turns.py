@@ -13,6 +13,7 @@ from tests.model.conditions_model import State, TurnModel
 from tests.model.entry_rules import Hook, read, read_triggers
 from tests.skills_engine.folders import make_skill, write_hooks_json
 
+WITHOUT_OCCASION = {"tool_filter", "no_planning", "no_loop", "no_tool"}
 SIGNER = Signer([b"a key of this test alone"])
 
 
@@ -74,6 +75,13 @@ class Foreseen:
     state: State | None = None
     updated: set[tuple[str, str]] = field(default_factory=set)
     """Entries that only set variables, and did so."""
+
+    @property
+    def silent(self) -> set[tuple[tuple[str, str], str, str, bool]]:
+        """Why hooks stayed out: name, reason, path, and whether the hook fired at another time. No tool_filter."""
+        return {
+            (o[:2], o[3], o[4], o[:2] in {*self.fired, *self.updated}) for o in self.not_fired if o[3] != "tool_filter"
+        }
 
 
 def foresee(script: TurnScript, model: TurnModel) -> Foreseen:

@@ -20,12 +20,11 @@ from skills_engine import CallFacts, HookFacts, HookInfo, HookState
 from tests.agent.scene import agent_for, tool, traces
 from tests.hooks.fakes import at, layers_of
 from tests.model.condition_scenarios import TOOLS, SkillFile, TurnScript, conversations
-from tests.model.condition_turns import Conversation, Foreseen, foresee
+from tests.model.condition_turns import WITHOUT_OCCASION, Conversation, foresee
 from tests.model.profile import examples
 from tests.support.scripted_model import ScriptedModel, Step, say
 from tests.support.virtual_loop import VirtualLoop
 
-WITHOUT_OCCASION = {"tool_filter", "no_planning", "no_loop", "no_tool"}
 _HOOK_TEXT = re.compile(r"(books|diary) \d: ")
 
 
@@ -145,19 +144,6 @@ def as_it_went(script: TurnScript, results: Mapping[str, str]) -> TurnScript:
     return replace(script, batches=tuple(tuple(map(went, batch)) for batch in script.batches))
 
 
-Told = tuple[tuple[str, str], str, str, bool]
-"""A hook, a reason with its path, and whether the hook fired at another time."""
-
-
-def silent(foreseen: Foreseen) -> set[Told]:
-    """Why hooks stayed out; of a tool_filter nothing is kept."""
-    return {
-        (o[:2], o[3], o[4], o[:2] in {*foreseen.fired, *foreseen.updated})
-        for o in foreseen.not_fired
-        if o[3] != "tool_filter"
-    }
-
-
 @pytest.mark.soak
 @pytest.mark.rule("L1-41", "L1-42", "L1-44", "L1-46", "L1-47", "L1-48")
 @examples(2000)
@@ -181,7 +167,7 @@ def test_a_real_turn_puts_in_what_the_rules_say(conversation: tuple[tuple[SkillF
             for one in told
             if one["code"] not in WITHOUT_OCCASION
         }
-        assert named == silent(expected)
+        assert named == expected.silent
         assert len(told) == len({(one["skill"], one["hook"], one["code"], one.get("path")) for one in told})
         assert {hook.key for hook in model.hooks} == {(one["skill"], one["hook"]) for one in told} | {
             *expected.fired,

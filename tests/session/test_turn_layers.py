@@ -6,7 +6,7 @@ import pytest
 
 from server import config
 from server.agent.chunks import LLMChunk
-from server.hooks.layers import NO_LAYERS, HookLayers
+from server.hooks.layers import HookLayers
 from server.hooks.process.host import HookHost
 from server.media.store import MediaItem
 from server.session.chat_handler import ChatHandler
@@ -108,14 +108,15 @@ async def test_a_turn_has_its_hooks_for_as_long_as_it_lasts() -> None:
     ("settings", "channels"),
     [(config.HooksSettings(), []), (config.HooksSettings(enabled=False), [hook(before_tool={})])],
 )
-async def test_where_nothing_is_configured_a_turn_has_no_layers(settings: config.HooksSettings, channels: list[FakeHook]) -> None:  # fmt: skip
+async def test_where_nothing_is_configured_a_turn_has_no_hooks(settings: config.HooksSettings, channels: list[FakeHook]) -> None:  # fmt: skip
     agent = FakeAgent([say("Hi.")])
     layers = HookLayers(settings, processes=host_of(*channels))
     async with SessionHarness(agent, handler=handler_over(layers)) as harness:
         harness.chat()
         await harness.until("turn_end")
 
-    assert agent.asked[0].options.layers is NO_LAYERS
+    given = agent.asked[0].options.layers
+    assert (given.hooks, given.policy, given.media) == ((), None, None)
 
 
 async def test_settings_that_were_read_anew_count_from_the_next_turn() -> None:

@@ -81,7 +81,7 @@ async def test_the_model_is_told_what_is_wrong_and_mends_it(calm: Path, server: 
     assert "hint.md" in str(first.messages[-1]["content"]), "the hooks.json that it is for"
     assert "keywords" in second.messages[-1]["content"]
     assert "test “warns of loans” fails" in third.messages[-1]["content"]
-    assert [step["is_linted"] for step in steps[:3]] == [False, False, True]
+    assert [step["is_linted"] for step in steps[:3]] == [False, False, True], "a word without its ending"
     files = steps[2]["files"]
     assert files["hooks/money.md"] == "Say that this is no advice.\n"
     assert files["tests/money.yaml"].startswith("tests:\n- name: warns of loans\n")
