@@ -20,6 +20,7 @@ from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing import tests_command
 from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, clock_of
 from skill_tools.testing.tests_report import counted
+from skill_tools.testing.tests_runner import find_named
 from skills_engine.conditions.set_entry import CONTEXT_KEY
 from skills_engine.conditions.turn_facts import Channel, HookFacts, zone_of
 from skills_engine.diagnostics import visible_text
@@ -261,10 +262,10 @@ def _simulate(arguments: argparse.Namespace) -> int:
     texts, trigger = arguments.text or ["(the user's message)"], None
     if arguments.trigger is not None:
         texts = arguments.text or []
-        trigger = next((one for one in triggers if arguments.trigger in (one.name, f"{one.skill}/{one.name}")), None)
-        if trigger is None:
-            names = ", ".join(one.name for one in triggers) or "none"
-            print(f"error: no trigger is called {arguments.trigger}; there are: {names}", file=sys.stderr)
+        try:
+            trigger = find_named(arguments.trigger, triggers, "", kind="trigger")
+        except LookupError as error:
+            print(f"error: {error.args[0]}", file=sys.stderr)
             return USAGE
     texts += texts[-1:] * (arguments.turns - len(texts))
     replay = partial(play_turns, texts=texts, rounds=rounds, tools=not arguments.no_tools, facts=facts, trigger=trigger)

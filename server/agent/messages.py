@@ -78,10 +78,11 @@ _DOCUMENT = 'Document "'
 """The beginning of a text part that holds an attached document."""
 
 
-def text_of(message: wire.Message) -> str:
+def text_of(message: wire.Message, *, with_documents: bool = True) -> str:
     """Return the message's words, without pictures."""
     if isinstance(message.content, list):
-        return "\n".join(part.text for part in message.content if isinstance(part, wire.TextPart))
+        texts = (part.text for part in message.content if isinstance(part, wire.TextPart))
+        return "\n".join(text for text in texts if with_documents or not text.startswith(_DOCUMENT))
     return message.content or ""
 
 
@@ -94,7 +95,7 @@ def text_of_content(content: Any) -> str:
 
 def user_texts(messages: Iterable[wire.Message]) -> tuple[str, ...]:
     """Return the user's words as conditions of hooks look at them: before `admit`, without copies of hooks (L1-42)."""
-    return tuple(_words_of(message) for message in messages if is_users(message))
+    return tuple(text_of(message, with_documents=False) for message in messages if is_users(message))
 
 
 def is_users(message: wire.Message) -> bool:
@@ -113,21 +114,11 @@ def attachments_of(messages: Sequence[wire.Message]) -> frozenset[str]:
     """Return the kinds of attachments of the user's last message (L1-52)."""
     content = next((message.content for message in reversed(messages) if is_users(message)), None)
     parts = content if isinstance(content, list) else ()
-    return frozenset(
-        "image" if isinstance(part, wire.ImagePart) else "document" for part in parts if not _is_said(part)
-    )
-
-
-def _words_of(message: wire.Message) -> str:
-    """Return what the user has said, without documents."""
-    if isinstance(message.content, list):
-        said = (part for part in message.content if isinstance(part, wire.TextPart) and _is_said(part))
-        return "\n".join(part.text for part in said)
-    return message.content or ""
-
-
-def _is_said(part: wire.TextPart | wire.ImagePart) -> bool:
-    return isinstance(part, wire.TextPart) and not part.text.startswith(_DOCUMENT)
+    kinds = {
+        "image": any(isinstance(part, wire.ImagePart) for part in parts),
+        "document": any(isinstance(part, wire.TextPart) and part.text.startswith(_DOCUMENT) for part in parts),
+    }
+    return frozenset(kind for kind, is_there in kinds.items() if is_there)
 
 
 def _is_signed(message: wire.Message, verify: Verify) -> bool:

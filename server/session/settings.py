@@ -101,7 +101,7 @@ class TurnRequest:
     extra_hooks: Sequence[HookInfo] = ()
     """Hooks behind those of the skills: the one with the text of the trigger that began the turn."""
     hook_facts: HookFacts = field(default_factory=HookFacts)
-    """What conditions of hooks may ask, as far as only the connection knows it (ChatHandler.hook_facts)."""
+    """The facts for conditions of hooks that only the connection knows; ChatHandler.hook_facts adds the others."""
     costs: CostMeter = field(default_factory=CostMeter)
     """Meter that knows the last model call of this client, for the trace."""
     notices: set[str] = field(default_factory=set)

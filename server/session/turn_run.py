@@ -93,9 +93,8 @@ class TurnRun:
         settings, services, outbox = request.settings, parts.services, parts.outbox
         self.playback = PlaybackClock(request.id, began_s=request.received_s)
         """Playback of its sound, also when it is over."""
-        self._services = services
+        self._parts = parts
         self._handler = services.handler
-        self._outbox = outbox
         self._on_end = on_end
         self._is_ending = False
         self.writer = TurnWriter(
@@ -122,7 +121,6 @@ class TurnRun:
         self._timer = TurnTimer()
         own = self._handler.tool_names if settings.tools else ()
         self._asker = TurnAsker(parts.approvals, request, own, timer=self._timer, speak=self._output.speak)
-        self._client_calls = parts.client_calls
         self._filler = Filler(self._handler.filler, self._output.speak, self._asker.is_asking)
         self._line = asyncio.Lock()  # of the tasks that put: what one puts leaves together
 
@@ -186,7 +184,7 @@ class TurnRun:
 
     async def ask(self, call_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         self.announce(call_id, name, arguments)
-        output = await self._client_calls.wait(self.request.id, call_id)
+        output = await self._parts.client_calls.wait(self.request.id, call_id)
         return ToolAnswer(for_llm=output.content, is_error=output.is_error)
 
     def announce(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
@@ -195,7 +193,7 @@ class TurnRun:
     async def _write(self, chunk: LLMChunk) -> None:
         for piece in in_pieces(chunk):
             await self._say_all(self._assembler.feed(piece))
-            await self._outbox.room()
+            await self._parts.outbox.room()
             if piece is not chunk:
                 await asyncio.sleep(0)  # nothing of the above need have waited
 
@@ -204,7 +202,7 @@ class TurnRun:
 
         `max_turn_s` is the agent's time: while the voice says what is written, it stands still.
         """
-        limit_s = self._services.limits.max_turn_s
+        limit_s = self._parts.services.limits.max_turn_s
         try:
             async with self._timer.running(limit_s):
                 if self.request.text is None:

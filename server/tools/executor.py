@@ -120,7 +120,8 @@ class ToolExecutor:
 
     async def _prepare(self, run: ToolRun, running: Sequence[asyncio.Task[ToolOutcome]]) -> ToolOutcome | None:
         """Prepare a call, which may wait for a human, unless the turn ends under a call before it."""
-        if not running:
+        layers = self._hooks.layers
+        if not running or not (layers.hooks or layers.policy):  # preparing asks nothing, and takes no time
             return await run.prepare()
         for task in running:
             if task.done():

@@ -248,7 +248,8 @@ def _memory_advice(hooks: HooksFile, report: Report) -> None:
     sets = [{} if hook.set is None else json.loads(hook.set.source) for hook in hooks.hooks]
     strange = frozenset(captured_variables([{"set": {n: c for n, c in one.items() if _is_open(c)}} for one in sets]))
     for hook, changes, place in zip(hooks.hooks, sets, hooks.places, strict=True):
-        _set_advice(changes, f"{place}.set", report)
+        for name, change in changes.items():
+            _change_advice(change, f"{place}.set.{name}", report)
         if hook.role == "system" and (words := lasting_words(hook.content, hook.owner, strange)) and hook.vars:
             message = f"{hook.file or 'text'} holds {words}: words from elsewhere get a system voice here; give it the role user"
             report.warning(f"{place}.role", message)
@@ -257,15 +258,12 @@ def _memory_advice(hooks: HooksFile, report: Report) -> None:
             report.warning(f"$.variables.{name}", "is no lock: the client can send an older state, or none")
 
 
-def _set_advice(changes: Mapping[str, Any], place: str, report: Report) -> None:
-    for name, change in changes.items():
-        source, match = (change.get(key, "") if isinstance(change, dict) else "" for key in ("from", "match"))
-        if source.startswith("tool_"):
-            report.info(
-                f"{place}.{name}", f"takes {source} as the user may see it; conditions see what the model reads"
-            )
-        if narrow := _NARROW.search(match):
-            report.warning(f"{place}.{name}", f"{narrow[0]} knows ASCII letters only: \\pL is any letter")
+def _change_advice(change: Any, place: str, report: Report) -> None:
+    source, match = (change.get(key, "") if isinstance(change, dict) else "" for key in ("from", "match"))
+    if source.startswith("tool_"):
+        report.info(place, f"takes {source} as the user may see it; conditions see what the model reads")
+    if narrow := _NARROW.search(match):
+        report.warning(place, f"{narrow[0]} knows ASCII letters only: \\pL is any letter")
 
 
 def _is_open(change: Any) -> bool:

@@ -16,6 +16,7 @@ from skill_tools.testing.tests_files import MAX_FILE_BYTES
 from skill_tools.testing.tests_format import SkillTestsDocument, SkillTestSpec
 from skills_engine.bounded_yaml import YamlError, read_yaml
 from skills_engine.conditions.turn_facts import Value
+from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import FILE_KEYS, NOT_IN_UPDATES, Timing
 from skills_engine.hooks_config import HooksDocument
 from skills_engine.skills_config import find_skill_file, is_spec_name
@@ -176,15 +177,14 @@ def write_trace_test(file: Path, folder: Path) -> Path:
     target = folder / "tests" / f"{file.stem}.yaml"
     if find_skill_file(folder) is None:
         raise SharingError(f"{folder} is no skill: give the folder of the one that gets the test")
-    with file.open("rb") as stream:
-        data = stream.read(MAX_FILE_BYTES + 1)
     try:
+        data = read_inside(file.parent, file.name, max_bytes=MAX_FILE_BYTES)
         document = read_yaml(data.decode()).value  # as JSON is, within the limits of tests
         turn = msgspec.convert(document, ExportedTurn)
-    except (YamlError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except (UnreadableError, YamlError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise SharingError(f"{file} is no turn that the inspector has exported: {error}") from error
-    if len(data) > MAX_FILE_BYTES or turn.test.user is None:
-        raise SharingError(f"{file} becomes no test: it is too long, or no message of the user began the turn")
+    if turn.test.user is None:
+        raise SharingError(f"{file} becomes no test: no message of the user began the turn")
     if target.exists():
         raise SharingError(f"{target} exists already: rename {file}")
     name = {"name": f"{turn.test.user[:80]} ({turn.test.time})"}

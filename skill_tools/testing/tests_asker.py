@@ -119,13 +119,10 @@ async def ask_test(test: SkillTest, runner: SkillTestRunner, model: AnswerCache)
     except (AskError, LookupError) as error:
         return SkillTestResult(test, "error", message=str(error.args[0]))
     pass_rate = (test.spec.ask or AskSpec()).pass_rate
-    has_passed = samples.pass_rate >= pass_rate
+    failures = () if samples.pass_rate >= pass_rate else (_failure(samples, pass_rate),)
+    duration_s = time.perf_counter() - started_s
     return SkillTestResult(
-        test,
-        "passed" if has_passed else "failed",
-        () if has_passed else (_failure(samples, pass_rate),),
-        notes=tuple(notes),
-        duration_s=time.perf_counter() - started_s,
+        test, "failed" if failures else "passed", failures, notes=tuple(notes), duration_s=duration_s
     )
 
 
