@@ -87,7 +87,7 @@ class SearchWork:
         search = purpose + expression.written, id(text)
         if self._is_counted and search not in self._counted:
             self._counted.add(search)
-            self.left -= expression.steps * text.extent(expression.max_bytes)
+            self.left -= expression.steps * len(text.beginning(expression.max_bytes))
         if self.left < 0:
             raise SearchLimitError
 
