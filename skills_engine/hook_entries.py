@@ -82,7 +82,7 @@ class HookEntry(Struct, forbid_unknown_fields=True):
     ] = UNSET
 
 
-_EXPECTED = {
+EXPECTED = {
     "name": "a non-empty string",
     "file": "the name of a .md file in hooks/",
     "text": "a non-empty string",
@@ -99,7 +99,7 @@ _EXPECTED = {
     "requires_tools": "a list of 1 to 32 tool names or globs",
     "vars": "true or false",
 }
-_CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
+CHOICES = {"timing": TIMINGS, "role": get_args(Role), "once": ("turn", "conversation")}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(HookEntry)}
 _CHECKED = [one for one in _FIELDS.values() if one.name not in ("tool_filter", "when", "set")]  # they have readers
 _DEFAULTS = {"file": "", "text": "", "timing": "after_user_input", "role": "system", "persistent": False}
@@ -221,7 +221,7 @@ def read_keys(entry: dict[str, object], place: str, report: Report, owner: Owner
             report.error(f"{place}.{key}", message)
         elif key not in _FIELDS:
             report_unknown(entry, key, f"{place}.{key}", report, _FIELDS)
-    right = right_values(entry, place, report, _CHECKED, required, expected=_EXPECTED, choices=_CHOICES)
+    right = right_values(entry, place, report, _CHECKED, required, expected=EXPECTED, choices=CHOICES)
     values: dict[str, Any] = {"name": owner.name, **_DEFAULTS} | right
     values["tool_filter"] = _tool_filter(entry, right.get("timing"), f"{place}.tool_filter", report)
     if "requires_tools" in values:
@@ -308,7 +308,7 @@ def _tool_filter(entry: dict[str, object], timing: object, place: str, report: R
             report.warning(place, "ignored: it counts for after_tool_call only")
         return None
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
-        report.error(place, f"expected {_EXPECTED['tool_filter']}; got {quoted(value)}")
+        report.error(place, f"expected {EXPECTED['tool_filter']}; got {quoted(value)}")
         return None
     if not value:
         report.warning(place, NEVER_FIRES)

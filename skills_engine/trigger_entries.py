@@ -13,7 +13,7 @@ from skills_engine.conditions.text_patterns import MAX_WORK
 from skills_engine.conditions.turn_facts import HookFacts
 from skills_engine.conditions.when_entry import SharedConditions, Text, TriggerWhenEntry, read_when
 from skills_engine.diagnostics import Report
-from skills_engine.hook_entries import HookInfo, Role, report_unknown, right_values
+from skills_engine.hook_entries import CHOICES, EXPECTED, HookInfo, Role, report_unknown, right_values
 
 TriggerEvent = Literal["connect", "idle"]
 TRIGGER_EVENTS: tuple[TriggerEvent, ...] = get_args(TriggerEvent)
@@ -41,17 +41,12 @@ class TriggerEntry(Struct, forbid_unknown_fields=True):
     ] = UNSET
 
 
-_EXPECTED = {
-    "name": "a non-empty string",
-    "file": "the name of a .md file in hooks/",
-    "text": "a non-empty string",
+_EXPECTED = EXPECTED | {
     "on": "connect or idle",
-    "role": "system or user",
     "after_s": "a number of seconds, from 1 to 3600",
     "max": "a number from 1 to 100",
-    "vars": "true or false",
 }
-_CHOICES = {"on": get_args(TriggerEvent), "role": get_args(Role)}
+_CHOICES = CHOICES | {"on": TRIGGER_EVENTS}
 _FIELDS = {field.name: field for field in msgspec.structs.fields(TriggerEntry)}
 _CHECKED = [field for field in _FIELDS.values() if field.name != "when"]  # it has a reader
 

@@ -1,10 +1,10 @@
 """The tree of a `when`: whether it holds at an injection, and which of its conditions says so (L1-42).
 
-Each node answers twice, `why_not` and `why`, with the path of what alone decides, such as `when.not.channel`, or with
-None. Where several decide together, the path is that of the object or list that holds them.
+Each node answers with the path of what alone decides, such as `when.not.channel`. Where several decide together, the
+path is that of the object or list that holds them.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import inf
@@ -87,7 +87,7 @@ class SearchWork:
         search = purpose + expression.written, id(text)
         if self._is_counted and search not in self._counted:
             self._counted.add(search)
-            self.left -= expression.steps * text.extent(expression.max_bytes)
+            self.left -= expression.steps * len(text.beginning(expression.max_bytes))
         if self.left < 0:
             raise SearchLimitError
 
@@ -107,10 +107,7 @@ class Moment(NamedTuple):
 
     def finds(self, patterns: Patterns, *texts: str) -> bool:
         """Return whether one of the patterns is found in one of the texts. Raises SearchLimitError."""
-        for text in texts:  # noqa: SIM110 - with many hooks, this is the way most often gone
-            if self.work.finds(patterns, self.turn.searched(text)):
-                return True
-        return False
+        return any(self.work.finds(patterns, self.turn.searched(text)) for text in texts)
 
     def texts(self) -> tuple[list[SearchedText], list[SearchedText]]:
         """Return the texts that may be searched: what the user said, the last first, and all others."""
@@ -145,10 +142,12 @@ class TextSearch(NamedTuple):
     """The grams of the patterns."""
 
 
-class Node(Protocol):
-    def why_not(self, moment: Moment) -> str | None: ...
+Verdict = tuple[bool, str]
+"""Whether a node holds, and the path of what decides that."""
 
-    def why(self, moment: Moment) -> str | None: ...
+
+class Node(Protocol):
+    def verdict(self, moment: Moment) -> Verdict: ...
 
 
 @dataclass(frozen=True)
@@ -161,84 +160,70 @@ class Condition:
 
     def why_not(self, moment: Moment) -> str | None:
         """Return None if it holds, else the path of what says no."""
-        return self.root.why_not(moment)
+        holds, path = self.root.verdict(moment)
+        return None if holds else path
 
 
+@dataclass(frozen=True)
 class Leaf:
-    def __init__(self, path: str, test: Callable[[Moment], bool]) -> None:
-        self._path = path
-        self._test = test
+    path: str
+    test: Callable[[Moment], bool]
 
-    def why_not(self, moment: Moment) -> str | None:
-        return None if self._test(moment) else self._path
-
-    def why(self, moment: Moment) -> str | None:
-        return self._path if self._test(moment) else None
+    def verdict(self, moment: Moment) -> Verdict:
+        return self.test(moment), self.path
 
 
+@dataclass(frozen=True)
 class CallLeaf:
     """A leaf about a tool call, one of those that the moment is about."""
 
-    def __init__(self, path: str, test: Callable[[CallFacts, Moment], bool]) -> None:
-        self.path = path
-        self.test = test
-
-    def fitting(self, calls: Iterable[CallFacts], moment: Moment) -> list[CallFacts]:
-        return [call for call in calls if self.test(call, moment)]
-
-    def why(self, moment: Moment) -> str | None:
-        return self.path if self.fitting(moment.calls, moment) else None
+    path: str
+    test: Callable[[CallFacts, Moment], bool]
 
 
+@dataclass(frozen=True)
 class AllOf:
     """An object, or the list of `all`. Of its leaves about tool calls, all must hold of one call."""
 
-    def __init__(self, path: str, parts: Sequence[Node | CallLeaf]) -> None:
-        self._path = path
-        self._parts = parts
+    path: str
+    parts: Sequence[Node | CallLeaf]
 
-    def why(self, moment: Moment) -> str | None:
-        if len(self._parts) == 1:
-            return self._parts[0].why(moment)
-        return self._path if self.why_not(moment) is None else None
-
-    def why_not(self, moment: Moment) -> str | None:
-        calls: Sequence[CallFacts] = moment.calls
-        for part in self._parts:
+    def verdict(self, moment: Moment) -> Verdict:
+        calls, path = moment.calls, self.path
+        for part in self.parts:
             if isinstance(part, CallLeaf):
-                calls = part.fitting(calls, moment)
-                if not calls:
-                    return part.path
-            elif (path := part.why_not(moment)) is not None:
-                return path
-        return None
+                calls = [call for call in calls if part.test(call, moment)]
+                holds, path = bool(calls), part.path
+            else:
+                holds, path = part.verdict(moment)
+            if not holds:
+                return False, path
+        return True, path if len(self.parts) == 1 else self.path
 
 
+@dataclass(frozen=True)
 class AnyOf:
     """The list of `any`."""
 
-    def __init__(self, path: str, parts: Sequence[Node]) -> None:
-        self._path = path
-        self._parts = parts
+    path: str
+    parts: Sequence[Node]
 
-    def why_not(self, moment: Moment) -> str | None:
-        if self.why(moment) is not None:
-            return None
-        return self._parts[0].why_not(moment) if len(self._parts) == 1 else self._path
+    def verdict(self, moment: Moment) -> Verdict:
+        path = self.path
+        for part in self.parts:
+            holds, path = part.verdict(moment)
+            if holds:
+                return True, path
+        return False, path if len(self.parts) == 1 else self.path
 
-    def why(self, moment: Moment) -> str | None:
-        return next((path for part in self._parts if (path := part.why(moment)) is not None), None)
 
-
+@dataclass(frozen=True)
 class Not:
-    def __init__(self, part: Node) -> None:
-        self._part = part
+    part: Node
 
-    def why_not(self, moment: Moment) -> str | None:
-        return self._part.why(moment)
-
-    def why(self, moment: Moment) -> str | None:
-        return self._part.why_not(moment)
+    def verdict(self, moment: Moment) -> Verdict:
+        holds, path = self.part.verdict(moment)
+        return not holds, path
 
 
 def is_in_span(now: datetime, start: str, end: str, days: Sequence[str] | None) -> bool:

@@ -100,10 +100,6 @@ class SearchedText:
         self._asked += 1
         return self._asked > len(self._encoded) // 16 and self._grams.isdisjoint(grams)
 
-    def extent(self, size: int) -> int:
-        """Return the number of bytes of this beginning."""
-        return len(self._encoded) if len(self._encoded) <= size else len(self.beginning(size))
-
     def beginning(self, size: int) -> bytes:
         """Return at most so many bytes, in whole characters."""
         if len(self._encoded) > size:

@@ -10,7 +10,7 @@ from server.agent.agent_client import TurnOptions
 from server.errors import ToolError
 from server.wire.frames import TurnSettings
 from skills_engine import HookFacts, HookInfo
-from skills_engine.conditions.condition import Condition, Moment, TextSearch
+from skills_engine.conditions.condition import Condition, Moment, TextSearch, Verdict
 from skills_engine.hook_entries import TIMINGS
 from tests.agent.scene import agent_for, hook, play, tool, until
 from tests.support.scripted_model import ScriptedModel, call, say
@@ -62,12 +62,9 @@ class Asked:
         self._timing = timing
         self._threads = threads
 
-    def why_not(self, moment: Moment) -> str | None:
+    def verdict(self, moment: Moment) -> Verdict:
         self._threads.append((self._timing, threading.current_thread().name.rstrip("_01")))
-        return "when"
-
-    def why(self, moment: Moment) -> str | None:
-        return None if self.why_not(moment) else "when"
+        return False, "when"
 
 
 @pytest.mark.rule("L1-43")
@@ -106,14 +103,11 @@ class Blocked:
         self.go = threading.Event()
         self.has_decided = False
 
-    def why_not(self, moment: Moment) -> str | None:
+    def verdict(self, moment: Moment) -> Verdict:
         self.is_asked.set()
         self.go.wait(timeout=10)
         self.has_decided = True
-        return "when"
-
-    def why(self, moment: Moment) -> str | None:
-        return None if self.why_not(moment) else "when"
+        return False, "when"
 
 
 @pytest.mark.rule("L1-32", "L1-43")
