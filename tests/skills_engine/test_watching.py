@@ -202,7 +202,7 @@ def save_pairs(folder: Path, count: int) -> set[str]:
         write_hooks_json(folder, {"hooks": [entry(f"n{number}", file="hint.md")]})
         time.sleep(0.005)
         (folder / "hooks" / "hint.md").write_text(f"n{number}")
-        if time.monotonic() - began_s > SETTLE_S / 2:
+        if time.monotonic() - began_s > SETTLE_S / 3:
             two.add(f"n{number}")
         time.sleep(0.005)
     return two
