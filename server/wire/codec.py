@@ -22,7 +22,8 @@ from server.wire.frames import (
     TurnChoices,
     TurnFrame,
 )
-from server.wire.schema_hints import problem_and_path
+from server.wire.client_frames import ContextValue
+from server.wire.schema_hints import problem_and_path, wrong_key
 
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
@@ -42,6 +43,7 @@ class _FrameHead(msgspec.Struct):
 _decoder = msgspec.json.Decoder(AnyClientFrame)
 _head_decoder = msgspec.json.Decoder(_FrameHead)
 _encoder = msgspec.json.Encoder()
+_OF_CONTEXT = ".context[...]"
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
@@ -65,7 +67,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     try:
         frame: AnyClientFrame = _decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise _explain(str(error)) from None
+        raise _explain(str(error), data) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise FrameError("frame_malformed", f"not a JSON text message: {error}", path="$") from None
     except RecursionError:
@@ -106,8 +108,11 @@ def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:
             raise FrameError("frame_malformed", f"not a JSON text message: nested more than {MAX_DEPTH} deep", path="$")
 
 
-def _explain(text: str) -> FrameError:
+def _explain(text: str, data: bytes | str) -> FrameError:
     problem, inner = problem_and_path(text)
+    if inner.startswith(_OF_CONTEXT):
+        key = wrong_key(msgspec.json.decode(data)["context"], dict[str, ContextValue | None])
+        inner = inner.replace(_OF_CONTEXT, f".context.{key}", 1)
     path = f"${inner}"
     if missing := _MISSING.match(problem):
         path = f"{path}.{missing['field']}"
