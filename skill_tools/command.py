@@ -183,7 +183,7 @@ def _tool_call(text: str) -> CallSpec:
 def _time(text: str) -> datetime:
     try:
         return clock_of(text, None).astimezone()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise argparse.ArgumentTypeError(f"{text} is not a time: write it like {TIME_FORMS}") from error
 
 

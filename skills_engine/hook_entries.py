@@ -84,7 +84,7 @@ class HookEntry(Struct, forbid_unknown_fields=True):
 
 EXPECTED = {
     "name": "a non-empty string",
-    "file": "the name of a .md file in hooks/",
+    "file": "the name of a .md file in hooks/, or text in place of file",
     "text": "a non-empty string",
     "timing": "one of " + ", ".join(TIMINGS),
     "role": "system or user",
@@ -111,6 +111,7 @@ NOT_IN_UPDATES = tuple(name for name in _FIELDS if name not in UPDATE_KEYS)
 _OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
 """Keys that are remembered, or looked for, by the name of their entry (L1-58)."""
 _DECIDING = tuple(name for name in _FIELDS if name not in (*FILE_KEYS, "text"))
+_PLACING = frozenset(("timing", "role", "persistent"))
 READ_AS_CONDITION = frozenset(
     {"if", "unless", "only", "match", "matcher", "every", "budget"}
     | {"condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"}
@@ -213,6 +214,8 @@ def read_keys(entry: dict[str, object], place: str, report: Report, owner: Owner
         required = ("name", "timing")
     elif "text" in entry:
         required = () if entry.keys().isdisjoint(_OF_NAMED) else ("name",)
+    elif "file" not in entry:
+        required = ("file",)  # with a text, the others may be left out
     for key in entry:
         if is_update and key not in UPDATE_KEYS and not is_comment(key):
             message = (
@@ -256,6 +259,8 @@ def report_unknown(
         word = meant or (f"when.{key}" if key in CONDITIONS else None)
         hint = f" (did you mean {word}?)" if word and kind == "hook" else "; conditions are in when"
         report.error(place, f"unknown key: the {kind} is dropped, as it might fire when it should not{hint}")
+    elif kind == "hook" and (hint := did_you_mean(key, _PLACING - entry.keys(), cutoff=0.7)):
+        report.error(place, f"unknown key: the hook is dropped, as it might fire otherwise than it should{hint}")
     else:
         hint = f" (did you mean when.{key}?)" if kind == "hook" and key in CONDITIONS else did_you_mean(key, known)
         report.warning(place, f"unknown key, ignored{hint}")

@@ -272,7 +272,7 @@ def _read_entry(
         message = f"{file} holds {words}, and a persistent hook keeps no words from elsewhere: the server signs it"
         report.error(place, message)
     elif values.get("vars") and (unknown := unknown_variables(content, owner)):
-        known = ", ".join(VARIABLES)
+        known = ", ".join((*VARIABLES, *(f"var.{name}" for name in declared)))
         message = f"{file} holds {unknown[0]}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
         report.error(place, message)
     return make(**values, content=content, skill=folder.name) if len(report.errors) == errors else None

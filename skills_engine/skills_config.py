@@ -14,13 +14,14 @@ from typing import Any
 from skills_engine.diagnostics import Diagnostic, Report
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.front_matter import FrontMatter, split_front_matter
-from skills_engine.hook_entries import HookInfo
+from skills_engine.hook_entries import SHARED_GROUP, HookInfo
 from skills_engine.trigger_entries import TriggerInfo
 
 MAX_FILE_BYTES = 1024 * 1024
 LONG_FILE_BYTES = 100_000
 MAX_NAME_CHARS = 64
 MAX_DESCRIPTION_CHARS = 1024
+SKILL_NAME_FORM = f"use lower-case letters, digits and single hyphens, up to {MAX_NAME_CHARS}, and not `shared`"
 
 _SPEC_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NULLS = ("", "~", "null", "Null", "NULL")  # BaseLoader leaves YAML's nothing as it is written
@@ -62,6 +63,11 @@ class Skill:
 
 def is_spec_name(name: str) -> bool:
     return len(name) <= MAX_NAME_CHARS and _SPEC_NAME.fullmatch(name) is not None
+
+
+def is_skill_name(name: str) -> bool:
+    """Return whether a skill may be called so; `shared` begins the names of groups of all skills (L1-57)."""
+    return is_spec_name(name) and f"{name}/" != SHARED_GROUP
 
 
 def find_skill_file(folder: Path) -> str | None:

@@ -28,6 +28,7 @@ from server.wire import codec
 from server.wire import frames as wire
 from skills_engine import HookFacts, HookState, SkillsSnapshot, StateInvalidError, TriggerInfo
 from skills_engine.conditions.turn_facts import zone_of
+from skills_engine.diagnostics import quoted
 
 _ACTS = (wire.Chat, wire.Respond, wire.Speak, wire.SpeechStart, wire.Interrupt, wire.Approval)
 """Frames that a client sends because its user did something; a `chat` that answers a nudge is none of them."""
@@ -551,7 +552,8 @@ class Session:
 def _notices_of_zone(frame: wire.TurnChoices | wire.History) -> list[wire.Notice]:
     if frame.context is UNSET or frame.context.get("timezone") is None or zone_of(frame.context) is not None:
         return []
-    text = "no time zone is called like context.timezone: write it like Europe/Berlin; the server's counts"
+    name = quoted(frame.context["timezone"])
+    text = f"no time zone is called {name} (context.timezone): write it like Europe/Berlin; the server's counts"
     return [_notice("warning", "timezone_unknown", text)]
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from array import array
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 
@@ -13,6 +14,7 @@ from server.errors import FrameError
 from server.wire.frames import (
     AnyClientFrame,
     Chat,
+    ContextValue,
     History,
     ImagePart,
     Message,
@@ -22,7 +24,7 @@ from server.wire.frames import (
     TurnChoices,
     TurnFrame,
 )
-from server.wire.schema_hints import problem_and_path
+from server.wire.schema_hints import problem_and_path, wrong_key
 
 MAX_IMAGE_BYTES = 5 << 20
 MAX_VALUES = 100_000
@@ -39,9 +41,17 @@ class _FrameHead(msgspec.Struct):
     ref: Ref | msgspec.UnsetType = msgspec.UNSET
 
 
+class _FrameContext(msgspec.Struct):
+    """The context of a frame that is wrong in it."""
+
+    context: dict[str, Any]
+
+
 _decoder = msgspec.json.Decoder(AnyClientFrame)
 _head_decoder = msgspec.json.Decoder(_FrameHead)
+_context_decoder = msgspec.json.Decoder(_FrameContext)
 _encoder = msgspec.json.Encoder()
+_OF_CONTEXT = ".context[...]"
 _MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`$")
 
 
@@ -65,7 +75,7 @@ def decode(data: bytes | str, *, max_messages: int) -> AnyClientFrame:
     try:
         frame: AnyClientFrame = _decoder.decode(data)
     except msgspec.ValidationError as error:
-        raise _explain(str(error)) from None
+        raise _explain(str(error), data) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise FrameError("frame_malformed", f"not a JSON text message: {error}", path="$") from None
     except RecursionError:
@@ -106,8 +116,12 @@ def check_size(data: bytes | str, *, max_values: int = MAX_VALUES) -> None:
             raise FrameError("frame_malformed", f"not a JSON text message: nested more than {MAX_DEPTH} deep", path="$")
 
 
-def _explain(text: str) -> FrameError:
+def _explain(text: str, data: bytes | str) -> FrameError:
     problem, inner = problem_and_path(text)
+    if inner.startswith(_OF_CONTEXT):
+        with suppress(msgspec.MsgspecError, UnicodeError, RecursionError, LookupError):  # the rest is not read yet
+            key = wrong_key(_context_decoder.decode(data).context, dict[str, ContextValue | None])
+            inner = f".context.{key}{inner.removeprefix(_OF_CONTEXT)}"
     path = f"${inner}"
     if missing := _MISSING.match(problem):
         path = f"{path}.{missing['field']}"

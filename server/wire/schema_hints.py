@@ -1,10 +1,11 @@
 """The problem that msgspec finds in a document, and hints from its schema: the keys and values that may stand there. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import msgspec
 from msgspec import inspect
 
 _AT = re.compile(
@@ -17,6 +18,19 @@ def problem_and_path(error: str) -> tuple[str, str]:
     """Split the text of a ValidationError into what is wrong, and where below `$`. Both may quote the document at length."""
     at = _AT.search(error)
     return (at["problem"], at["path"]) if at else (error, "")
+
+
+def wrong_key(values: Mapping[str, object], kind: Any) -> str:
+    """Return the first key whose value is wrong in an object of this type: msgspec writes `[...]` in its place."""
+    keys = list(values)
+    while len(keys) > 1:  # as an object may have very many
+        half = len(keys) // 2
+        try:
+            msgspec.convert({key: values[key] for key in keys[:half]}, kind)
+            keys = keys[half:]
+        except msgspec.ValidationError:
+            keys = keys[:half]
+    return keys[0]
 
 
 def keys_at(kind: Any, path: str) -> list[str]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import yaml
@@ -13,13 +13,13 @@ import yaml
 from skill_tools.sharing.bundle import SharingError, SkillBundle
 from skill_tools.sharing.install import put_skill
 from skill_tools.testing.tests_files import MAX_FILE_BYTES
-from skill_tools.testing.tests_format import SkillTestsDocument, SkillTestSpec
+from skill_tools.testing.tests_format import ExpectSpec, SkillTestsDocument, SkillTestSpec
 from skills_engine.bounded_yaml import YamlError, read_yaml
 from skills_engine.conditions.turn_facts import Value
 from skills_engine.files import UnreadableError, read_inside
 from skills_engine.hook_entries import FILE_KEYS, NOT_IN_UPDATES, Timing
 from skills_engine.hooks_config import HooksDocument
-from skills_engine.skills_config import find_skill_file, is_spec_name
+from skills_engine.skills_config import SKILL_NAME_FORM, find_skill_file, is_skill_name
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
 
 SCHEMA_FILE = Path(__file__).resolve().parents[2] / "skills_engine" / "hooks.schema.json"
@@ -100,8 +100,8 @@ def new_skill(
     in place of the hook.
     """
     folder = parent / name
-    if not is_spec_name(name):
-        raise SharingError(f"{name!r} is not a skill name: use lower-case letters, digits and single hyphens, up to 64")
+    if not is_skill_name(name):
+        raise SharingError(f"{name!r} is not a skill name: {SKILL_NAME_FORM}")
     if trigger and (timing or tools):
         raise SharingError("a trigger has no timing and no tools: leave them out, or the trigger")
     timing = timing or ("after_tool_call" if tools else "after_user_input")
@@ -188,12 +188,21 @@ def write_trace_test(file: Path, folder: Path) -> Path:
     if target.exists():
         raise SharingError(f"{target} exists already: rename {file}")
     name = {"name": f"{turn.test.user[:80]} ({turn.test.time})"}
-    said = {key: value for key, value in document["test"].items() if value or key == "tools"}
-    own = {"variables": of_skill} if (of_skill := turn.variables.get(folder.resolve().name)) else {}
-    text = yaml.safe_dump({"tests": [name | own | said]}, sort_keys=False, allow_unicode=True, width=120)
+    said = {key: value for key, value in document["test"].items() if key != "skills" and (value or key == "tools")}
+    skill = folder.resolve().name
+    own = {"variables": of_skill} if (of_skill := turn.variables.get(skill)) else {}
+    expected = {"expect": _expected_of(skill, turn.test.expect or ExpectSpec())}
+    text = yaml.safe_dump({"tests": [name | own | said | expected]}, sort_keys=False, allow_unicode=True, width=120)
     target.parent.mkdir(exist_ok=True)
     target.write_text(text, "utf-8")
     return target
+
+
+def _expected_of(skill: str, expect: ExpectSpec) -> dict[str, Any]:
+    """Return what is expected of this skill alone: others may change, and what they began with is not in its test."""
+    fires = [name for name in expect.fires or () if name.startswith(f"{skill}/")]
+    variables = {name: value for name, value in (expect.variables or {}).items() if name.startswith(f"{skill}/")}
+    return {"fires": fires, **({"variables": variables} if variables else {})}
 
 
 def schema_text(kind: SchemaKind = "hooks") -> str:

@@ -24,7 +24,7 @@ from skill_tools.sharing.install import moved_pin
 from skill_tools.studio.edit_history import Edit, EditHistory, Past, SkillEdit
 from skills_engine.diagnostics import Diagnostic
 from skills_engine.files import UnreadableError, is_inside, is_segment, open_beneath, read_inside
-from skills_engine.skills_config import find_skill_file, is_spec_name
+from skills_engine.skills_config import SKILL_NAME_FORM, find_skill_file, is_skill_name
 from skills_engine.skills_folder import list_skills
 
 EDITABLE: Final = ("hooks", "tests", "references")
@@ -195,10 +195,8 @@ class SkillFiles:
     def rename_skill(self, skill: str, name: str, *, expected: Collection[str]) -> None:
         """Rename the folder, and the skill in its SKILL.md. Raises SharingError for a skills.lock that cannot be read."""
         folder = self._whole(skill, expected)
-        if not is_spec_name(name):
-            raise EditError(
-                "name_invalid", "a skill's name has lower-case letters, digits and single hyphens, up to 64"
-            )
+        if not is_skill_name(name):
+            raise EditError("name_invalid", f"{name} is not a skill name: {SKILL_NAME_FORM}")
         if os.path.lexists(self.root / name):
             raise EditError("skill_exists", f"there is a skill {name} already; choose another name")
         page = find_skill_file(folder)

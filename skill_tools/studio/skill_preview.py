@@ -16,7 +16,7 @@ from skill_tools.studio.skill_files import EditError
 from skill_tools.studio.skill_trial import EditedSkills, SkillTrial, overlaid, with_skill
 from skill_tools.testing.reload_tests import run_skill_tests
 from skill_tools.testing.scripted_turn import PlayedTurn, ReadMessage, TurnScript, play_conversation
-from skill_tools.testing.tests_format import CallSpec, StepSpec
+from skill_tools.testing.tests_format import TIME_FORMS, CallSpec, StepSpec, clock_of
 from skills_engine import Diagnostic, HookFacts, HookInfo, SkillsSnapshot, estimate_tokens
 from skills_engine.conditions.turn_facts import Channel, ToolStatus, TurnVariables, Value, zone_of
 from skills_engine.diagnostics import SkillTestReport
@@ -103,7 +103,7 @@ class PreviewRequest(EditedSkill, frozen=True, kw_only=True, forbid_unknown_fiel
     """The name of the user who is logged in."""
     is_operator: bool = True
     time: Annotated[str, Meta(max_length=40)] | None = None
-    """Time of the turns: `2026-11-22T14:05`, in the zone of the context, or the server's, unless it names one; null for now."""
+    """Time of the turns, such as `14:05`, by the server's clock unless it names an offset; null for now."""
 
     @property
     def turns(self) -> tuple[PreviewTurn, ...]:
@@ -277,12 +277,11 @@ def _facts(request: PreviewRequest, snapshot: SkillsSnapshot, trial: SkillTrial)
 
 
 def _clock(request: PreviewRequest) -> datetime:
-    zone = zone_of(request.context)
     try:
-        moment = datetime.now(UTC) if request.time is None else datetime.fromisoformat(request.time)
-        return (moment if moment.tzinfo or zone is None else moment.replace(tzinfo=zone)).astimezone(zone)
+        moment = datetime.now(UTC) if request.time is None else clock_of(request.time, None).astimezone()
+        return moment.astimezone(zone_of(request.context))
     except (ValueError, OverflowError):
-        raise Refusal(400, "body_invalid", "expected a time such as 2026-11-22T14:05", path="$.time") from None
+        raise Refusal(400, "body_invalid", f"expected a time such as {TIME_FORMS}", path="$.time") from None
 
 
 def _scripted(call: PreviewToolCall) -> CallSpec:

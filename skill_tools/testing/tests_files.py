@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-from skill_tools.testing.tests_format import CHOICES, STRUCTS, SkillTestSpec, TurnSpec, check_test, with_shared
+from server.wire.schema_hints import problem_and_path, wrong_key
+from skill_tools.testing.tests_format import (
+    CHOICES,
+    OPEN_OBJECTS,
+    STRUCTS,
+    SkillTestSpec,
+    TurnSpec,
+    check_test,
+    with_shared,
+)
 from skills_engine.bounded_yaml import Place, YamlDocument, YamlError, path_of, read_yaml
 from skills_engine.diagnostics import Diagnostic, Report, did_you_mean, quoted
 from skills_engine.files import UnreadableError, read_inside
@@ -181,7 +190,7 @@ def _problem_of_after(test: SkillTest, by_name: dict[str, SkillTest], document: 
     return f"the test {quoted(test.spec.after)} has mistakes itself"
 
 
-_STEP = re.compile(r"\[(\d+)\]|\.([^.\[]+)")
+_STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([^.\[]+)")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
 _EXPECTED = re.compile(r"^Expected `(?P<types>[^`]+)`(?P<limit>[^,]*)")
 _NOUNS = {
@@ -196,8 +205,8 @@ _NOUNS = {
 
 def _explain(message: str, entry: object) -> tuple[Place, str]:
     """Return the place and a better wording of msgspec's message."""
-    problem, _, path = message.partition(" - at `")
-    place: Place = tuple(int(index) if index else key for index, key in _STEP.findall(path.rstrip("`")))
+    problem, path = problem_and_path(message)
+    place = _place_at(path, entry)
     value = _value_at(entry, place)
     if unknown := _UNKNOWN.match(problem):
         struct = STRUCTS[next((key for key in reversed(place) if isinstance(key, str)), "")]
@@ -211,6 +220,16 @@ def _explain(message: str, entry: object) -> tuple[Place, str]:
         return place, f"expected {nouns}{expected['limit']}; got {quoted(value)}{cure}"
     choices = CHOICES[next(key for key in reversed(place) if isinstance(key, str))]
     return place, f"expected {' or '.join(choices)}; got {quoted(value)}{did_you_mean(value, choices)}"
+
+
+def _place_at(path: str, entry: object) -> Place:
+    """Return the place that msgspec's path leads to, with the author's own keys, which the path does not name."""
+    place: Place = ()
+    for index, key in _STEP.findall(path):
+        if index == "...":
+            key = wrong_key(_value_at(entry, place), OPEN_OBJECTS[place[-1]])
+        place = (*place, key or int(index))
+    return place
 
 
 def _value_at(value: Any, place: Place) -> Any:

@@ -22,6 +22,8 @@ _Text = Annotated[str, Meta(min_length=1)]
 _Count = Annotated[int, Meta(ge=1)]
 _Patterns = Annotated[list[_Text], Meta(min_length=1, max_length=32)]
 _Names = Annotated[list[_Text], Meta(max_length=64)]
+_Variables = dict[_Text, Value]
+_Context = dict[_Text, str | bool | int | float | list[str]]
 
 DEFAULT_TIME = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """The clock of a test that names no time: a Monday at noon, so that it ends the same on every day."""
@@ -83,7 +85,7 @@ class ExpectSpec(Struct, forbid_unknown_fields=True, frozen=True):
     silent: _Names | None = None
     reads: Annotated[list[ReadsSpec], Meta(min_length=1, max_length=64)] | None = None
     tokens: TokensSpec | None = None
-    variables: Annotated[dict[_Text, Value], Meta(min_length=1)] | None = None
+    variables: Annotated[_Variables, Meta(min_length=1)] | None = None
     reply: ReplySpec | None = None
 
 
@@ -122,7 +124,7 @@ class TurnSpec(Struct, forbid_unknown_fields=True, frozen=True, rename={"with_sk
     with_skills: Literal["all"] | None = None
     tools: _Names | None = None
     hook_tokens: _Count | None = None
-    context: dict[_Text, str | bool | int | float | list[str]] | None = None
+    context: _Context | None = None
     spoken: bool | None = None
     interrupted: bool | None = None
     attachments: list[Literal["image", "document"]] | None = None
@@ -136,7 +138,7 @@ class SkillTestSpec(TurnSpec, forbid_unknown_fields=True, frozen=True, rename={"
 
     name: _Text | None = None
     history: Annotated[list[MessageSpec], Meta(max_length=200)] | None = None
-    variables: dict[_Text, Value] | None = None
+    variables: _Variables | None = None
     turns: Annotated[list[TurnSpec], Meta(min_length=1, max_length=32)] | None = None
     after: _Text | None = None
     ask: AskSpec | None = None
@@ -169,6 +171,8 @@ STRUCTS: dict[str, type[Struct]] = {
     "compare": CompareSpec,
 }
 """The struct that stands under a key; under no key, that of a test."""
+OPEN_OBJECTS: dict[str | int, Any] = {"variables": _Variables, "context": _Context}
+"""The type that stands under a key where the keys below are the author's own."""
 
 
 CHOICES = {"channel": ("voice", "text"), "attachments": ("image", "document"), "with": ("all",)}

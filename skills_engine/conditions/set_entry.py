@@ -23,10 +23,9 @@ _INTEGER = re.compile(r"-?[0-9]{1,16}")
 _SPACES = re.compile(r"\s+")
 _SOURCE = re.compile(r"user_text|last_reply|context\.[A-Za-z_][A-Za-z0-9_]{0,63}|tool_result|tool_args\..+", re.DOTALL)
 _SOURCES = "user_text, last_reply, context.KEY, or at after_tool_call: tool_result, tool_args.PATH"
-_VARIABLES = (
-    f"a skill has at most {MAX_VARIABLES} variables: names of up to 32 of a-z, 0-9 and _, a letter first; start values "
-    f"are integers (up to 2^53), true, false, or a text of one line of at most {MAX_LINE_CHARS} characters"
-)
+_TOO_MANY = f"a skill has at most {MAX_VARIABLES} variables"
+_NAME_FORM = "a name has up to 32 of a-z, 0-9 and _, a letter first"
+_START_FORM = f"a start value is an integer (up to 2^53), true, false, or a text of one line of at most {MAX_LINE_CHARS} characters"
 
 Declared = Mapping[str, Value]
 """The variables of a skill, with their start values."""
@@ -118,10 +117,12 @@ def read_variables(written: object, report: Report) -> dict[str, Value]:
         report.error("$.variables", f"expected an object of names and start values, got {quoted(written)}")
         return found
     for number, (name, start) in enumerate(written.items()):
-        if number < MAX_VARIABLES and VARIABLE_NAME.fullmatch(name) and is_of_kind(start, start):
+        is_named = VARIABLE_NAME.fullmatch(name) is not None
+        if number < MAX_VARIABLES and is_named and is_of_kind(start, start):
             found[name] = start
         else:
-            report.error(f"$.variables.{name}", f"{quoted(start)} is dropped: {_VARIABLES}")
+            problem = _NAME_FORM if not is_named else _TOO_MANY if number >= MAX_VARIABLES else _START_FORM
+            report.error(f"$.variables.{name}", f"{quoted(start)} is dropped: {problem}")
     return found
 
 

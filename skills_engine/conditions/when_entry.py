@@ -100,7 +100,7 @@ class SharedConditions(msgspec.Struct, rename={"all_": "all", "any_": "any", "no
     time: Annotated[
         ClockSpan | UnsetType,
         Meta(
-            description="The clock when the turn started; the span may pass midnight. Without a timezone: the server's."
+            description="The clock when the turn started; the span may pass midnight. Without a timezone: the context's, else the server's."
         ),
     ] = UNSET
     chance: Annotated[

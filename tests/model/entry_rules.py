@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -36,6 +37,8 @@ OPTIONAL_KEYS = (
 OF_NAMED = ("once", "cooldown", "sticky", "set", "group")
 VARIABLE = "[a-z][a-z0-9_]{0,31}"
 CONTEXT_KEY = "[A-Za-z_][A-Za-z0-9_]{0,63}"
+PLACING = ("timing", "role", "persistent")
+"""L1-58: keys that say where a text stands."""
 LIKE_CONDITIONS = (
     *("if", "unless", "only", "match", "matcher", "every", "budget"),
     *("condition", "conditions", "keywords", "keys", "trigger", "probability", "delay"),
@@ -148,6 +151,7 @@ def _read_entry(skill: str, entry: Any, texts: Mapping[str, str], variables: Jso
             continue
         _demand(key not in LIKE_CONDITIONS)
         _demand(not any(_is_one_letter_off(key, known) for known in OPTIONAL_KEYS))
+        _demand(not any(get_close_matches(key, [known], cutoff=0.7) for known in PLACING if known not in entry))
         _demand(not isinstance(value, dict | list))
     _demand(_is_text(entry.get("name")))
     _demand(entry.get("timing") in TIMINGS)

@@ -79,7 +79,9 @@ async def test_the_time_zone_of_the_context_is_the_clock_of_hooks() -> None:
         await turn(client, context={"timezone": "../etc/passwd"})
 
     assert str(facts_of(agent, 0).started_at.tzinfo) == "Asia/Tokyo"
-    assert [frame["code"] for frame in client.frames if frame["type"] == "notice"] == ["timezone_unknown"]
+    [notice] = (frame for frame in client.frames if frame["type"] == "notice")
+    assert notice["code"] == "timezone_unknown"
+    assert '"../etc/passwd"' in notice["message"]
 
 
 @pytest.mark.rule("L1-56")

@@ -10,10 +10,12 @@ from skill_tools.authoring.lint import lint
 from skill_tools.authoring.scaffold import SCHEMA_FILE, new_skill, write_trace_test
 from skill_tools.sharing.bundle import SharingError
 from skill_tools.testing.tests_files import MAX_FILE_BYTES, read_tests
+from skill_tools.testing.tests_format import ExpectSpec
 from skill_tools.testing.tests_runner import SkillTestRunner
 from skills_engine import TIMINGS, Timing, load_snapshot
 from skills_engine.hooks_config import HooksFile, read_hooks
 from skills_engine.trigger_entries import TRIGGER_EVENTS, TriggerEvent
+from tests.skills_engine.folders import entry, make_skill
 
 
 def test_a_new_skill_loads_with_its_hook_and_lint_is_content(tmp_path: Path) -> None:
@@ -173,12 +175,12 @@ def test_what_an_attempt_before_left_is_no_trouble(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["tutor"]
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "Tutor", "-a", "a-", "a--b", "a b", "ä", "a" * 65])
+@pytest.mark.parametrize("name", ["", "..", "a/b", "Tutor", "-a", "a-", "a--b", "a b", "ä", "a" * 65, "shared"])
 def test_an_odd_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SharingError) as raised:
         new_skill(name, tmp_path / "skills")
 
-    cure = "use lower-case letters, digits and single hyphens, up to 64"
+    cure = "use lower-case letters, digits and single hyphens, up to 64, and not `shared`"
     assert str(raised.value) == f"{name!r} is not a skill name: {cure}"
     assert list(tmp_path.iterdir()) == []
 
@@ -230,6 +232,8 @@ def exported(**changed: object) -> dict[str, object]:
 
 def test_an_exported_turn_becomes_a_test_of_the_skill(tmp_path: Path) -> None:
     folder = new_skill("tutor", tmp_path)
+    entries = json.loads((folder / "hooks" / "hooks.json").read_text())
+    (folder / "hooks" / "hooks.json").write_text(json.dumps({**entries, "variables": {"score": 0}}))
     file = tmp_path / "turn.json"
     file.write_text(json.dumps(exported()))
 
@@ -242,6 +246,20 @@ def test_an_exported_turn_becomes_a_test_of_the_skill(tmp_path: Path) -> None:
     assert SkillTestRunner({"tutor": read_hooks(folder)}).run([test])[0].outcome == "passed"
     with pytest.raises(SharingError, match="exists already"):
         write_trace_test(file, folder)
+
+
+def test_an_exported_turn_expects_nothing_of_other_skills(tmp_path: Path) -> None:
+    folder, file = new_skill("tutor", tmp_path), tmp_path / "turn.json"
+    make_skill(tmp_path, "other", entry("each"))
+    expect = {"fires": ["other/each", "tutor/hint"], "variables": {"other/x": 2}}
+    turn = exported(skills=["other", "tutor"], expect=expect) | {"variables": {"other": {"x": 1}}}
+    file.write_text(json.dumps(turn))
+    write_trace_test(file, folder)
+
+    hooks = {"tutor": read_hooks(folder), "other": read_hooks(tmp_path / "other")}
+    [test] = [one for one in read_tests(folder).tests if one.file == "tests/turn.yaml"]
+    assert (test.spec.skills, test.spec.expect) == (None, ExpectSpec(fires=["tutor/hint"]))
+    assert SkillTestRunner(hooks).run([test])[0].outcome == "passed"
 
 
 def test_tools_that_were_off_are_off_in_the_test(tmp_path: Path) -> None:

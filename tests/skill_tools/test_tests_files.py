@@ -209,6 +209,27 @@ def test_a_mistake_is_named_with_its_place_and_the_cure(lines: list[str], proble
     assert problems_of_test(*lines) == [problem]
 
 
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["expect: {variables: {ok: 1, score: {min: 1}}}"], "expect.variables.score"),
+        (["expect: {fires: [],", "  variables: {score: [1]}}"], "expect.variables.score"),
+        (["expect: {variables: {score: null}}"], "expect.variables.score"),
+        (["expect: {variables: {score: 1.5}}"], "expect.variables.score"),
+        (["variables: {n: [1]}"], "variables.n"),
+        (["variables: {'': 1}"], "variables"),
+        (["context: {plan: {a: 1}}"], "context.plan"),
+        (["context: {plan: [pro, 1]}"], "context.plan[1]"),
+        (["turns: [{user: x, context: {a.b: null}}]"], "turns[0].context.a.b"),
+    ],
+)
+def test_a_wrong_value_under_a_key_of_the_author_is_a_mistake_at_its_line(lines: list[str], problem: str) -> None:
+    [found] = [one for one in problems_of_test(*lines, "user: x") if "expected a" in one or "expected true" in one]
+    place, line, _ = found.split(" ", 2)
+    assert (place, line) == (problem, "line")
+    assert f"line {2 + len(lines)}: expected " in found
+
+
 def test_an_expression_that_is_not_linear_is_a_mistake() -> None:
     [problem] = problems_of_test("user: x", "expect: {reads: [{contains: /(?=a)/}]}")
     [of_reply] = problems_of_test("user: x", "ask: {}", "expect: {reply: {lacks: /(?=a)/}}")

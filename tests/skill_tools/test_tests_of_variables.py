@@ -41,6 +41,21 @@ def reasons(folder: Path, test: str) -> list[str]:
     return [reason for failure in result.failures for reason in failure.reasons]
 
 
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("{scor: 5}", "variables: no variable of this skill is called scor (did you mean score?)"),
+        ("{score: yes}", 'variables: score cannot be "yes": it is of another kind than its start value 0'),
+        ("{name: true}", 'variables: name cannot be true: it is of another kind than its start value ""'),
+    ],
+)
+def test_a_start_value_that_no_variable_can_have_is_an_error(tmp_path: Path, written: str, message: str) -> None:
+    folder = tutor(tmp_path, SCORE)
+
+    [result] = run(folder, f"variables: {written}, user: a, expect: {{silent: []}}")
+    assert (result.outcome, result.message) == ("error", message)
+
+
 def test_variables_begin_with_the_values_of_the_test_and_go_on_from_turn_to_turn(tmp_path: Path) -> None:
     folder = tutor(tmp_path, {"name": "up", "timing": "after_user_input", "set": {"score": {"add": 1}}})
     turns = "turns: [{user: a, expect: {variables: {score: 6}}}, {user: b, expect: {variables: {tutor/score: 7}}}]"

@@ -47,9 +47,13 @@ WRONG_FIELDS: list[tuple[dict[str, Any], str, str]] = [
     ({"name": ...}, "name", "missing: expected a non-empty string"),
     ({"name": ""}, "name", 'expected a non-empty string; got ""'),
     ({"name": 7}, "name", "expected a non-empty string; got 7"),
-    ({"file": ...}, "file", "missing: expected the name of a .md file in hooks/"),
-    ({"file": ""}, "file", 'expected the name of a .md file in hooks/; got ""'),
-    ({"file": ["hint.md"]}, "file", 'expected the name of a .md file in hooks/; got ["hint.md"]'),
+    ({"file": ...}, "file", "missing: expected the name of a .md file in hooks/, or text in place of file"),
+    ({"file": ""}, "file", 'expected the name of a .md file in hooks/, or text in place of file; got ""'),
+    (
+        {"file": ["hint.md"]},
+        "file",
+        'expected the name of a .md file in hooks/, or text in place of file; got ["hint.md"]',
+    ),
     ({"timing": ...}, "timing", f"missing: expected {ONE_OF}"),
     ({"timing": "sometimes"}, "timing", f'expected {ONE_OF}; got "sometimes"'),
     ({"timing": None}, "timing", f"expected {ONE_OF}; got null"),
@@ -586,7 +590,7 @@ def test_one_entry_of_ours_makes_the_others_mistakes(tmp_path: Path) -> None:
     write_hooks_json(folder, {"hooks": [entry(), {"command": "x"}]})
 
     assert names(folder) == ["hint"]
-    assert ("error", "$.hooks[1].name") in [(severity, place) for severity, place, _ in problems(folder)]
+    assert ("error", "$.hooks[1].file") in [(severity, place) for severity, place, _ in problems(folder)]
 
 
 @pytest.mark.rule("L1-07")
@@ -596,7 +600,7 @@ def test_one_entry_of_ours_makes_the_others_mistakes(tmp_path: Path) -> None:
 def test_what_has_our_keys_or_no_others_is_a_hook_of_ours_with_mistakes(tmp_path: Path, fields: dict[str, Any]) -> None:
     folder = make_skill(tmp_path, "tutor", fields)
 
-    assert ("error", "$.hooks[0].role") in [(severity, place) for severity, place, _ in problems(folder)]
+    assert "error" in [severity for severity, _, _ in problems(folder)]
 
 
 @pytest.mark.rule("L1-07")
@@ -742,6 +746,44 @@ def test_a_variable_that_there_is_not_drops_the_hook(tmp_path: Path) -> None:
     assert (severity, path) == ("error", "$.hooks[0].file")
     known = "date, time, weekday, timezone, user, language, channel, model, skill, tool, tool_status, round, turn"
     assert message == f"hint.md holds {{{{usr}}}}, which is no variable (write {{{{{{{{ for {{{{); these are: {known}"
+
+
+@pytest.mark.rule("L1-48")
+def test_an_unknown_variable_of_the_skill_is_told_with_those_that_there_are(tmp_path: Path) -> None:
+    folder = make_skill(tmp_path, "tutor", entry())
+    hook = {"text": "{{var.scor}}", "vars": True}
+    write_hooks_json(folder, {"variables": {"score": 0, "step": ""}, "hooks": [hook]})
+
+    [(_, _, message)] = problems(folder)
+    assert message.endswith(", round, turn, var.score, var.step")
+
+
+@pytest.mark.rule("L1-58")
+@pytest.mark.parametrize("bad", [{"when": {"turn": 1}}, {"name": "x", "timing": "after_user_input"}])
+def test_an_entry_with_neither_file_nor_text_has_one_error_that_names_both(tmp_path: Path, bad: dict[str, Any]) -> None:
+    missing = "missing: expected the name of a .md file in hooks/, or text in place of file"
+    folder = make_skill(tmp_path, "tutor", entry(), bad)
+
+    assert problems(folder) == [("error", "$.hooks[1].file", missing)]
+
+
+@pytest.mark.rule("L1-58")
+@pytest.mark.parametrize(
+    ("key", "value", "meant"),
+    [
+        ("timming", "after_tool_call", "timing"),
+        ("persistant", True, "persistent"),
+        ("persistence", True, "persistent"),
+        ("roles", "user", "role"),
+    ],
+)
+def test_a_misspelt_key_that_places_a_text_drops_the_hook(tmp_path: Path, key: str, value: object, meant: str) -> None:
+    folder = make_skill(tmp_path, "tutor", entry(), {"text": "Be brief.", key: value})
+
+    assert names(folder) == ["hint"]
+    [(severity, place, message)] = problems(folder)
+    assert (severity, place) == ("error", f"$.hooks[1].{key}")
+    assert message.endswith(f"(did you mean {meant}?)")
 
 
 @pytest.mark.rule("L1-58")

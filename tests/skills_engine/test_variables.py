@@ -143,6 +143,8 @@ def test_a_wrong_variable_drops_itself_and_the_hooks_that_name_it(tmp_path: Path
 
     assert [hook.name for hook in found.hooks] == ["right"]
     assert found.diagnostics[0].path == f"$.variables.{name}"
+    problem = "a start value is an integer" if name == "x" else "a name has up to 32 of a-z, 0-9 and _"
+    assert f"is dropped: {problem}" in found.diagnostics[0].message
 
 
 @pytest.mark.rule("L1-50")
@@ -150,6 +152,7 @@ def test_a_17th_variable_is_an_error(tmp_path: Path) -> None:
     found = skill(tmp_path, variables={f"v{number}": 0 for number in range(17)})
 
     assert [(one.severity, one.path) for one in found.diagnostics] == [("error", "$.variables.v16")]
+    assert found.diagnostics[0].message == "0 is dropped: a skill has at most 16 variables"
 
 
 @pytest.mark.rule("L1-51")

@@ -254,6 +254,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**OUTPUT, "content": "x" * ((1 << 20) + 1)}, "$.content"),
     ({**OUTPUT, "is_error": "no"}, "$.is_error"),
     ({**OUTPUT, "turn_id": "a/b"}, "$.turn_id"),
+    ({"type": "configure", "context": {"a": 1, "plan": {"b": 1}, "c": "x"}}, "$.context.plan"),
+    ({"type": "configure", "context": {"a": 1, "plan": ["x", 1]}}, "$.context.plan[1]"),
+    ({**message(), "context": {"plan": "x" * 201}}, "$.context.plan"),
+    ({"type": "configure", "context": {"a-b": 1}}, "$.context"),
     ({"type": "ping", "t": []}, "$.t"),
     ({"type": "ping", "t": "x" * 257}, "$.t"),
     ({"type": "ping", "t": 2**63}, "$.t"),
@@ -436,6 +440,13 @@ def test_a_url_longer_than_any_image_is_invalid() -> None:
     error = refused(json.dumps(image(PNG + "A" * 7_000_000)))
 
     assert (error.code, error.path) == ("frame_invalid", "$.messages[0].content[0].image_url.url")
+
+
+@pytest.mark.parametrize("rest", ['"x": ', '"context": {}}', '"context": {"a": "\\ud800"}}'])
+def test_a_wrong_context_in_a_frame_that_cannot_be_read_to_its_end_is_refused(rest: str) -> None:
+    error = refused('{"type": "configure", "context": {"plan": {}}, ' + rest)
+
+    assert (error.code, (error.path or "")[:9]) == ("frame_invalid", "$.context")
 
 
 def test_an_error_never_quotes_the_client_at_length() -> None:

@@ -200,7 +200,7 @@ export const en = {
   user: "User",
   noUser: "no user is logged in",
   time: "Time",
-  timeHelp: "In the server's zone. Empty: now.",
+  timeHelp: "By the server's clock: 14:05, sun 23:30 or 2026-11-22 14:05. Empty: now.",
   hasTools: "Tools are on",
   hasHistory: (/** @type {number} */ n) => `After the last conversation (${count(n, "message")})`,
   persistent: "persistent",

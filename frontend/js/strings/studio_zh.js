@@ -186,7 +186,7 @@ export const zh = {
   user: "用户",
   noUser: "无人登录",
   time: "时间",
-  timeHelp: "按服务器的时区。留空：现在。",
+  timeHelp: "按服务器的时区：14:05、sun 23:30 或 2026-11-22 14:05。留空：现在。",
   hasTools: "工具已开启",
   hasHistory: (n) => `接在上一个对话之后（${n} 条消息）`,
   persistent: "持久",

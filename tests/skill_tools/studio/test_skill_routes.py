@@ -230,8 +230,10 @@ async def test_a_skill_is_renamed_with_its_page_and_its_past_and_deleted_into_th
     await put(operator, HINT, "Changed.", **{"If-Match": "*"})
     shown = await operator.get(CALM)
     wrong = await operator.post(f"{CALM}/name", {"name": "Not Good"}, tag=shown.tag)
+    shared = await operator.post(f"{CALM}/name", {"name": "shared"}, tag=shown.tag)
     renamed = await operator.post(f"{CALM}/name", {"name": "serene"}, tag=shown.tag)
 
+    assert (shared.status, shared.code) == (400, "name_invalid")
     assert (wrong.status, wrong.code) == (400, "name_invalid")
     assert (renamed.status, renamed.body["diagnostics"]) == (200, [])
     assert "name: serene\n" in (tmp_path / "skills" / "serene" / "SKILL.md").read_text()

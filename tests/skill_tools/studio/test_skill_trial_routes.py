@@ -3,8 +3,10 @@
 import asyncio
 import json
 from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import ClientSession
@@ -115,7 +117,7 @@ async def test_a_preview_plays_the_turn_with_its_facts_and_names_the_condition_t
         "when.all[0].language",
     )
     assert (wrong.status, wrong.code, wrong.body["error"]["path"]) == (400, "body_invalid", "$.time")
-    assert wrong.body["error"]["message"] == "expected a time such as 2026-11-22T14:05"
+    assert wrong.body["error"]["message"] == "expected a time such as 14:05, sun 23:30 or 2026-11-22 14:05"
 
 
 async def test_conditions_of_a_preview_ask_its_facts(calm: Path, operator: Client) -> None:
@@ -410,7 +412,7 @@ async def test_a_preview_knows_the_clock_of_the_context_and_the_tools_of_the_ser
     plain = await operator.post(f"{CALM}/preview", turn)
     other = {
         "context": {"timezone": "Asia/Tokyo"},
-        "time": "2026-11-22T23:30",
+        "time": "2026-11-22T23:30+09:00",
         "interrupted": True,
         "attachments": ["image"],
     }
@@ -418,6 +420,19 @@ async def test_a_preview_knows_the_clock_of_the_context_and_the_tools_of_the_ser
 
     assert [name for name, _ in marked(plain)] == ["calm/tools", "other/hint"]
     assert marked(tokyo)[:2] == [("calm/night", "It is 23:30."), ("calm/cut", "Be calm.")]
+
+
+async def test_the_time_of_a_preview_is_the_server_s_and_the_context_s_zone_shows_it(
+    calm: Path, operator: Client
+) -> None:
+    edits = {"hooks/hooks.json": hooks(entry("now", file="now.md", vars=True)), "hooks/now.md": "{{weekday}} {{time}}"}
+    asked = {"files": edits, "text": "Hi", "context": {"timezone": "Asia/Tokyo"}}
+    dated = await operator.post(f"{CALM}/preview", {**asked, "time": "2026-01-11 23:30"})
+    by_day = await operator.post(f"{CALM}/preview", {**asked, "time": "sun 23:30"})
+
+    in_tokyo = datetime(2026, 1, 11, 23, 30).astimezone().astimezone(ZoneInfo("Asia/Tokyo"))
+    assert marked(dated)[0] == ("calm/now", f"{in_tokyo:%A %H:%M}")
+    assert marked(by_day)[0] == marked(dated)[0]
 
 
 async def test_a_preview_of_more_than_can_be_shown_is_refused(calm: Path, operator: Client) -> None:

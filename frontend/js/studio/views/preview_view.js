@@ -47,7 +47,7 @@ export function previewView({ question, history, preview, skill }) {
       entry("language", s.language, question.language, "de"),
       entry("model", s.model, question.model, s.modelNow, s.modelHelp),
       entry("user", s.user, question.user, s.noUser),
-      entry("time", s.time, question.time, "2026-11-22T14:05", s.timeHelp),
+      entry("time", s.time, question.time, "sun 23:30", s.timeHelp),
     ]),
     preview ? readingView(preview, skill) : fine(s.noReading),
     h("div", { class: "studio-bar", key: "next" }, button("next_turn", s.nextTurn)),
