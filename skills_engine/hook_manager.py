@@ -1,13 +1,14 @@
 """Puts hooks and built-in prompts into a turn's messages, and takes them out again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from skills_engine.conditions.condition import Moment
 from skills_engine.conditions.firing import NotFired, Reason, TurnMemory, group_winners
 from skills_engine.conditions.hook_variables import fill
-from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, TurnVariables, Value, Values
+from skills_engine.conditions.turn_facts import CallFacts, HookFacts, HookState, Value, Values
 from skills_engine.hook_entries import HookInfo
 from skills_engine.token_estimate import estimate_tokens
 
@@ -166,7 +167,7 @@ class HookManager:
         if all(hook.when is None and hook.set is None for hook in (*updates, *hooks)):
             return Search(0, list)
         moment = self._moment(timing, call, calls, round_number)
-        moment = moment._replace(variables=TurnVariables(self._declared, self.variables))
+        moment = moment._replace(variables=copy(moment.variables))
         works = moment.max_works([hook.searches for hook in (*updates, *hooks)])
         searching = [hook for hook, work in zip(hooks, works[len(updates) :], strict=True) if work]
 

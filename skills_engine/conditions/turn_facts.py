@@ -101,7 +101,9 @@ class TurnVariables:
     def __init__(self, declared: Values, came: Values) -> None:
         """Take what came of a skill that is on, as far as name and kind still fit (L1-50)."""
         self._declared = declared
-        self.changed = _changed(came, declared)
+        checked = {skill: _differing(values, declared.get(skill)) for skill, values in came.items()}
+        self.changed: Values = {skill: values for skill, values in checked.items() if values}
+        self._bytes = _size(compact_json(self.changed))
 
     def of(self, skill: str) -> Mapping[str, Value]:
         """Return the values of a skill; none of one that is off."""
@@ -109,29 +111,38 @@ class TurnVariables:
 
     def value(self, skill: str, name: str) -> Value | None:
         """Return the value, or None where no skill that is on has such a variable."""
-        return self.of(skill).get(name)
+        starts = self._declared.get(skill, {})
+        return self.changed.get(skill, starts).get(name, starts[name]) if name in starts else None
 
     def write(self, skill: str, values: Mapping[str, Value]) -> bool:
-        """Change all of these; return False, and change none, if the state has no room for them."""
-        changed = _changed({**self.changed, skill: {**self.of(skill), **values}}, self._declared)
-        if (
-            _size(compact_json(changed.get(skill, {}))) > MAX_SKILL_BYTES
-            or _size(compact_json(changed)) > MAX_VARIABLES_BYTES
-        ):
+        """Change all of these; return False, and change none, if the state has no room for them.
+
+        What is there of other skills is neither checked nor measured again. `changed` becomes another object.
+        """
+        before = self.changed.get(skill, {})
+        after = _differing({**before, **values}, self._declared.get(skill))
+        if after == before:
+            return True
+        total = self._bytes + _item_size(skill, after) - _item_size(skill, before)
+        if _size(compact_json(after)) > MAX_SKILL_BYTES or total > MAX_VARIABLES_BYTES:
             return False
-        self.changed = changed
+        changed = {**self.changed, skill: after}
+        if not after:
+            del changed[skill]
+        self.changed, self._bytes = changed, total
         return True
 
 
-def _changed(values: Values, declared: Values) -> Values:
-    """Return what differs from the start values and is of their kind; of skills without any, all."""
+def _differing(values: Mapping[str, Value], starts: Mapping[str, Value] | None) -> Mapping[str, Value]:
+    """Return what differs from a skill's start values and is of their kind; all, if the skill is off."""
+    if starts is None:
+        return values
+    return {n: v for n, v in values.items() if n in starts and v != starts[n] and is_of_kind(v, starts[n])}
 
-    def kept(skill: str, of_skill: Mapping[str, Value]) -> Mapping[str, Value]:
-        if (starts := declared.get(skill)) is None:
-            return of_skill
-        return {n: v for n, v in of_skill.items() if n in starts and v != starts[n] and is_of_kind(v, starts[n])}
 
-    return {skill: left for skill, of_skill in values.items() if (left := kept(skill, of_skill))}
+def _item_size(skill: str, values: Mapping[str, Value]) -> int:
+    """Return the size of an item in the JSON of all skills, with its comma."""
+    return _size(compact_json({skill: values})) - 1 if values else 0
 
 
 def is_of_kind(value: object, start: object) -> TypeGuard[Value]:

@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from skills_engine import CallFacts, HookFacts, HookManager, HookState, Signer, Timing
-from skills_engine.conditions.turn_facts import MAX_SKILL_BYTES, MAX_STATE_BYTES, Firing
+from skills_engine import CallFacts, HookFacts, HookInfo, HookManager, HookState, Signer, Timing
+from skills_engine.conditions.turn_facts import (
+    MAX_SKILL_BYTES,
+    MAX_STATE_BYTES,
+    MAX_VARIABLES_BYTES,
+    Firing,
+    TurnVariables,
+    compact_json,
+)
 from skills_engine.hooks_config import HooksFile, read_hooks
 from tests.skills_engine.folders import entry, make_skill, write_hooks, write_hooks_json
 
@@ -88,6 +95,49 @@ def test_values_of_a_skill_that_is_off_stay_as_they_came(tmp_path: Path) -> None
     talk.say("Paris")
 
     assert talk.state.variables == {"diary": {"name": "Ann"}, "quiz": {"score": 1}}
+
+
+class Looked(dict[str, Any]):
+    """Values that count how often something goes through all of them."""
+
+    times = 0
+
+    def items(self) -> Any:
+        self.times += 1
+        return super().items()
+
+
+@pytest.mark.rule("L1-50")
+def test_an_injection_neither_checks_nor_measures_the_values_of_skills_that_it_does_not_set(tmp_path: Path) -> None:
+    others, starts = {f"s{number}": Looked(n=1) for number in range(3)}, Looked(n=0)
+    bare = [HookInfo("h", "", "after_user_input", "system", False, "", name, variables=starts) for name in others]
+    came = others | {"off": Looked(n=1)}
+    facts = HookFacts(user_messages=("Paris",), state=HookState(1, (), came))
+    manager = HookManager([], [*bare, *skill(tmp_path, RIGHT).hooks], facts=facts)
+    manager.inject("after_user_input")
+    first = came["off"].times
+    for _ in range(5):
+        manager.search("after_user_input", None, (), 1).run()
+        manager.inject("after_user_input")
+
+    assert manager.variables["quiz"] == {"score": 6}
+    assert came["off"].times == first
+
+
+@pytest.mark.rule("L1-50")
+def test_the_size_of_all_variables_is_that_of_their_json_after_each_change() -> None:
+    names = [f"skill-{number}" for number in range(5)]
+    variables = TurnVariables({name: {f"v{each}": "" for each in range(16)} for name in names}, {})
+    for step in range(2000):
+        before = variables.changed
+        value = "" if step % 7 == 0 else chr(0x4E2D) * (step * 37 % 100)
+        name, values = names[step % 5], {f"v{step // 5 % 16}": value}
+        expected = {**before, name: {n: v for n, v in {**before.get(name, {}), **values}.items() if v}}
+        sizes = [len(compact_json(one).encode()) for one in (expected[name], {n: v for n, v in expected.items() if v})]
+
+        fits = sizes[0] <= MAX_SKILL_BYTES and sizes[1] <= MAX_VARIABLES_BYTES
+        assert variables.write(name, values) is fits, step
+        assert variables.changed == ({n: v for n, v in expected.items() if v} if fits else before)
 
 
 @pytest.mark.rule("L1-50")
