@@ -66,7 +66,9 @@ class SkillTrialRoutes:
         folder = await attempt(self._files.folder, call.request.match_info["skill"])
         try:
             async with self._previews.place(call.principal.share):
-                return ApiAnswer(await attempt(make_preview, self._trial, folder, request))
+                return ApiAnswer(await attempt(make_preview, self._trial, call.principal, folder, request))
+        except TurnError as error:
+            raise Refusal(400, error.code, str(error), path="$.history") from None
         except ShareFull as error:
             raise Refusal(429, "preview_busy", str(error), Retry_After="2") from None
 
