@@ -21,7 +21,7 @@ from server.wire import frames as wire
 from skill_tools.studio.skill_draft import DraftRequest, write_drafts
 from skill_tools.studio.skill_files import EditError, SkillFiles
 from skill_tools.studio.skill_preview import EditedSkill, Name, Preview, PreviewRequest, make_preview
-from skill_tools.studio.skill_routes import MAX_BODY_BYTES, ONE, attempt
+from skill_tools.studio.skill_routes import MAX_BODY_BYTES, ONE, attempt, has_left
 from skill_tools.studio.skill_trial import SkillTrial, overlaid
 from skills_engine import SkillsSnapshot
 
@@ -163,7 +163,7 @@ async def _streamed(
 
 async def _until_left(request: web.Request) -> None:
     """Raise ConnectionResetError when the client has left: the model may be silent, and nothing be written, for long."""
-    while request.transport is not None and not request.transport.is_closing():  # noqa: ASYNC110  aiohttp does not say it
+    while not has_left(request):  # noqa: ASYNC110
         await asyncio.sleep(WATCH_S)
     raise ConnectionResetError("the client has left")
 
